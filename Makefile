@@ -1,0 +1,42 @@
+# Every target makes what it needs, the virtual environment included.
+
+PYTHON ?= python3
+WORKERS ?= 2
+BIN := .venv/bin
+READY := .venv/.ready
+
+.DEFAULT_GOAL := help
+.PHONY: help demo test test-all lint bench clean
+
+help: ## Show this list
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-10s %s\n", $$1, $$2 }' $(firstword $(MAKEFILE_LIST))
+
+demo: $(READY) ## Train a small translator and try it, in a few minutes
+	$(BIN)/regard demo
+
+test: lint ## Check everything that is quick: lint, then the tests not marked slow
+	$(BIN)/pytest -n $(WORKERS) -m "not slow"
+
+test-all: lint ## Check everything, the slow tests included
+	$(BIN)/pytest -n $(WORKERS)
+
+lint: $(READY) ## Check style, types and the direction of imports
+	$(BIN)/ruff check
+	$(BIN)/ruff format --check
+	$(BIN)/mypy
+	$(BIN)/lint-imports
+
+bench: $(READY) ## Run the measurements in bench/
+	@set -e; for script in $(sort $(wildcard bench/*.py)); do echo "== $$script"; $(BIN)/python $$script; done
+	@$(if $(wildcard bench/*.py),,echo "bench/ has no measurements yet")
+
+clean: ## Remove what make has made, the virtual environment included
+	rm -rf .venv build dist .hypothesis .import_linter_cache .mypy_cache .pytest_cache .ruff_cache src/*.egg-info
+	find src tests bench -name __pycache__ -type d -prune -exec rm -rf {} +
+
+# Made anew when a dependency changes. The constraints pin the tested versions, torch's among them.
+$(READY): pyproject.toml constraints.txt
+	@$(PYTHON) -c 'import sys; sys.version_info >= (3, 11) or sys.exit("error: Regard needs Python 3.11 or later, and $(PYTHON) is %d.%d; name another: make PYTHON=python3.12" % sys.version_info[:2])'
+	$(PYTHON) -m venv .venv
+	$(BIN)/python -m pip install --quiet --constraint constraints.txt --editable ".[dev,tensorboard]"
+	@touch $@

@@ -1,0 +1,39 @@
+"""Regard: the Transformer of "Attention Is All You Need", for people who want to use it and look inside it.
+
+    import regard
+    model = regard.load("my-model")
+    model.translate("I am a student.").text
+
+The public names are found lazily: importing regard imports neither torch nor numpy.
+"""
+
+from typing import TYPE_CHECKING, Any
+
+__version__ = "0.1.0"
+__all__ = ["DecodeSettings", "Translation", "Translator", "UserError", "evaluate", "load", "train"]
+
+if TYPE_CHECKING:
+    from regard.decoding.translator import Translation, Translator
+    from regard.errors import UserError
+    from regard.evaluation.evaluate import evaluate
+    from regard.folder import load
+    from regard.settings import DecodeSettings
+    from regard.training.run import train
+
+_HOMES = {
+    "DecodeSettings": "regard.settings",
+    "Translation": "regard.decoding.translator",
+    "Translator": "regard.decoding.translator",
+    "UserError": "regard.errors",
+    "evaluate": "regard.evaluation.evaluate",
+    "load": "regard.decoding.translator",
+    "train": "regard.training.run",
+}
+
+
+def __getattr__(name: str) -> Any:
+    if name not in _HOMES:
+        raise AttributeError(f"module 'regard' has no attribute {name!r}")
+    from importlib import import_module
+
+    return getattr(import_module(_HOMES[name]), name)

@@ -1,0 +1,136 @@
+"""The Transformer (section 3, Figure 1): an encoder that reads, a decoder that writes, one embedding for both.
+
+The face all sequence models share: `encode` the source, `start` a state from it, `decode` pieces (many at once or one
+at a time, the same method), `project` to the vocabulary. The state belongs to the caller; the model keeps none.
+Shapes: B sentences, K beams, N = B * K rows, S source length, T target length, D width, V vocabulary.
+"""
+
+from dataclasses import dataclass, replace
+from typing import Self
+
+import torch
+import torch.nn.functional as F
+from torch import Tensor, nn
+
+from regard.model.attention import Lens
+from regard.model.dropout import Dropout
+from regard.model.layers import DecoderLayer, EncoderLayer, LayerState
+from regard.model.positions import Positions
+from regard.settings import ModelSettings
+
+PAD = 0
+
+
+@dataclass(frozen=True)
+class Memory:
+    """What the encoder made of the source, and where the source is real. No mask means no padding anywhere."""
+
+    hidden_BSD: Tensor
+    mask: Tensor | None
+
+
+@dataclass(frozen=True)
+class State:
+    """What the decoder carries from piece to piece."""
+
+    layers: tuple[LayerState, ...]
+    source_mask: Tensor | None
+    length: int = 0
+
+    def select(self, beams_BK: Tensor) -> Self:
+        """Beam k of sentence b goes on from what was its beam `beams_BK[b, k]`."""
+        sentences = self.layers[0].cross_keys_BHSE.size(0)
+        keys = self.layers[0].keys_NHTE
+        before = keys.size(0) // sentences if keys is not None else 1
+        rows_N = (torch.arange(sentences, device=beams_BK.device)[:, None] * before + beams_BK).flatten()
+        return replace(self, layers=tuple(layer.beams(rows_N) for layer in self.layers))
+
+    def keep(self, sentences: Tensor) -> Self:
+        """Only these sentences go on, with all their beams."""
+        keys = self.layers[0].keys_NHTE
+        beams = keys.size(0) // self.layers[0].cross_keys_BHSE.size(0) if keys is not None else 1
+        rows_N = (sentences[:, None] * beams + torch.arange(beams, device=sentences.device)).flatten()
+        mask = self.source_mask[sentences] if self.source_mask is not None else None
+        layers = tuple(layer.beams(rows_N).sentences(sentences) for layer in self.layers)
+        return replace(self, layers=layers, source_mask=mask)
+
+
+class Stack(nn.ModuleDict):
+    """Layers with names that count from 1, and, with pre-norm, a last norm over what they add up to."""
+
+    def __init__(self, layers: list[nn.Module], settings: ModelSettings) -> None:
+        super().__init__({str(number): layer for number, layer in enumerate(layers, start=1)})
+        self.numbers = list(self.keys())
+        if settings.norm == "pre":
+            self["norm"] = nn.LayerNorm(settings.width)
+
+    def last(self, x: Tensor) -> Tensor:
+        out: Tensor = self["norm"](x) if "norm" in self else x
+        return out
+
+
+class Transformer(nn.Module):
+    """Give it ids, get ids' scores; text, files and learning are others' work."""
+
+    def __init__(self, settings: ModelSettings, dropout: float = 0.0) -> None:
+        super().__init__()
+        self.settings = settings
+        self.vocabulary = settings.vocabulary
+        shape = (settings.width, settings.heads, settings.feedforward, settings.norm, dropout)
+        self.embedding = nn.Embedding(settings.vocabulary, settings.width)
+        self.positions = Positions(settings.positions, settings.longest, settings.width)
+        self.dropout = Dropout(dropout)
+        self.encoder = Stack([EncoderLayer(*shape) for _ in range(settings.encoder_layers)], settings)
+        self.decoder = Stack([DecoderLayer(*shape) for _ in range(settings.decoder_layers)], settings)
+        self._initialise()
+
+    def encode(self, source_BS: Tensor, lens: Lens | None = None) -> Memory:
+        """Read the source."""
+        real_BS = source_BS != PAD
+        # The fused kernel is quicker with no mask at all.
+        mask = None if bool(real_BS.all()) else real_BS[:, None, None, :]
+        x_BSD = self._embed(source_BS, 0)
+        for number in self.encoder.numbers:
+            x_BSD = self.encoder[number](x_BSD, mask, f"encoder.{number}", lens)
+            if lens is not None:
+                lens.see(f"encoder.{number}", x_BSD)
+        return Memory(self.encoder.last(x_BSD), mask)
+
+    def start(self, memory: Memory) -> State:
+        """A state in which nothing is written yet. The source's keys and values are projected here, once."""
+        layers = (self.decoder[number].cross.keys_and_values(memory.hidden_BSD) for number in self.decoder.numbers)
+        return State(tuple(LayerState(keys, values) for keys, values in layers), memory.mask)
+
+    def decode(self, tokens_NT: Tensor, state: State, lens: Lens | None = None) -> tuple[Tensor, State]:
+        """Add these pieces to what is written; what the model thinks after each of them, and the new state."""
+        x_NTD = self._embed(tokens_NT, state.length)
+        layers = []
+        for number, before in zip(self.decoder.numbers, state.layers, strict=True):
+            x_NTD, after = self.decoder[number](x_NTD, before, state.source_mask, f"decoder.{number}", lens)
+            layers.append(after)
+            if lens is not None:
+                lens.see(f"decoder.{number}", x_NTD)
+        length = state.length + tokens_NT.size(1)
+        return self.decoder.last(x_NTD), replace(state, layers=tuple(layers), length=length)
+
+    def project(self, hidden: Tensor) -> Tensor:
+        """Scores of every piece, by the same matrix that embeds them (section 3.4)."""
+        return F.linear(hidden, self.embedding.weight)
+
+    def forward(self, source_BS: Tensor, target_BT: Tensor, lens: Lens | None = None) -> Tensor:
+        """Scores (B, T, V) of what follows each target piece, all at once."""
+        hidden_BTD, _ = self.decode(target_BT, self.start(self.encode(source_BS, lens)), lens)
+        return self.project(hidden_BTD)
+
+    def _embed(self, tokens_BT: Tensor, start: int) -> Tensor:
+        # Embeddings are small, so that the shared matrix projects well; sqrt(width) makes them match the positions.
+        x_BTD = self.embedding(tokens_BT) * self.settings.width**0.5 + self.positions(start, tokens_BT.size(1))
+        out: Tensor = self.dropout(x_BTD)
+        return out
+
+    def _initialise(self) -> None:
+        nn.init.normal_(self.embedding.weight, std=self.settings.width**-0.5)
+        for module in self.modules():
+            if isinstance(module, nn.Linear):
+                nn.init.xavier_uniform_(module.weight)
+                nn.init.zeros_(module.bias)

@@ -1,0 +1,257 @@
+"""Every setting, its default and its meaning, written once. Help, docs and checks are made from these fields.
+
+Four kinds: what shapes the weights (`ModelSettings`, saved with them), how text becomes pieces (`TokenizerSettings`),
+how to learn (`TrainSettings`), and how to write (`DecodeSettings`, chosen per call). Standard library only, because
+`--help` reads this file.
+"""
+
+import dataclasses
+import difflib
+import tomllib
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, Literal, TypeVar, get_args, get_origin, get_type_hints
+
+from regard.errors import SettingsError
+
+
+def _setting(default: Any, help: str) -> Any:
+    return field(default=default, metadata={"help": help})
+
+
+@dataclass(frozen=True, kw_only=True)
+class ModelSettings:
+    """What shapes the weights. The defaults are the paper's base model."""
+
+    kind: Literal["transformer"] = _setting("transformer", "the architecture")
+    vocabulary: int = _setting(0, "rows of the embedding; set from the tokenizer")
+    width: int = _setting(512, "numbers per position (d_model)")
+    heads: int = _setting(8, "attention heads; they share the width")
+    feedforward: int = _setting(2048, "inner width of the feed-forward layers (d_ff)")
+    encoder_layers: int = _setting(6, "layers of the encoder")
+    decoder_layers: int = _setting(6, "layers of the decoder")
+    norm: Literal["post", "pre"] = _setting("post", "layer norm after each sum, as in the paper, or before each part")
+    positions: Literal["sinusoid", "learned"] = _setting("sinusoid", "sinusoids, or a learned table (Table 3, row E)")
+    longest: int = _setting(1024, "the most pieces of one text, its end mark included")
+
+    def __post_init__(self) -> None:
+        _check_types(self)
+        for name in ("width", "heads", "feedforward", "encoder_layers", "decoder_layers", "longest"):
+            _at_least(self, name, 1)
+        if self.width % self.heads:
+            raise SettingsError(f"model.width ({self.width}) must be a multiple of model.heads ({self.heads})")
+        if self.width % 2 and self.positions == "sinusoid":
+            raise SettingsError(f"model.width ({self.width}) must be even: sinusoids come in pairs")
+
+
+@dataclass(frozen=True, kw_only=True)
+class TokenizerSettings:
+    """How text becomes pieces. One vocabulary serves both languages (section 5.1)."""
+
+    kind: Literal["unigram", "bpe"] = _setting("unigram", "how pieces are found")
+    pieces: int = _setting(0, "size of the vocabulary; 0 chooses from the amount of text")
+
+    def __post_init__(self) -> None:
+        _check_types(self)
+        if self.pieces != 0 and self.pieces < 300:
+            raise SettingsError(f"tokenizer.pieces must be 0 or at least 300 (256 are bytes), got {self.pieces}")
+
+
+@dataclass(frozen=True, kw_only=True)
+class TrainSettings:
+    """How to learn. The defaults are the paper's base recipe (section 5)."""
+
+    steps: int = _setting(100_000, "optimizer steps")
+    batch_tokens: int = _setting(25_000, "target pieces per step, about")
+    micro_tokens: int = _setting(4_096, "pieces held in memory at once, padding included; a step adds up several")
+    schedule: Literal["paper", "linear"] = _setting(
+        "paper", "the paper's formula, or a straight way up to the peak and down to zero"
+    )
+    learning_rate: float = _setting(1.0, "factor on the paper's formula, or the peak of the linear one")
+    warmup: int = _setting(4_000, "steps in which the learning rate rises")
+    beta1: float = _setting(0.9, "Adam's memory of the gradient")
+    beta2: float = _setting(0.98, "Adam's memory of its square")
+    epsilon: float = _setting(1e-9, "Adam's guard against division by zero")
+    clip: float = _setting(0.0, "the largest gradient norm; 0 is no limit, as in the paper")
+    smoothing: float = _setting(0.1, "label smoothing")
+    dropout: float = _setting(0.1, "share of numbers dropped, where section 5.4 says")
+    validate_every: int = _setting(0, "steps between validations and checkpoints; 0 chooses from the plan")
+    average: int = _setting(5, "checkpoints averaged at the end, where that is better on validation")
+    patience: int = _setting(0, "stop after so many validations without a better loss; 0 never stops early")
+    precision: Literal["float32", "bfloat16"] = _setting("float32", "bfloat16 computes in mixed precision (autocast)")
+    seed: int = _setting(1, "all randomness follows from it")
+
+    def __post_init__(self) -> None:
+        _check_types(self)
+        for name in ("steps", "batch_tokens", "micro_tokens", "average"):
+            _at_least(self, name, 1)
+        for name in ("warmup", "validate_every", "patience", "clip", "seed"):
+            _at_least(self, name, 0)
+        for name in ("smoothing", "dropout", "beta1", "beta2"):
+            if not 0 <= getattr(self, name) < 1:
+                raise SettingsError(f"train.{name} must be at least 0 and below 1, got {getattr(self, name)}")
+        if self.learning_rate <= 0:
+            raise SettingsError(f"train.learning_rate must be above 0, got {self.learning_rate}")
+
+
+@dataclass(frozen=True, kw_only=True)
+class DecodeSettings:
+    """How to write (section 6.1). Chosen per call; never stored in a model."""
+
+    beams: int = _setting(4, "hypotheses kept at each step; 1 is greedy")
+    alpha: float = _setting(0.6, "strength of the length penalty ((5 + n) / 6)^alpha")
+    extra: int = _setting(50, "how many pieces longer than its source a translation may grow")
+    best: int = _setting(1, "how many translations to return, best first; at most beams")
+
+    def __post_init__(self) -> None:
+        _check_types(self)
+        for name in ("beams", "extra", "best"):
+            _at_least(self, name, 1)
+        if self.best > self.beams:
+            raise SettingsError(
+                f"decode.best ({self.best}) cannot exceed decode.beams ({self.beams}); add --set decode.beams={self.best}"
+            )
+
+
+@dataclass(frozen=True, kw_only=True)
+class Settings:
+    """All sections together."""
+
+    model: ModelSettings = field(default_factory=ModelSettings)
+    tokenizer: TokenizerSettings = field(default_factory=TokenizerSettings)
+    train: TrainSettings = field(default_factory=TrainSettings)
+    decode: DecodeSettings = field(default_factory=DecodeSettings)
+
+
+# The paper leaves the small end open: short training on little data wants pre-norm, a higher learning rate,
+# more dropout, and a rate that falls to zero within the time given.
+_QUICK = {"schedule": "linear", "warmup": 400, "batch_tokens": 4_096, "clip": 1.0, "epsilon": 1e-8, "average": 5}
+_PAPER_TOKENIZER = {"kind": "bpe"}
+
+SIZES: dict[str, dict[str, dict[str, Any]]] = {
+    "tiny": {
+        "model": {
+            "width": 128, "heads": 4, "feedforward": 256, "encoder_layers": 4, "decoder_layers": 4, "norm": "pre",
+        },
+        "train": {**_QUICK, "learning_rate": 3e-3, "dropout": 0.3},
+    },
+    "small": {
+        "model": {
+            "width": 256, "heads": 4, "feedforward": 1024, "encoder_layers": 6, "decoder_layers": 3, "norm": "pre",
+        },
+        "train": {**_QUICK, "learning_rate": 1.5e-3, "dropout": 0.2},
+    },
+    "base": {"tokenizer": _PAPER_TOKENIZER},
+    "big": {
+        "model": {"width": 1024, "heads": 16, "feedforward": 4096},
+        "train": {"dropout": 0.3, "steps": 300_000, "average": 20},
+        "tokenizer": _PAPER_TOKENIZER,
+    },
+}  # fmt: skip
+
+
+def assemble(size: str = "base", overrides: Sequence[str] = (), file: Path | None = None) -> Settings:
+    """The settings of a size, then a TOML file's, then `section.name=value` overrides, each over the one before."""
+    if size not in SIZES:
+        raise SettingsError(f"unknown size {size!r}; the sizes are {', '.join(SIZES)}{_nearest(size, SIZES)}")
+    merged: dict[str, dict[str, Any]] = {name: {} for name in _SECTIONS}
+    layers = [SIZES[size], _read_toml(file) if file else {}, _parse(overrides)]
+    for layer in layers:
+        for section, values in layer.items():
+            merged[section].update(values)
+    return Settings(**{name: from_dict(_SECTIONS[name], merged[name]) for name in _SECTIONS})
+
+
+T = TypeVar("T", ModelSettings, TokenizerSettings, TrainSettings, DecodeSettings)
+
+_SECTIONS: dict[str, Any] = {
+    "model": ModelSettings,
+    "tokenizer": TokenizerSettings,
+    "train": TrainSettings,
+    "decode": DecodeSettings,
+}
+
+
+def from_dict(kind: type[T], values: Mapping[str, Any]) -> T:
+    """A section from plain values; an unknown name is refused with the nearest right one."""
+    names = [field.name for field in dataclasses.fields(kind)]
+    for name in values:
+        if name not in names:
+            section = _section_of(kind)
+            raise SettingsError(f"unknown setting {section}.{name}{_nearest(name, names, section + '.')}")
+    return kind(**values)
+
+
+def _section_of(kind: type) -> str:
+    return next(name for name, section in _SECTIONS.items() if section is kind)
+
+
+def _read_toml(path: Path) -> dict[str, dict[str, Any]]:
+    try:
+        content = tomllib.loads(path.read_text("utf-8"))
+    except FileNotFoundError:
+        raise SettingsError(f"{path}: no such settings file") from None
+    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
+        raise SettingsError(f"{path}: not valid TOML: {error}") from None
+    for section, values in content.items():
+        _known_section(section)
+        if not isinstance(values, dict):
+            raise SettingsError(f"{path}: {section} must be a section, written [{section}]")
+    return content
+
+
+def _parse(overrides: Sequence[str]) -> dict[str, dict[str, Any]]:
+    """`["train.steps=100"]` as sections of typed values."""
+    result: dict[str, dict[str, Any]] = {}
+    for override in overrides:
+        path, equals, text = override.partition("=")
+        section, dot, name = path.partition(".")
+        if not (equals and dot):
+            raise SettingsError(f"--set {override}: write it as section.name=value, for example train.steps=4000")
+        _known_section(section)
+        hints = get_type_hints(_SECTIONS[section])
+        if name not in hints:
+            raise SettingsError(f"unknown setting {section}.{name}{_nearest(name, hints, section + '.')}")
+        result.setdefault(section, {})[name] = _typed(text.strip(), hints[name], f"{section}.{name}")
+    return result
+
+
+def _typed(text: str, wanted: Any, where: str) -> Any:
+    if get_origin(wanted) is Literal or wanted is str:
+        return text
+    try:
+        return wanted(text.replace("_", "")) if wanted is int else wanted(text)
+    except ValueError:
+        raise SettingsError(f"{where} must be {wanted.__name__}, got {text!r}") from None
+
+
+def _known_section(section: str) -> None:
+    if section not in _SECTIONS:
+        raise SettingsError(f"unknown section {section!r}; the sections are {', '.join(_SECTIONS)}")
+
+
+def _nearest(name: str, names: Mapping[str, Any] | Sequence[str], prefix: str = "") -> str:
+    close = difflib.get_close_matches(name, list(names), n=1)
+    return f"; did you mean {prefix}{close[0]}?" if close else ""
+
+
+def _check_types(settings: Any) -> None:
+    """Refuse a value of the wrong type, or not among the choices, before any work starts."""
+    section = _section_of(type(settings))
+    for name, wanted in get_type_hints(type(settings)).items():
+        value = getattr(settings, name)
+        if get_origin(wanted) is Literal:
+            if value not in get_args(wanted):
+                choices = ", ".join(map(str, get_args(wanted)))
+                raise SettingsError(f"{section}.{name} must be one of {choices}, got {value!r}")
+        elif wanted is float and type(value) is int:
+            object.__setattr__(settings, name, float(value))
+        elif type(value) is not wanted:
+            raise SettingsError(f"{section}.{name} must be {wanted.__name__}, got {value!r}")
+
+
+def _at_least(settings: Any, name: str, least: int) -> None:
+    if getattr(settings, name) < least:
+        section = _section_of(type(settings))
+        raise SettingsError(f"{section}.{name} must be at least {least}, got {getattr(settings, name)}")

@@ -1,0 +1,85 @@
+"""The label-smoothed loss (section 5.4), as a sum over real target pieces.
+
+The scores of all positions over the whole vocabulary are the largest thing in training, so they are never held at
+once: positions pass through the projection a chunk at a time, and each chunk's gradient is made on the spot.
+"""
+
+from collections.abc import Iterator
+from typing import Any, Protocol
+
+import torch
+from torch import Tensor
+
+CHUNK_NUMBERS = 4_000_000  # scores held at once: 16 MB, which stays near the processor
+
+
+class Face(Protocol):
+    """The part of a sequence model that training uses."""
+
+    vocabulary: int
+
+    def encode(self, source_BS: Tensor) -> Any: ...
+    def start(self, memory: Any) -> Any: ...
+    def decode(self, tokens_BT: Tensor, state: Any) -> tuple[Tensor, Any]: ...
+    def project(self, hidden: Tensor) -> Tensor: ...
+
+
+class SmoothedLoss(torch.autograd.Function):
+    """Cross entropy against (1 - smoothing) on the right piece and smoothing spread over all, summed.
+
+    The gradient, softmax minus that target, takes the place of the scores: they are used up.
+    """
+
+    @staticmethod
+    def forward(ctx: Any, scores_NV: Tensor, target_N: Tensor, smoothing: float) -> Tensor:
+        each = smoothing / scores_NV.size(1)
+        right_N1, sum_N1 = scores_NV.gather(1, target_N[:, None]), scores_NV.sum(dim=1, keepdim=True)
+        highest_N1 = scores_NV.amax(dim=1, keepdim=True)
+        gradient_NV = scores_NV.detach().sub_(highest_N1).exp_()
+        total_N1 = gradient_NV.sum(dim=1, keepdim=True)
+        loss = (highest_N1 + total_N1.log() - (1 - smoothing) * right_N1 - each * sum_N1).sum()
+        gradient_NV.div_(total_N1).sub_(each)
+        gradient_NV.scatter_add_(1, target_N[:, None], torch.full_like(right_N1, smoothing - 1))
+        ctx.save_for_backward(gradient_NV)
+        return loss
+
+    @staticmethod
+    def backward(ctx: Any, *gradients: Tensor) -> tuple[Tensor, None, None]:
+        (gradient_NV,) = ctx.saved_tensors
+        return gradient_NV.mul_(gradients[0]), None, None
+
+
+def summed_loss(scores_NV: Tensor, target_N: Tensor, smoothing: float) -> Tensor:
+    """The loss of N positions. Uses up `scores_NV`."""
+    loss: Tensor = SmoothedLoss.apply(scores_NV, target_N, smoothing)  # type: ignore[no-untyped-call]
+    return loss
+
+
+def hidden_and_targets(model: Face, source_BS: Tensor, target_BT: Tensor, start: int, pad: int) -> tuple[Tensor, Tensor]:
+    """What the model thinks before each real target piece (N, D), and those pieces (N)."""
+    shifted_BT = target_BT.roll(1, dims=1)
+    shifted_BT[:, 0] = start
+    hidden_BTD, _ = model.decode(shifted_BT, model.start(model.encode(source_BS)))
+    real_BT = target_BT != pad
+    return hidden_BTD[real_BT], target_BT[real_BT]
+
+
+def _chunks(model: Face, hidden_ND: Tensor, target_N: Tensor) -> Iterator[tuple[Tensor, Tensor]]:
+    """Positions a few at a time, so that their scores fit CHUNK_NUMBERS."""
+    rows = max(1, CHUNK_NUMBERS // model.vocabulary)
+    return zip(hidden_ND.split(rows), target_N.split(rows), strict=True)
+
+
+def add_gradient(
+    model: Face, source_BS: Tensor, target_BT: Tensor, *, start: int, pad: int, smoothing: float, tokens: int
+) -> float:
+    """Add to `.grad` this micro-batch's share of the mean loss over `tokens` pieces; return its summed loss."""
+    hidden_ND, target_N = hidden_and_targets(model, source_BS, target_BT, start, pad)
+    leaf_ND = hidden_ND.detach().requires_grad_()
+    total = 0.0
+    for part_ND, part_N in _chunks(model, leaf_ND, target_N):
+        loss = summed_loss(model.project(part_ND), part_N, smoothing)
+        (loss / tokens).backward()  # type: ignore[no-untyped-call]
+        total += loss.item()
+    hidden_ND.backward(leaf_ND.grad)  # type: ignore[no-untyped-call]
+    return total
