@@ -32,7 +32,7 @@ bench: $(READY) ## Run the measurements in bench/
 
 clean: ## Remove what make has made, the virtual environment included
 	rm -rf .venv build dist .hypothesis .import_linter_cache .mypy_cache .pytest_cache .ruff_cache src/*.egg-info
-	find src tests bench -name __pycache__ -type d -prune -exec rm -rf {} +
+	find $(wildcard src tests bench) -name __pycache__ -type d -prune -exec rm -rf {} +
 
 # Made anew when a dependency changes. The constraints pin the tested versions, torch's among them.
 $(READY): pyproject.toml constraints.txt

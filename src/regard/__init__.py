@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from regard.decoding.translator import Translation, Translator
     from regard.errors import UserError
     from regard.evaluation.evaluate import evaluate
-    from regard.folder import load
+    from regard.decoding.load import load
     from regard.settings import DecodeSettings
     from regard.training.run import train
 
@@ -26,7 +26,7 @@ _HOMES = {
     "Translator": "regard.decoding.translator",
     "UserError": "regard.errors",
     "evaluate": "regard.evaluation.evaluate",
-    "load": "regard.decoding.translator",
+    "load": "regard.decoding.load",
     "train": "regard.training.run",
 }
 

@@ -1,14 +1,14 @@
 """Files that are written whole or not at all, and stay written when the power goes.
 
 The order is always: write a temporary, sync it, rename it, sync its folder. A reader sees the old content or
-the new, never a half. `pause` is where a test stops us inside a save.
+the new, never a half.
 """
 
 import hashlib
 import json
 import os
 import shutil
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
@@ -37,7 +37,7 @@ def write_atomically(path: Path, data: bytes | str) -> None:
 
 
 @contextmanager
-def new_folder(path: Path, pause: Callable[[], None] = lambda: None) -> Iterator[Path]:
+def new_folder(path: Path) -> Iterator[Path]:
     """Yield a temporary folder that becomes `path` when the block ends well.
 
     What an interrupted attempt left under the temporary name is thrown away first.
@@ -50,7 +50,6 @@ def new_folder(path: Path, pause: Callable[[], None] = lambda: None) -> Iterator
     for inner in sorted(temporary.rglob("*")):
         sync(inner)
     sync(temporary)
-    pause()
     if path.exists():
         shutil.rmtree(path)
     temporary.replace(path)

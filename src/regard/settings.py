@@ -80,6 +80,8 @@ class TrainSettings:
     average: int = _setting(5, "checkpoints averaged at the end, where that is better on validation")
     patience: int = _setting(0, "stop after so many validations without a better loss; 0 never stops early")
     precision: Literal["float32", "bfloat16"] = _setting("float32", "bfloat16 computes in mixed precision (autocast)")
+    device: Literal["auto", "cpu", "cuda", "mps"] = _setting("auto", "where to compute; auto takes a GPU if there is one")
+    tensorboard: bool = _setting(False, "also write TensorBoard files (needs the extra regard[tensorboard])")
     seed: int = _setting(1, "all randomness follows from it")
 
     def __post_init__(self) -> None:
@@ -129,6 +131,9 @@ class Settings:
 _QUICK = {"schedule": "linear", "warmup": 400, "batch_tokens": 4_096, "clip": 1.0, "epsilon": 1e-8, "average": 5}
 _PAPER_TOKENIZER = {"kind": "bpe"}
 
+# A fine-tune starts from weights that are already good: smaller steps, fewer of them.
+FINE_TUNE: dict[str, dict[str, Any]] = {"train": {**_QUICK, "learning_rate": 5e-4, "warmup": 100, "dropout": 0.2}}
+
 SIZES: dict[str, dict[str, dict[str, Any]]] = {
     "tiny": {
         "model": {
@@ -151,12 +156,28 @@ SIZES: dict[str, dict[str, dict[str, Any]]] = {
 }  # fmt: skip
 
 
-def assemble(size: str = "base", overrides: Sequence[str] = (), file: Path | None = None) -> Settings:
-    """The settings of a size, then a TOML file's, then `section.name=value` overrides, each over the one before."""
+Layer = Mapping[str, Mapping[str, Any]]
+
+
+def size_layer(size: str) -> Layer:
+    """What a size sets."""
     if size not in SIZES:
         raise SettingsError(f"unknown size {size!r}; the sizes are {', '.join(SIZES)}{_nearest(size, SIZES)}")
+    return SIZES[size]
+
+
+def user_layer(overrides: Sequence[str] = (), file: Path | None = None) -> Layer:
+    """What the user sets: a TOML file, and `section.name=value` overrides on top of it."""
     merged: dict[str, dict[str, Any]] = {name: {} for name in _SECTIONS}
-    layers = [SIZES[size], _read_toml(file) if file else {}, _parse(overrides)]
+    for layer in (_read_toml(file) if file else {}, _parse(overrides)):
+        for section, values in layer.items():
+            merged[section].update(values)
+    return {section: values for section, values in merged.items() if values}
+
+
+def assemble(*layers: Layer) -> Settings:
+    """The defaults, then each layer over those before it."""
+    merged: dict[str, dict[str, Any]] = {name: {} for name in _SECTIONS}
     for layer in layers:
         for section, values in layer.items():
             merged[section].update(values)
@@ -220,6 +241,10 @@ def _parse(overrides: Sequence[str]) -> dict[str, dict[str, Any]]:
 def _typed(text: str, wanted: Any, where: str) -> Any:
     if get_origin(wanted) is Literal or wanted is str:
         return text
+    if wanted is bool:
+        if text not in ("true", "false"):
+            raise SettingsError(f"{where} must be true or false, got {text!r}")
+        return text == "true"
     try:
         return wanted(text.replace("_", "")) if wanted is int else wanted(text)
     except ValueError:

@@ -1,0 +1,1 @@
+"""Text to numbers: readers, the tokenizer, memory-mapped shards, batches."""

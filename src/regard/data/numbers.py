@@ -6,16 +6,23 @@ are cut into pieces is the tokenizer's business.
 
 import random
 
+Pair = tuple[str, str]
+
 BELOW = 1_000_000
 
-_SMALL = (
-    "zero one two three four five six seven eight nine ten eleven twelve thirteen fourteen fifteen sixteen seventeen "
-    "eighteen nineteen"
-).split()
-_TENS = "twenty thirty forty fifty sixty seventy eighty ninety".split()
+# fmt: off
+_SMALL = [
+    "zero", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten", "eleven", "twelve",
+    "thirteen", "fourteen", "fifteen", "sixteen", "seventeen", "eighteen", "nineteen",
+]
+_TENS = ["twenty", "thirty", "forty", "fifty", "sixty", "seventy", "eighty", "ninety"]
+# fmt: on
 
 # Below this every name is irregular or made of irregular parts: only examples teach them.
 _WORDS_BELOW = 100
+
+# Few pieces, so that digits stay single and their place can be learnt.
+SETTINGS = ("tokenizer.pieces=360", "train.dropout=0.1")
 
 
 def spell(number: int) -> str:
@@ -35,7 +42,7 @@ def spell(number: int) -> str:
     return f"{words} and {spell(rest)}" if rest < 100 else f"{words} {spell(rest)}"
 
 
-def pairs(count: int, seed: int, *, below: int = BELOW) -> list[tuple[str, str]]:
+def pairs(count: int, seed: int, *, below: int = BELOW) -> list[Pair]:
     """Draw `count` different numbers under `below`, as digits and as words, in random order.
 
     Each length of number gets an equal share, or all it has: drawn evenly, nine in ten would have six digits.
@@ -43,13 +50,13 @@ def pairs(count: int, seed: int, *, below: int = BELOW) -> list[tuple[str, str]]
     return [(str(number), spell(number)) for number in _draw(count, random.Random(seed), below)]
 
 
-def split(count: int, unseen: int, seed: int, *, below: int = BELOW) -> tuple[list[tuple[str, str]], list[tuple[str, str]]]:
+def split(count: int, unseen: int, seed: int, *, below: int = BELOW) -> tuple[list[Pair], list[Pair]]:
     """Draw `count` pairs to learn from and `unseen` others to be tried on.
 
     Numbers under a hundred are only ever learnt from: they are the words all others are made of.
     """
-    learnt: list[tuple[str, str]] = []
-    tried: list[tuple[str, str]] = []
+    learnt: list[Pair] = []
+    tried: list[Pair] = []
     for digits, words in pairs(count + unseen, seed, below=below):
         if len(tried) < unseen and int(digits) >= _WORDS_BELOW:
             tried.append((digits, words))
@@ -65,7 +72,7 @@ def _draw(count: int, generator: random.Random, below: int) -> list[int]:
         raise ValueError(f"below must be from 1 to {BELOW:,}, got {below:,}")
     if not 0 <= count <= below:
         raise ValueError(f"there are {below:,} numbers below {below:,}; cannot draw {count:,} different ones")
-    lengths = [range(0, min(10, below))]
+    lengths = [range(min(10, below))]
     while lengths[-1].stop < below:
         first = lengths[-1].stop
         lengths.append(range(first, min(10 * first, below)))

@@ -1,0 +1,1 @@
+"""Writing translations: search over any model, raw text in and out."""

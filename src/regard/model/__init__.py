@@ -1,0 +1,1 @@
+"""Numbers to numbers. Knows no text, no files, no optimizer."""

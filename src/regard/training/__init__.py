@@ -1,0 +1,1 @@
+"""Learning: the loss, the loop, and a run that survives anything."""

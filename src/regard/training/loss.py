@@ -8,6 +8,7 @@ from collections.abc import Iterator
 from typing import Any, Protocol
 
 import torch
+import torch.nn.functional as F
 from torch import Tensor
 
 CHUNK_NUMBERS = 4_000_000  # scores held at once: 16 MB, which stays near the processor
@@ -46,7 +47,7 @@ class SmoothedLoss(torch.autograd.Function):
     @staticmethod
     def backward(ctx: Any, *gradients: Tensor) -> tuple[Tensor, None, None]:
         (gradient_NV,) = ctx.saved_tensors
-        return gradient_NV.mul_(gradients[0]), None, None
+        return gradient_NV * gradients[0], None, None
 
 
 def summed_loss(scores_NV: Tensor, target_N: Tensor, smoothing: float) -> Tensor:
@@ -55,7 +56,33 @@ def summed_loss(scores_NV: Tensor, target_N: Tensor, smoothing: float) -> Tensor
     return loss
 
 
-def hidden_and_targets(model: Face, source_BS: Tensor, target_BT: Tensor, start: int, pad: int) -> tuple[Tensor, Tensor]:
+def add_gradient(
+    model: Face, source_BS: Tensor, target_BT: Tensor, *, start: int, pad: int, smoothing: float, tokens: int
+) -> float:
+    """Add to `.grad` this micro-batch's share of the mean loss over `tokens` pieces; return its summed loss."""
+    hidden_ND, target_N = _before_each_piece(model, source_BS, target_BT, start, pad)
+    leaf_ND = hidden_ND.detach().requires_grad_()
+    total = 0.0
+    for part_ND, part_N in _chunks(model, leaf_ND, target_N):
+        loss = summed_loss(model.project(part_ND).float(), part_N, smoothing)
+        (loss / tokens).backward()  # type: ignore[no-untyped-call]
+        total += loss.item()
+    hidden_ND.backward(leaf_ND.grad)  # type: ignore[no-untyped-call]
+    return total
+
+
+def loss_only(model: Face, source_BS: Tensor, target_BT: Tensor, *, start: int, pad: int) -> float:
+    """The summed cross entropy, without smoothing and without a gradient."""
+    hidden_ND, target_N = _before_each_piece(model, source_BS, target_BT, start, pad)
+    return sum(
+        F.cross_entropy(model.project(part_ND).float(), part_N, reduction="sum").item()
+        for part_ND, part_N in _chunks(model, hidden_ND, target_N)
+    )
+
+
+def _before_each_piece(
+    model: Face, source_BS: Tensor, target_BT: Tensor, start: int, pad: int
+) -> tuple[Tensor, Tensor]:
     """What the model thinks before each real target piece (N, D), and those pieces (N)."""
     shifted_BT = target_BT.roll(1, dims=1)
     shifted_BT[:, 0] = start
@@ -68,18 +95,3 @@ def _chunks(model: Face, hidden_ND: Tensor, target_N: Tensor) -> Iterator[tuple[
     """Positions a few at a time, so that their scores fit CHUNK_NUMBERS."""
     rows = max(1, CHUNK_NUMBERS // model.vocabulary)
     return zip(hidden_ND.split(rows), target_N.split(rows), strict=True)
-
-
-def add_gradient(
-    model: Face, source_BS: Tensor, target_BT: Tensor, *, start: int, pad: int, smoothing: float, tokens: int
-) -> float:
-    """Add to `.grad` this micro-batch's share of the mean loss over `tokens` pieces; return its summed loss."""
-    hidden_ND, target_N = hidden_and_targets(model, source_BS, target_BT, start, pad)
-    leaf_ND = hidden_ND.detach().requires_grad_()
-    total = 0.0
-    for part_ND, part_N in _chunks(model, leaf_ND, target_N):
-        loss = summed_loss(model.project(part_ND), part_N, smoothing)
-        (loss / tokens).backward()  # type: ignore[no-untyped-call]
-        total += loss.item()
-    hidden_ND.backward(leaf_ND.grad)  # type: ignore[no-untyped-call]
-    return total

@@ -1,0 +1,238 @@
+"""The commands. Each is one function call plus printing; what is heavy is imported by the command that needs it."""
+
+import json
+import os
+import signal
+import sys
+from collections.abc import Callable, Iterator
+from dataclasses import asdict
+from pathlib import Path
+from typing import IO, Any
+
+import click
+
+from regard import __version__
+from regard.console import fail, follow, say, show_evaluation, show_training, standard_output
+from regard.errors import DataError, UserError
+from regard.settings import SIZES, DecodeSettings, assemble, user_layer
+
+SET = click.option(
+    "--set", "overrides", multiple=True, metavar="SECTION.NAME=VALUE", help="Change any setting, e.g. decode.beams=1."
+)
+MODEL = click.option("--model", required=True, type=click.Path(path_type=Path), help="A model folder.")
+
+
+class _Commands(click.Group):
+    """Turns errors that a user can mend into one line and exit code 2."""
+
+    def invoke(self, context: click.Context) -> Any:
+        try:
+            return super().invoke(context)
+        except UserError as error:
+            fail(str(error))
+            context.exit(2)
+
+
+@click.group(cls=_Commands, context_settings={"help_option_names": ["-h", "--help"]})
+@click.version_option(__version__, prog_name="regard")
+def main() -> None:
+    """Regard: two text files in, a translator out.
+
+    \b
+    regard train train.en train.fr --out my-model
+    regard translate --model my-model "I am a student."
+    regard evaluate --model my-model test.tsv
+    """
+
+
+@main.command()
+@click.argument("files", nargs=-1, required=True, type=click.Path(path_type=Path))
+@click.option("--out", required=True, type=click.Path(path_type=Path), help="The model folder to write.")
+@click.option(
+    "--valid", multiple=True, type=click.Path(path_type=Path), help="Validation files; else some pairs are held out."
+)
+@click.option("--size", type=click.Choice(list(SIZES)), help="Else chosen from the data and the machine.")
+@click.option("--budget", metavar="TIME", help="How long to train, e.g. 20m or 1h30m.")
+@click.option("--steps", type=click.IntRange(min=1), help="How many steps to train.")
+@click.option("--from", "parent", type=click.Path(path_type=Path), help="Start from this model: fine-tune it.")
+@click.option("--languages", nargs=2, metavar="SOURCE TARGET", help="Else from the file names.")
+@click.option("--settings", "settings_file", type=click.Path(path_type=Path), help="A TOML file of settings.")
+@SET
+def train(
+    files: tuple[Path, ...],
+    out: Path,
+    valid: tuple[Path, ...],
+    size: str | None,
+    budget: str | None,
+    steps: int | None,
+    parent: Path | None,
+    languages: tuple[str, str] | None,
+    settings_file: Path | None,
+    overrides: tuple[str, ...],
+) -> None:
+    """Train a translator on FILES.
+
+    FILES are two line-aligned texts (train.en train.fr), or a TSV with a tab between source and target; plain or
+    gzip; several corpora may follow each other. The same command goes on where an interrupted one was.
+    """
+    user_layer(overrides, settings_file)
+    from regard.training.plan import parse_duration
+    from regard.training.run import Stopped
+    from regard.training.run import train as run
+
+    stop = _Stop()
+    last = show_training(
+        run(
+            files,
+            out=out,
+            valid=valid,
+            size=size,
+            budget=parse_duration(budget) if budget else None,
+            steps=steps,
+            parent=parent,
+            sides=languages,
+            overrides=overrides,
+            settings_file=settings_file,
+            stop=stop,
+        )
+    )
+    if isinstance(last, Stopped):
+        sys.exit(128 + stop.signal)
+
+
+class _Stop:
+    """Asked to stop, finish the step; asked twice, go at once."""
+
+    def __init__(self) -> None:
+        self.signal = 0
+        for number in (signal.SIGTERM, signal.SIGINT):
+            signal.signal(number, self._heard)
+
+    def __call__(self) -> bool:
+        return self.signal != 0
+
+    def _heard(self, number: int, frame: object) -> None:
+        if self.signal:
+            os._exit(128 + number)
+        self.signal = number
+        say("stopping after this step; once more stops at once")
+
+
+@main.command()
+@MODEL
+@click.argument("texts", nargs=-1, metavar="[TEXT]...")
+@click.option("--json", "as_json", is_flag=True, help="One JSON object per line: text, score, pieces, alternatives.")
+@SET
+def translate(model: Path, texts: tuple[str, ...], as_json: bool, overrides: tuple[str, ...]) -> None:
+    """Translate TEXT, or standard input line by line."""
+    decode = assemble(user_layer(overrides)).decode
+    for text in texts:
+        if Path(text).is_file():
+            raise UserError(f"{text} is a file; to translate its lines: regard translate --model {model} < {text}")
+    if not texts and sys.stdin.isatty():
+        say("type a line to translate it; Ctrl-D ends")
+    from regard.decoding.load import load
+
+    translator = load(model)
+    lines: Iterator[str] = iter(texts) if texts else _lines(sys.stdin.buffer)
+    # A person who types wants an answer after each line; a file goes quicker in large windows.
+    window = 1 if not texts and sys.stdin.isatty() else 2048
+    translations = translator.stream(lines, decode, window=window)
+    with standard_output() as output:
+        try:
+            for found in follow(translations, "lines"):
+                # A line in is a line out, whatever the model wrote.
+                text = json.dumps(asdict(found), ensure_ascii=False) if as_json else found.text.replace("\n", " ")
+                output.write(text + "\n")
+                if window == 1:
+                    output.flush()
+            output.flush()
+        except BrokenPipeError:
+            # Whoever read us has enough. Nothing more can be written, not even at exit.
+            os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+
+
+def _lines(stream: IO[bytes]) -> Iterator[str]:
+    """Lines of standard input; only `\\n` ends one."""
+    for number, line in enumerate(stream, start=1):
+        try:
+            yield line.removesuffix(b"\n").decode("utf-8")
+        except UnicodeDecodeError as error:
+            raise DataError(
+                f"standard input:{number}: not UTF-8 (byte {error.start + 1} of the line); "
+                "convert it first, for example with iconv -f latin1 -t utf-8"
+            ) from None
+
+
+@main.command()
+@MODEL
+@click.argument("files", nargs=-1, required=True, type=click.Path(path_type=Path))
+@click.option("--by-source", is_flag=True, help="Score each distinct source once, against all its references.")
+@click.option("--tokenize", default="13a", show_default=True, help="sacreBLEU's tokenizer for BLEU.")
+@click.option("--json", "as_json", is_flag=True, help="Scores as JSON.")
+@click.option("--out", type=click.Path(path_type=Path), help="Also write the translations here, a line each.")
+@SET
+def evaluate(
+    model: Path,
+    files: tuple[Path, ...],
+    by_source: bool,
+    tokenize: str,
+    as_json: bool,
+    out: Path | None,
+    overrides: tuple[str, ...],
+) -> None:
+    """Score a model on a test set: a TSV (source, tab, one or more references) or a source and reference files."""
+    decode = assemble(user_layer(overrides)).decode
+    from regard.decoding.load import load
+    from regard.evaluation.evaluate import evaluate as run
+
+    translator = load(model)
+    found = run(_Followed(translator.stream), files, decode, by_source=by_source, tokenize=tokenize)
+    if out is not None:
+        out.write_text("".join(text.replace("\n", " ") + "\n" for text in found.translations), "utf-8")
+    if as_json:
+        click.echo(json.dumps(asdict(found.scores)))
+    else:
+        show_evaluation(found)
+
+
+class _Followed:
+    """A translator whose progress is shown."""
+
+    def __init__(self, stream: Callable[..., Iterator[Any]]) -> None:
+        self._stream = stream
+
+    def translate_all(self, texts: Any, decode: DecodeSettings) -> list[Any]:
+        return list(follow(self._stream(texts, decode), "sentences", len(texts)))
+
+
+@main.command()
+@click.option("--out", default="demo-model", show_default=True, type=click.Path(path_type=Path), help="Where to train.")
+@click.option("--budget", default="100s", show_default=True, metavar="TIME", help="How long to train.")
+def demo(out: Path, budget: str) -> None:
+    """Watch a model learn to spell numbers, then try it on numbers it never saw."""
+    from regard.data import numbers
+    from regard.decoding.load import load
+    from regard.training.plan import parse_duration
+    from regard.training.run import Stopped
+    from regard.training.run import train as run
+
+    learnt, unseen = numbers.split(20_000, 500, seed=1)
+    files = [out / "run" / "numbers.digits", out / "run" / "numbers.words"]
+    files[0].parent.mkdir(parents=True, exist_ok=True)
+    for file, side in zip(files, (0, 1), strict=True):
+        file.write_text("".join(pair[side] + "\n" for pair in learnt), "utf-8")
+    say(f"learning to spell numbers from {len(learnt):,} examples such as {learnt[-1][0]} → {learnt[-1][1]}")
+    stop = _Stop()
+    last = show_training(
+        run(files, out=out, size="tiny", budget=parse_duration(budget), overrides=numbers.SETTINGS, stop=stop)
+    )
+    if isinstance(last, Stopped):
+        sys.exit(128 + stop.signal)
+    translator = load(out)
+    translations = translator.translate_all([digits for digits, _ in unseen])
+    right = sum(found.text == words for found, (_, words) in zip(translations, unseen, strict=True))
+    click.echo(f"\nNumbers it never saw, {right} of {len(unseen)} right:\n")
+    for found in translations[:10]:
+        click.echo(f"  {found.source:>7}  {found.text}")
+    click.echo(f'\nTry your own: regard translate --model {out} "90210"')

@@ -1,0 +1,183 @@
+"""What people see: progress bars with time left on a terminal, plain lines elsewhere, and errors that teach.
+
+Everything but results goes to standard error, so that output can be piped.
+"""
+
+import io
+import sys
+import time
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, TypeVar
+
+if TYPE_CHECKING:
+    from rich.progress import Progress
+
+    from regard.evaluation.evaluate import Evaluation
+    from regard.training.run import Event, Planned
+
+Item = TypeVar("Item")
+PLAIN_SECONDS = 15.0  # between plain lines
+
+
+def say(text: str) -> None:
+    """Tell the person something, beside the output."""
+    sys.stderr.write(text + "\n")
+    sys.stderr.flush()
+
+
+def fail(message: str) -> None:
+    say(f"error: {message}")
+
+
+def duration(seconds: float) -> str:
+    """`45 s`, `12 min`, `1 h 05 min`."""
+    if seconds < 90:
+        return f"{seconds:.0f} s"
+    minutes = round(seconds / 60)
+    return f"{minutes} min" if minutes < 90 else f"{minutes // 60} h {minutes % 60:02d} min"
+
+
+def show_training(events: Iterable["Event"]) -> "Event | None":
+    """Show a run as it happens; return its last event."""
+    from regard.data.texts import Preparing
+    from regard.training.loop import Step
+    from regard.training.run import Finished, Note, Planned, Stopped
+    from regard.training.validation import Validation
+
+    screen = _Screen()
+    last: Event | None = None
+    with screen.open():
+        for event in events:
+            last = event
+            match event:
+                case Preparing():
+                    screen.preparing(event.stage, event.done, event.total)
+                case Note():
+                    screen.line(event.text)
+                case Planned():
+                    screen.planned(event)
+                case Step():
+                    screen.step(event.step, event.loss, event.learning_rate, event.target_tokens, event.seconds)
+                case Validation():
+                    source, translation, _ = event.example
+                    screen.line(
+                        f"step {event.step:,}: validation loss {event.loss:.3f}, BLEU {event.bleu:.1f}, "
+                        f"chrF {event.chrf:.1f} ({event.sentences} sentences)"
+                    )
+                    screen.line(f"    {_short(source)} → {_short(translation)}")
+                case Stopped():
+                    screen.line(f"stopped after step {event.step:,}; the same command goes on from there")
+                case Finished() if event.scores is None:
+                    screen.line(f"{event.folder} is finished already; nothing to do")
+                case Finished():
+                    screen.line(
+                        f"kept {event.kept}: validation loss {event.scores.loss:.3f}, BLEU {event.scores.bleu:.1f}, "
+                        f"chrF {event.scores.chrf:.1f} ({event.scores.sentences:,} sentences)"
+                    )
+                    screen.line(f"the model is in {event.folder}; its card is {event.folder / 'card.md'}")
+    return last
+
+
+class _Screen:
+    """One live bar on a terminal; a plain line now and then elsewhere."""
+
+    def __init__(self) -> None:
+        self._live = sys.stderr.isatty()
+        self._bar: Progress | None = None
+        self._task = None
+        self._stage = ""
+        self._spoke = 0.0
+        self._steps = 0
+        self._first = 0
+        self._began = 0.0
+        self._speed = 0.0
+
+    @contextmanager
+    def open(self) -> Iterator[None]:
+        if not self._live:
+            yield
+            return
+        from rich.console import Console
+        from rich.progress import BarColumn, Progress, TextColumn
+
+        columns = (TextColumn("{task.description}"), BarColumn(), TextColumn("{task.fields[state]}"))
+        with Progress(*columns, console=Console(file=sys.stderr)) as self._bar:
+            yield
+
+    def line(self, text: str) -> None:
+        if self._bar is not None:
+            self._bar.console.print(text, markup=False, highlight=False)
+        else:
+            say(text)
+
+    def preparing(self, stage: str, done: int, total: int) -> None:
+        self._update(stage, done, total, f"{done / max(1, total):.0%}", quiet=done == total)
+
+    def planned(self, event: "Planned") -> None:
+        for reason in event.plan.reasons:
+            self.line(f"  {reason}")
+        left = event.plan.seconds * (1 - event.resumed / event.plan.settings.train.steps)
+        where = f"going on after step {event.resumed:,}" if event.resumed else "learning"
+        self.line(f"{where}: about {duration(left)}")
+        self._steps, self._first, self._began = event.plan.settings.train.steps, event.resumed, time.monotonic()
+
+    def step(self, step: int, loss: float, rate: float, tokens: int, seconds: float) -> None:
+        self._speed = 0.95 * (self._speed or tokens / seconds) + 0.05 * tokens / seconds
+        elapsed = time.monotonic() - self._began
+        left = elapsed / (step - self._first) * (self._steps - step)
+        state = (
+            f"step {step:,}/{self._steps:,}  loss {loss:.3f}  rate {rate:.2e}  "
+            f"{self._speed:,.0f} pieces/s  {duration(left)} left"
+        )
+        self._update("learning", step, self._steps, state, quiet=step == self._steps)
+
+    def _update(self, stage: str, done: int, total: int, state: str, *, quiet: bool) -> None:
+        if self._bar is not None:
+            if self._task is None or stage != self._stage:
+                if self._task is not None:
+                    self._bar.remove_task(self._task)
+                self._task = self._bar.add_task(stage, total=total, state="")  # type: ignore[assignment]
+            self._bar.update(self._task, completed=done, total=total, state=state)  # type: ignore[arg-type]
+        elif (stage != self._stage and not quiet) or time.monotonic() - self._spoke > PLAIN_SECONDS:
+            say(f"{stage}: {state}")
+            self._spoke = time.monotonic()
+        self._stage = stage
+
+
+def follow(items: Iterable[Item], unit: str, total: int | None = None) -> Iterator[Item]:
+    """Pass items on, showing how many have come and, with a total, the time left, once two seconds have gone by."""
+    began = spoke = time.monotonic()
+    live = sys.stderr.isatty()
+    count = 0
+    for count, item in enumerate(items, start=1):  # noqa: B007
+        yield item
+        now = time.monotonic()
+        if now - began > 2 and now - spoke > (0.5 if live else PLAIN_SECONDS):
+            spoke = now
+            left = f", {duration((now - began) / count * (total - count))} left" if total else ""
+            text = f"{count:,}{f' of {total:,}' if total else ''} {unit}, {count / (now - began):,.0f} a second{left}"
+            sys.stderr.write(f"\r\x1b[K{text}" if live else text + "\n")
+            sys.stderr.flush()
+    if live and spoke != began:
+        sys.stderr.write("\r\x1b[K")
+
+
+def show_evaluation(evaluation: "Evaluation") -> None:
+    """Scores for people, on standard output."""
+    scores = evaluation.scores
+    several = f" against up to {scores.references} references each" if scores.references > 1 else ""
+    sys.stdout.write(
+        f"{scores.sentences:,} sentences{several}\n"
+        f"BLEU {scores.bleu:.2f}   {scores.bleu_signature}\n"
+        f"chrF {scores.chrf:.2f}   {scores.chrf_signature}\n"
+    )
+
+
+def standard_output() -> io.TextIOWrapper:
+    """Standard output in UTF-8 whose lines end at `\\n`, whatever the system."""
+    return io.TextIOWrapper(sys.stdout.buffer, encoding="utf-8", newline="\n", write_through=False)
+
+
+def _short(text: str, most: int = 70) -> str:
+    return text if len(text) <= most else text[: most - 1] + "…"

@@ -1,0 +1,159 @@
+"""Batches of texts of similar length, in an order that follows from (seed, epoch) and can be entered anywhere.
+
+The pairs of an epoch are shuffled without holding the shuffle: a bijection gives place i its pair. A window of them
+at a time is sorted by length, cut into batches that fit the token budget with their padding, and the batches are
+shuffled. So nothing grows with the corpus, and to resume one needs only three numbers.
+
+Shapes: B pairs, S source length, T target length.
+"""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from regard.data.shards import Shard
+from regard.data.tokenizer import PAD
+
+Indices = NDArray[np.int64]
+Bits = NDArray[np.uint64]
+
+WINDOW = 100_000
+_ROUNDS = 6
+
+
+@dataclass(frozen=True)
+class Position:
+    """Where the next batch starts."""
+
+    epoch: int = 0
+    window: int = 0
+    batch: int = 0
+
+
+_BEGINNING = Position()
+
+
+@dataclass(frozen=True)
+class Batch:
+    """Pairs as ids, padded with PAD; both sides end in END. `target_tokens` counts the target without padding."""
+
+    source_BS: NDArray[np.int64]
+    target_BT: NDArray[np.int64]
+    target_tokens: int
+
+
+def batches(
+    shard: Shard, *, tokens: int, seed: int, position: Position = _BEGINNING
+) -> Iterator[tuple[Batch, Position]]:
+    """Batches without end from `position` on, each with the position after it.
+
+    Pairs times the longer side's length stays within `tokens`, unless a single pair is longer.
+    """
+    while True:
+        cut = _window(shard, tokens, seed, position)
+        if position.batch >= len(cut):
+            raise ValueError(f"{position} is not in this data: the window has {len(cut)} batches")
+        for number in range(position.batch, len(cut)):
+            position = _after(position, number, len(cut), windows(len(shard)))
+            yield _pad(shard, cut[number]), position
+
+
+def in_order(shard: Shard, *, tokens: int) -> Iterator[Batch]:
+    """Every pair once, the same batches every time: for validation."""
+    for start in range(0, len(shard), WINDOW):
+        indices = np.arange(start, min(start + WINDOW, len(shard)), dtype=np.int64)
+        for chosen in _cut(shard, indices, tokens):
+            yield _pad(shard, chosen)
+
+
+def windows(pairs: int) -> int:
+    """Into how many windows an epoch is divided."""
+    return -(-pairs // WINDOW)
+
+
+def _after(position: Position, number: int, of_batches: int, of_windows: int) -> Position:
+    if number + 1 < of_batches:
+        return Position(position.epoch, position.window, number + 1)
+    if position.window + 1 < of_windows:
+        return Position(position.epoch, position.window + 1)
+    return Position(position.epoch + 1)
+
+
+def _window(shard: Shard, tokens: int, seed: int, position: Position) -> list[Indices]:
+    """The batches of a window as pair numbers, in the order of training."""
+    pairs, count = len(shard), windows(len(shard))
+    if position.window >= count:
+        raise ValueError(f"{position} is not in this data: an epoch has {count} windows")
+    # Windows of equal size: a last one of a few pairs would make a few bad batches.
+    places = np.arange(pairs * position.window // count, pairs * (position.window + 1) // count)
+    cut = _cut(shard, permute(places, pairs, seed, position.epoch), tokens)
+    shuffled = _mix(np.arange(len(cut), dtype=np.uint64), (seed, position.epoch, position.window))
+    order = np.argsort(shuffled, kind="stable")
+    return [cut[number] for number in order]
+
+
+def _cut(shard: Shard, indices: Indices, tokens: int) -> list[Indices]:
+    """Sort pairs so that neighbours are of similar length on both sides, then fill one batch after the other."""
+    source, target = shard.source_lengths(indices), shard.target_lengths(indices)
+    longer, difference = np.maximum(source, target), source - target
+    # The longer side decides how many pairs fit. Among equals the shorter side goes up and down in turn, so that it
+    # does not jump where one length ends and the next begins.
+    order = np.lexsort((np.where(longer % 2, difference, -difference), longer))
+    indices, longer = indices[order], longer[order]
+    cut, start = [], 0
+    while start < len(indices):
+        longest = np.maximum.accumulate(longer[start : start + tokens])
+        fitting = int(np.searchsorted(longest * np.arange(1, len(longest) + 1), tokens, side="right"))
+        cut.append(indices[start : start + max(1, fitting)])
+        start += max(1, fitting)
+    return cut
+
+
+def _pad(shard: Shard, indices: Indices) -> Batch:
+    source_BS = _gather(shard.source_ids, shard.source_starts[indices], shard.source_lengths(indices))
+    lengths = shard.target_lengths(indices)
+    target_BT = _gather(shard.target_ids, shard.target_starts[indices], lengths)
+    return Batch(source_BS, target_BT, int(lengths.sum()))
+
+
+def _gather(ids: NDArray[np.generic], starts: Indices, lengths: Indices) -> NDArray[np.int64]:
+    """Rows of `ids`, each from its start, padded on the right."""
+    columns = np.arange(lengths.max())
+    inside = columns < lengths[:, None]
+    padded = np.full(inside.shape, PAD, dtype=np.int64)
+    padded[inside] = ids[(starts[:, None] + columns)[inside]]
+    return padded
+
+
+def permute(places: Indices, pairs: int, seed: int, epoch: int) -> Indices:
+    """Which pair stands at each place of an epoch: a bijection of range(pairs), computed for these places only.
+
+    A Feistel network mixes the two halves of a number's bits and is a bijection whatever its round function. It acts
+    on a power of four, so results beyond `pairs` go through it again until they fall inside.
+    """
+    half = np.uint64(max(1, (max(1, pairs - 1).bit_length() + 1) // 2))
+    mask = (np.uint64(1) << half) - np.uint64(1)
+    result = places.astype(np.uint64)
+    outside = np.ones(len(result), dtype=bool)
+    while outside.any():
+        left: Bits = result[outside] >> half
+        right: Bits = result[outside] & mask
+        for number in range(_ROUNDS):
+            mixed: Bits = _mix(right, (seed, epoch, number)) & mask
+            left, right = right, left ^ mixed
+        result[outside] = (left << half) | right
+        outside = result >= pairs
+    return result.astype(np.int64)
+
+
+def _mix(words: Bits, keys: tuple[int, ...]) -> Bits:
+    """Numbers that look random and follow from `words` and `keys` (splitmix64), the same on every machine."""
+    state = np.zeros(1, dtype=np.uint64)
+    for word in (*(np.array([key % (1 << 64)], dtype=np.uint64) for key in keys), words):
+        state = (state ^ word) + np.uint64(0x9E3779B97F4A7C15)
+        state = (state ^ (state >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
+        state = (state ^ (state >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
+        state = state ^ (state >> np.uint64(31))
+    return state

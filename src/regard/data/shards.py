@@ -1,0 +1,162 @@
+"""The pairs of a run as ids on disk, so that training reads any amount of them through memory maps.
+
+The folder is written whole or not at all, and found again when nothing changed. What cannot be trained on is left out,
+counted and listed. `prepare_ids` is a generator that reports how far it is and returns what it opened.
+"""
+
+import hashlib
+from collections import Counter
+from contextlib import ExitStack
+from itertools import chain
+from pathlib import Path
+from typing import Any, TextIO
+
+import numpy as np
+from numpy.typing import NDArray
+
+from regard import files
+from regard.data.texts import SIDES, Preparing, Side, TextPairs, Texts, Work, map_file, reusable, seal
+from regard.data.tokenizer import END, Tokenizer
+from regard.errors import DataError
+
+Ids = NDArray[Any]  # uint16, or uint32 for a vocabulary beyond 65,536
+_FORMAT = 1
+
+
+class Shard:
+    """The pairs of one part as ids, each side ending in END. `lines` has the corpus and line each came from."""
+
+    def __init__(self, folder: Path, kind: str) -> None:
+        self.lines: NDArray[np.int64] = map_file(folder / "lines", "int64").reshape(-1, 2)
+        self.source_ids: Ids
+        self.target_ids: Ids
+        self.source_starts: NDArray[np.int64]
+        self.target_starts: NDArray[np.int64]
+        self.source_ids, self.target_ids = (map_file(folder / f"{side}.ids", kind) for side in SIDES)
+        self.source_starts, self.target_starts = (map_file(folder / f"{side}.starts", "int64") for side in SIDES)
+
+    def __len__(self) -> int:
+        return len(self.lines)
+
+    def source(self, index: int) -> Ids:
+        return self.source_ids[self.source_starts[index] : self.source_starts[index + 1]]
+
+    def target(self, index: int) -> Ids:
+        return self.target_ids[self.target_starts[index] : self.target_starts[index + 1]]
+
+    def source_lengths(self, indices: NDArray[np.int64]) -> NDArray[np.int64]:
+        return self.source_starts[indices + 1] - self.source_starts[indices]
+
+    def target_lengths(self, indices: NDArray[np.int64]) -> NDArray[np.int64]:
+        return self.target_starts[indices + 1] - self.target_starts[indices]
+
+
+class Shards:
+    """All pairs of a run as ids. `dropped` counts the pairs left out, by reason; `dropped.tsv` lists them."""
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
+        info = files.read_json(folder / "info.json")
+        self.dropped: dict[str, int] = info["dropped"]
+        self.train = Shard(folder / "train", info["type"])
+        self.valid = Shard(folder / "valid", info["type"])
+
+
+def prepare_ids(folder: Path, texts: Texts, tokenizer: Tokenizer, *, longest: int) -> Work[Shards]:
+    """Write `texts` as ids in `folder`; drop pairs with an empty side, or one of more than `longest` pieces."""
+    wanted = {
+        "format": _FORMAT,
+        "texts": files.sha256(texts.folder / "manifest.json"),
+        "tokenizer": hashlib.sha256(tokenizer.data).hexdigest(),
+        "longest": longest,
+        "type": "uint16" if tokenizer.rows <= 1 << 16 else "uint32",
+    }
+    if reusable(folder, wanted):
+        return Shards(folder)
+    total = len(texts.train) + len(texts.valid)
+    done = 0
+    dropped: Counter[str] = Counter()
+    with files.new_folder(folder) as new:
+        with (new / "dropped.tsv").open("w", encoding="utf-8", newline="\n") as listing:
+            listing.write("file\tline\treason\n")
+            for part, pairs in (("train", texts.train), ("valid", texts.valid)):
+                with ExitStack() as stack:
+                    writer = _Writer(new / part, str(wanted["type"]), listing, stack)
+                    for start, stop in pairs.blocks():
+                        writer.write(pairs, start, stop, tokenizer, longest)
+                        yield Preparing("encoding", done + stop, total)
+                done += len(pairs)
+                if writer.dropped.total() == len(pairs):
+                    raise DataError(_nothing_left(part, writer.dropped, longest))
+                dropped += writer.dropped
+        files.write_json(new / "info.json", {**wanted, "dropped": dict(sorted(dropped.items()))})
+        seal(new)
+    return Shards(folder)
+
+
+def _nothing_left(part: str, dropped: Counter[str], longest: int) -> str:
+    name = {"train": "training", "valid": "validation"}[part]
+    reasons = ", ".join(f"{reason}: {count:,}" for reason, count in sorted(dropped.items()))
+    return (
+        f"no {name} pair is left ({reasons}); fill empty lines, split long texts into sentences, or allow more than "
+        f"{longest:,} pieces with --set model.longest=…"
+    )
+
+
+class _Writer:
+    """Writes the files of one part."""
+
+    def __init__(self, folder: Path, kind: str, listing: TextIO, stack: ExitStack) -> None:
+        folder.mkdir()
+        self._sides = tuple(_SideWriter(folder, side, kind, stack) for side in SIDES)
+        self._lines = stack.enter_context((folder / "lines").open("wb"))
+        self._listing = listing
+        self.dropped: Counter[str] = Counter()
+
+    def write(self, pairs: TextPairs, start: int, stop: int, tokenizer: Tokenizer, longest: int) -> None:
+        """Encode pairs start to stop and write those that are good; list and count the others."""
+        texts = [pairs.texts(side, start, stop) for side in SIDES]
+        ids = [tokenizer.encode(lines) for lines in texts]
+        kept = []
+        for row, (source, target) in enumerate(zip(*ids, strict=True)):
+            fault = _fault((texts[0][row], texts[1][row]), (len(source) + 1, len(target) + 1), longest)
+            if fault is None:
+                kept.append(row)
+            else:
+                side, reason = fault
+                file, line = pairs.origin(start + row, side)
+                self._listing.write(f"{file}\t{line}\t{side} {reason}\n")
+                self.dropped[f"{side} {reason}"] += 1
+        for writer, encoded in zip(self._sides, ids, strict=True):
+            writer.write([encoded[row] for row in kept])
+        self._lines.write(pairs.lines(start, stop)[kept].tobytes())
+
+
+class _SideWriter:
+    """Writes ids one after the other, and where each text starts."""
+
+    def __init__(self, folder: Path, side: Side, kind: str, stack: ExitStack) -> None:
+        self._kind = np.dtype(kind)
+        self._ids = stack.enter_context((folder / f"{side}.ids").open("wb"))
+        self._starts = stack.enter_context((folder / f"{side}.starts").open("wb"))
+        self._starts.write(np.int64(0).tobytes())
+        self._end = 0
+
+    def write(self, texts: list[list[int]]) -> None:
+        for ids in texts:
+            ids.append(END)
+        ends = self._end + np.cumsum([len(ids) for ids in texts], dtype=np.int64)
+        self._ids.write(np.fromiter(chain.from_iterable(texts), self._kind).tobytes())
+        self._starts.write(ends.tobytes())
+        self._end = int(ends[-1]) if len(ends) else self._end
+
+
+def _fault(texts: tuple[str, str], lengths: tuple[int, int], longest: int) -> tuple[Side, str] | None:
+    """The side and the reason why a pair cannot be trained on; None if it can."""
+    for side, text in zip(SIDES, texts, strict=True):
+        if not text or text.isspace():
+            return side, "empty"
+    for side, length in zip(SIDES, lengths, strict=True):
+        if length > longest:
+            return side, "too long"
+    return None

@@ -1,0 +1,200 @@
+"""Beam search over any step function. It knows tensors and scores; it knows no model and no text.
+
+The rule, which the engine follows too: each step takes the 2K best continuations of a sentence by summed
+log-probability. Those among the first K that are the end mark are finished; the first K that are not go on. A sentence
+stops when K hypotheses are finished or when it has written as much as it may. Of what finished, the K most probable
+stay, ranked by the paper's length penalty (section 6.1).
+
+Shapes: B sentences still open, K beams, N = B * K rows, V vocabulary, T pieces so far, C candidates of a sentence,
+E of one of its beams.
+"""
+
+import math
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Protocol, Self, TypeVar
+
+import torch
+from torch import Tensor
+
+from regard.decoding.hypothesis import Hypothesis, ranked
+
+
+class State(Protocol):
+    """What a step carries along. Search only says which parts of it go on."""
+
+    def select(self, beams_BK: Tensor) -> Self:
+        """Beam k of sentence b goes on from what was its beam `beams_BK[b, k]`."""
+        ...
+
+    def keep(self, sentences: Tensor) -> Self:
+        """Only these sentences go on, with all their beams."""
+        ...
+
+
+S = TypeVar("S", bound=State)
+
+# The last pieces (N, 1) and the state before them -> logits (N, V) of what follows, and the state after them.
+# The logits belong to the search from then on: it overwrites those of pieces that may not be written.
+Step = Callable[[Tensor, S], tuple[Tensor, S]]
+
+
+@dataclass(frozen=True)
+class _Candidates:
+    """The best continuations of each sentence, best first: the beam each continues, and by which piece."""
+
+    total_BC: Tensor
+    beams_BC: Tensor
+    pieces_BC: Tensor
+    gains_BC: Tensor  # the log-probability of the piece alone
+
+    def pick(self, index_BK: Tensor) -> "_Candidates":
+        return _Candidates(
+            self.total_BC.gather(1, index_BK),
+            self.beams_BC.gather(1, index_BK),
+            self.pieces_BC.gather(1, index_BK),
+            self.gains_BC.gather(1, index_BK),
+        )
+
+    def of(self, sentences: Tensor) -> "_Candidates":
+        return _Candidates(
+            self.total_BC[sentences], self.beams_BC[sentences], self.pieces_BC[sentences], self.gains_BC[sentences]
+        )
+
+
+@dataclass(frozen=True)
+class _History:
+    """What each open beam has written so far."""
+
+    pieces_BKT: Tensor
+    gains_BKT: Tensor
+
+    def extended(self, chosen: _Candidates) -> "_History":
+        beams_BKT = chosen.beams_BC[:, :, None].expand(-1, -1, self.pieces_BKT.size(2))
+        return _History(
+            torch.cat([self.pieces_BKT.gather(1, beams_BKT), chosen.pieces_BC[:, :, None]], dim=2),
+            torch.cat([self.gains_BKT.gather(1, beams_BKT), chosen.gains_BC[:, :, None]], dim=2),
+        )
+
+    def of(self, sentences: Tensor) -> "_History":
+        return _History(self.pieces_BKT[sentences], self.gains_BKT[sentences])
+
+
+@torch.inference_mode()
+def search(
+    step: Step[S],
+    state: S,
+    *,
+    limits_B: Tensor,
+    beams: int,
+    alpha: float,
+    writable_V: Tensor,
+    start: int,
+    end: int,
+) -> list[list[Hypothesis]]:
+    """For each sentence its finished hypotheses, best first: `beams` of them, or fewer where fewer exist.
+
+    `limits_B` is the most pieces each sentence may write, the end mark not counted: what is still open then is
+    finished as it stands. `state` begins with one beam per sentence.
+    """
+    if bool((limits_B < 1).any()):
+        raise ValueError(f"every limit must be at least 1, got {limits_B.tolist()}")
+    sentences, device = limits_B.numel(), limits_B.device
+    found: list[list[Hypothesis]] = [[] for _ in range(sentences)]
+    forbidden = (~writable_V).nonzero().flatten()
+    open_B = torch.arange(sentences, device=device)
+    finished_B = torch.zeros_like(open_B)
+    total_BK = torch.zeros(sentences, 1, device=device)
+    tokens_N1 = torch.full((sentences, 1), start, dtype=torch.long, device=device)
+    history = _History(tokens_N1.new_empty(sentences, 1, 0), total_BK.new_empty(sentences, 1, 0))
+    written = 0
+
+    while open_B.numel():
+        logits_NV, state = step(tokens_N1, state)
+        written += 1
+        candidates = _best(_log_probabilities(logits_NV, forbidden), total_BK, beams)
+
+        first = slice(0, beams)
+        last_B = limits_B <= written
+        ends_BK = (candidates.pieces_BC[:, first] == end) | last_B[:, None]
+        ends_BK &= candidates.total_BC[:, first] > -math.inf
+        if bool(ends_BK.any()):
+            _collect(found, open_B, history, candidates, ends_BK, end, alpha)
+            finished_B += ends_BK.sum(dim=1)
+
+        going = _going_on(candidates, beams, end)
+        stay_B = (finished_B < beams) & ~last_B & (going.total_BC[:, 0] > -math.inf)
+        if not bool(stay_B.all()):
+            stay = stay_B.nonzero().flatten()
+            open_B, finished_B, limits_B = open_B[stay], finished_B[stay], limits_B[stay]
+            history, going, total_BK = history.of(stay), going.of(stay), total_BK[stay]
+            if not open_B.numel():
+                break
+            state = state.keep(stay)
+        if not _is_identity(going.beams_BC, total_BK.size(1)):
+            state = state.select(going.beams_BC)
+        history, total_BK = history.extended(going), going.total_BC
+        tokens_N1 = going.pieces_BC.reshape(-1, 1)
+
+    # Where every text has probability zero, the shortest says so.
+    nothing = Hypothesis.of((), (-math.inf,), alpha)
+    return [ranked(hypotheses or [nothing], beams) for hypotheses in found]
+
+
+def _log_probabilities(logits_NV: Tensor, forbidden: Tensor) -> Tensor:
+    # Forbidding comes before the softmax, as in the engine: what may be written shares all of the probability.
+    logits_NV = logits_NV.float().index_fill_(1, forbidden, -math.inf)
+    log_NV = logits_NV.log_softmax(dim=-1)
+    lost_N = log_NV[:, 0].isnan()
+    if bool(lost_N.any()):
+        if not bool((logits_NV[lost_N] == -math.inf).all()):
+            raise ValueError("the model's logits are not finite numbers")
+        log_NV[lost_N] = -math.inf
+    return log_NV
+
+
+def _best(log_NV: Tensor, total_BK: Tensor, beams: int) -> _Candidates:
+    # 2K candidates: even if K of them end here, K are left to go on. One beam needs no second: it ends or goes on.
+    count = 2 * beams if beams > 1 else 1
+    # The best of a sentence are among the best of each of its beams; looking there first spares adding K * V sums.
+    each = min(count, log_NV.size(1))
+    gains_NE, pieces_NE = log_NV.topk(each, dim=1)
+    gains_BKE, pieces_BKE = gains_NE.unflatten(0, total_BK.shape), pieces_NE.unflatten(0, total_BK.shape)
+    total_BX = (total_BK[:, :, None] + gains_BKE).flatten(1)
+    total_BC, index_BC = total_BX.topk(min(count, total_BX.size(1)), dim=1)
+    return _Candidates(
+        total_BC, index_BC // each, pieces_BKE.flatten(1).gather(1, index_BC), gains_BKE.flatten(1).gather(1, index_BC)
+    )
+
+
+def _going_on(candidates: _Candidates, beams: int, end: int) -> _Candidates:
+    """The first K that do not end. Where a tiny vocabulary leaves fewer, the rest are impossible (-inf)."""
+    ends_BC = candidates.pieces_BC == end
+    going = candidates.pick(ends_BC.byte().argsort(dim=1, stable=True)[:, :beams])
+    total_BK = going.total_BC.masked_fill(going.pieces_BC == end, -math.inf)
+    return _Candidates(total_BK, going.beams_BC, going.pieces_BC, going.gains_BC)
+
+
+def _is_identity(beams_BK: Tensor, before: int) -> bool:
+    """Whether every beam goes on from itself, so that the state need not be touched."""
+    width = beams_BK.size(1)
+    return width == before and (width == 1 or bool((beams_BK == torch.arange(width, device=beams_BK.device)).all()))
+
+
+def _collect(
+    found: list[list[Hypothesis]],
+    open_B: Tensor,
+    history: _History,
+    candidates: _Candidates,
+    ends_BK: Tensor,
+    end: int,
+    alpha: float,
+) -> None:
+    """Copy what ends at this step out of the tensors."""
+    rows, ranks = ends_BK.nonzero(as_tuple=True)
+    beams = candidates.beams_BC[rows, ranks]
+    pieces = torch.cat([history.pieces_BKT[rows, beams], candidates.pieces_BC[rows, ranks, None]], dim=1)
+    gains = torch.cat([history.gains_BKT[rows, beams], candidates.gains_BC[rows, ranks, None]], dim=1)
+    for sentence, its_pieces, its_gains in zip(open_B[rows].tolist(), pieces.tolist(), gains.tolist(), strict=True):
+        written = its_pieces[:-1] if its_pieces[-1] == end else its_pieces
+        found[sentence].append(Hypothesis.of(written, its_gains, alpha))

@@ -1,0 +1,166 @@
+"""Raw text in, raw text out, around any way to get from the ids of a source to hypotheses.
+
+Texts too long for the model, and texts of several lines, are translated in parts and joined as they were. Equal parts
+are translated once, parts of like length together, and everything comes back in the order it was given. Free of torch,
+because the engine does without.
+"""
+
+from abc import ABC, abstractmethod
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from itertools import islice
+from typing import Protocol
+
+from regard.decoding.hypothesis import Hypothesis
+from regard.decoding.split import split
+from regard.errors import SettingsError
+from regard.settings import DecodeSettings
+
+DEFAULT = DecodeSettings()
+WINDOW = 2048
+BATCH_TOKENS = 8192
+
+# One character takes at most four bytes, the tokenizer's signs before and after it, and the end mark.
+_SHORTEST = 8
+
+
+class TextTokenizer(Protocol):
+    """What is needed of `regard.data.tokenizer.Tokenizer`."""
+
+    def encode(self, texts: Sequence[str]) -> list[list[int]]: ...
+
+    def decode(self, ids: Sequence[Sequence[int]]) -> list[str]: ...
+
+    def pieces(self, ids: Sequence[int]) -> list[str]: ...
+
+
+@dataclass(frozen=True)
+class Translation:
+    """A text, what it became, and the pieces that was written in."""
+
+    source: str
+    text: str
+    score: float  # log-probability over the length penalty; of a text in parts, their sum
+    pieces: tuple[str, ...]
+    alternatives: tuple["Translation", ...] = ()  # the next best, best first, where more than one was asked for
+
+
+class TextTranslator(ABC):
+    """Translates texts; how ids become hypotheses is for a subclass to say."""
+
+    def __init__(self, tokenizer: TextTokenizer, *, longest: int) -> None:
+        """`longest` is the most pieces the model takes, on either side, the end mark included."""
+        if longest < _SHORTEST:
+            raise SettingsError(f"model.longest must be at least {_SHORTEST} to translate text, got {longest}")
+        self.tokenizer = tokenizer
+        self.longest = longest
+
+    def translate(self, text: str, decode: DecodeSettings = DEFAULT) -> Translation:
+        """Translate one text, of any length and any number of lines."""
+        return self.translate_all([text], decode)[0]
+
+    def translate_all(self, texts: Sequence[str], decode: DecodeSettings = DEFAULT) -> list[Translation]:
+        """Translate many texts; each comes out as it would alone."""
+        return list(self.stream(texts, decode))
+
+    def stream(
+        self,
+        lines: Iterable[str],
+        decode: DecodeSettings = DEFAULT,
+        *,
+        window: int = WINDOW,
+        batch_tokens: int = BATCH_TOKENS,
+    ) -> Iterator[Translation]:
+        """Translate lines as they come, in order, holding a window of them.
+
+        `batch_tokens` bounds what is computed at once: source pieces, padding included, times beams.
+        """
+        remaining = iter(lines)
+        while texts := list(islice(remaining, window)):
+            yield from self._translate_window(texts, decode, batch_tokens)
+
+    @abstractmethod
+    def _write(self, sources: list[list[int]], limits: list[int], decode: DecodeSettings) -> list[list[Hypothesis]]:
+        """For each source (ids without the end mark) its hypotheses, best first, of at most so many pieces."""
+
+    def _translate_window(self, texts: list[str], decode: DecodeSettings, batch_tokens: int) -> list[Translation]:
+        plans = [self._parts(text) for text in texts]
+        parts = list(dict.fromkeys(part for plan in plans for part, _ in plan if not _is_blank(part)))
+        translated = dict(zip(parts, self._translate_parts(parts, decode, batch_tokens), strict=True))
+        return [_joined(text, plan, translated) for text, plan in zip(texts, plans, strict=True)]
+
+    def _parts(self, text: str) -> list[tuple[str, str]]:
+        """What is translated by itself, each with what stands between it and the next."""
+        # Models learn from lines, and have never seen the end of one.
+        parts: list[tuple[str, str]] = []
+        for line in text.split("\n"):
+            parts += split(line, self._fits)
+            parts[-1] = (parts[-1][0], parts[-1][1] + "\n")
+        parts[-1] = (parts[-1][0], parts[-1][1].removesuffix("\n"))
+        return parts
+
+    def _fits(self, text: str) -> bool:
+        # Most texts are so short that nobody needs to count their pieces: no byte takes more than two.
+        if 2 * len(text.encode("utf-8", "replace")) + 2 <= self.longest:
+            return True
+        return len(self.tokenizer.encode([text])[0]) < self.longest
+
+    def _translate_parts(self, parts: list[str], decode: DecodeSettings, batch_tokens: int) -> list[list[Translation]]:
+        """For each part its translations, best first."""
+        sources = self.tokenizer.encode(parts)
+        results: list[list[Translation]] = [[] for _ in parts]
+        for batch in _batches([len(source) for source in sources], max(1, batch_tokens // decode.beams)):
+            limits = [min(len(sources[index]) + decode.extra, self.longest) for index in batch]
+            found = self._write([sources[index] for index in batch], limits, decode)
+            for index, hypotheses in zip(batch, found, strict=True):
+                results[index] = self._read(parts[index], hypotheses[: decode.best])
+        return results
+
+    def _read(self, source: str, hypotheses: Sequence[Hypothesis]) -> list[Translation]:
+        texts = self.tokenizer.decode([hypothesis.pieces for hypothesis in hypotheses])
+        return [
+            Translation(source, text, hypothesis.score, tuple(self.tokenizer.pieces(hypothesis.pieces)))
+            for text, hypothesis in zip(texts, hypotheses, strict=True)
+        ]
+
+
+def _is_blank(text: str) -> bool:
+    return not text or text.isspace()
+
+
+def _batches(lengths: Sequence[int], tokens: int) -> Iterator[list[int]]:
+    """Indices of like length together, longest first: if one does not fit into memory, that shows at once."""
+    batch: list[int] = []
+    for index in sorted(range(len(lengths)), key=lambda index: -lengths[index]):
+        if batch and (len(batch) + 1) * (lengths[batch[0]] + 1) > tokens:
+            yield batch
+            batch = []
+        batch.append(index)
+    if batch:
+        yield batch
+
+
+def _joined(text: str, plan: list[tuple[str, str]], translated: dict[str, list[Translation]]) -> Translation:
+    """The best of every part is the translation, the second best of every part the first alternative, and so on."""
+    ranks = max((len(translated[part]) for part, _ in plan if part in translated), default=1)
+    best, *others = (_joined_at(text, plan, translated, rank) for rank in range(ranks))
+    return Translation(best.source, best.text, best.score, best.pieces, tuple(others))
+
+
+def _joined_at(
+    text: str, plan: list[tuple[str, str]], translated: dict[str, list[Translation]], rank: int
+) -> Translation:
+    written: list[str] = []
+    pieces: list[str] = []
+    score = 0.0
+    for part, space in plan:
+        if part in translated:
+            choices = translated[part]
+            chosen = choices[min(rank, len(choices) - 1)]  # a part may have fewer
+            written.append(chosen.text)
+            pieces += chosen.pieces
+            score += chosen.score
+        else:
+            written.append(part)
+        written.append(space)
+    return Translation(text, "".join(written), score, tuple(pieces))

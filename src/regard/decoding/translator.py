@@ -1,0 +1,93 @@
+"""A model and its tokenizer made into a translator of text, in torch.
+
+Shapes: B sentences, S source length, N = B * beams rows, T pieces of this step (one), D width, V vocabulary.
+"""
+
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from typing import Any, Protocol
+
+import torch
+from torch import Tensor
+
+from regard.data.tokenizer import END, PAD, START
+from regard.decoding.hypothesis import Hypothesis
+from regard.decoding.search import State, search
+from regard.decoding.translation import TextTokenizer, TextTranslator, Translation
+from regard.settings import DecodeSettings
+
+__all__ = ["Translation", "Translator"]
+
+
+class Model(Protocol):
+    """The face all sequence models share. What `encode` returns is between it and `start`."""
+
+    training: bool
+
+    def train(self, mode: bool = True) -> Any: ...
+
+    def encode(self, source_BS: Tensor) -> Any: ...
+
+    def start(self, memory: Any) -> Any: ...
+
+    def decode(self, tokens_NT: Tensor, state: Any) -> tuple[Tensor, Any]: ...
+
+    def project(self, hidden: Tensor) -> Tensor: ...
+
+
+class WritingTokenizer(TextTokenizer, Protocol):
+    """A tokenizer that also says which rows of the vocabulary may be written."""
+
+    @property
+    def writable(self) -> list[bool]: ...
+
+
+class Translator(TextTranslator):
+    """Raw text in, raw text out. A sentence comes out the same alone and in any company."""
+
+    def __init__(
+        self, model: Model, tokenizer: WritingTokenizer, *, longest: int, device: torch.device | str = "cpu"
+    ) -> None:
+        """The model must already be on the device."""
+        super().__init__(tokenizer, longest=longest)
+        self.model = model
+        self.device = torch.device(device)
+        self._writable_V = torch.tensor(tokenizer.writable, device=self.device)
+
+    @torch.inference_mode()
+    def _write(self, sources: list[list[int]], limits: list[int], decode: DecodeSettings) -> list[list[Hypothesis]]:
+        with _evaluating(self.model):
+            memory = self.model.encode(_padded(sources).to(self.device))
+            return search(
+                self._step,
+                self.model.start(memory),
+                limits_B=torch.tensor(limits, device=self.device),
+                beams=decode.beams,
+                alpha=decode.alpha,
+                writable_V=self._writable_V,
+                start=START,
+                end=END,
+            )
+
+    def _step(self, tokens_N1: Tensor, state: State) -> tuple[Tensor, State]:
+        hidden_NTD, state = self.model.decode(tokens_N1, state)
+        return self.model.project(hidden_NTD[:, -1]), state
+
+
+def _padded(sources: Sequence[Sequence[int]]) -> Tensor:
+    """One row for each source, closed by the end mark."""
+    width = max(len(source) for source in sources) + 1
+    return torch.tensor([[*source, END] + [PAD] * (width - 1 - len(source)) for source in sources])
+
+
+@contextmanager
+def _evaluating(model: Model) -> Iterator[None]:
+    """No dropout while translating; a model in training goes back to it afterwards."""
+    if not model.training:
+        yield
+        return
+    model.train(False)
+    try:
+        yield
+    finally:
+        model.train(True)

@@ -1,0 +1,53 @@
+"""How well a translator does on a test set."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Protocol
+
+from regard.data.pairs import read_references
+from regard.decoding.translator import Translation
+from regard.errors import DataError
+from regard.evaluation.scores import Scores, score
+from regard.settings import DecodeSettings
+
+
+class Translates(Protocol):
+    """Anything that translates lists of texts."""
+
+    def translate_all(self, texts: Sequence[str], decode: DecodeSettings) -> list[Translation]: ...
+
+
+@dataclass(frozen=True)
+class Evaluation:
+    """The scores, and what they are about."""
+
+    scores: Scores
+    sources: tuple[str, ...]
+    translations: tuple[str, ...]
+    references: tuple[tuple[str, ...], ...]
+
+
+def evaluate(
+    translator: Translates,
+    paths: Sequence[str | Path],
+    decode: DecodeSettings | None = None,
+    *,
+    by_source: bool = False,
+    tokenize: str = "13a",
+) -> Evaluation:
+    """Translate a test set and score it: one TSV, or a source file and one or more files of references.
+
+    `by_source` takes each distinct source once, with the references of all its lines.
+    """
+    pairs = list(read_references([Path(path) for path in paths]))
+    if not pairs:
+        raise DataError(f"{paths[0]}: the test set is empty")
+    if by_source:
+        together: dict[str, list[str]] = {}
+        for source, references in pairs:
+            together.setdefault(source, []).extend(references)
+        pairs = [(source, tuple(references)) for source, references in together.items()]
+    sources, references = zip(*pairs, strict=True)
+    texts = [found.text for found in translator.translate_all(sources, decode or DecodeSettings())]
+    return Evaluation(score(texts, references, tokenize=tokenize), sources, tuple(texts), references)

@@ -1,0 +1,72 @@
+"""The card of a model: what it was made of and how, for people."""
+
+import datetime
+import os
+import platform
+from collections.abc import Sequence
+
+from regard.data.shards import Shards
+from regard.data.texts import Texts
+from regard.folder import Languages, ModelFolder
+from regard.training.plan import Plan
+from regard.training.validation import Validation
+
+
+def write_card(
+    *,
+    plan: Plan,
+    languages: Languages,
+    texts: Texts,
+    shards: Shards,
+    steps: int,
+    candidates: Sequence[tuple[str, Validation]],
+    kept: str,
+    parent: ModelFolder | None,
+) -> str:
+    """The card as Markdown."""
+    source, target = (language or "unknown" for language in languages)
+    model, train = plan.settings.model, plan.settings.train
+    files = [f"- {name}, SHA-256 `{value}`" for name, value in plan.request["training data"].items()]
+    files += [f"- validation: {name}, SHA-256 `{value}`" for name, value in plan.request["validation data"].items()]
+    dropped = "".join(f", {count:,} left out ({reason})" for reason, count in shards.dropped.items())
+    held_out = " held out of the training data, by source sentence" if texts.held_out else ""
+    scores = [
+        f"| {name}{' (kept)' if name == kept else ''} | {v.loss:.3f} | {v.bleu:.1f} | {v.chrf:.1f} |"
+        for name, v in candidates
+    ]
+    lines = [
+        f"# A translator from {source} to {target}",
+        "",
+        f"Made with Regard {plan.versions['regard']} on {datetime.date.today().isoformat()}.",
+        *([f"Fine-tuned from the model `{parent.path.name}`."] if parent else []),
+        "",
+        "## Data",
+        *files,
+        "",
+        f"{len(shards.train):,} training pairs and {len(shards.valid):,} validation pairs{held_out}{dropped}.",
+        "",
+        "## Model",
+        f"Transformer, {model.encoder_layers} + {model.decoder_layers} layers, width {model.width}, feed-forward "
+        f"{model.feedforward}, {model.heads} heads, {model.norm}-norm, {model.positions} positions, "
+        f"{model.vocabulary:,} rows of pieces.",
+        "",
+        "## Training",
+        *(f"- {reason}" for reason in plan.reasons),
+        f"- {steps:,} steps of about {train.batch_tokens:,} target pieces at {plan.seconds_per_step:.2f} s, "
+        f"dropout {train.dropout}, label smoothing {train.smoothing}, seed {train.seed}, {train.precision}",
+        f"- {platform.system()} {platform.machine()}, {os.cpu_count()} cores, {plan.device}, "
+        + ", ".join(f"{name} {number}" for name, number in plan.versions.items()),
+        "",
+        "## Scores on the validation pairs",
+        "| weights | loss | BLEU | chrF |",
+        "|---|---|---|---|",
+        *scores,
+        "",
+        f"Beam {plan.settings.decode.beams}, length penalty {plan.settings.decode.alpha}, sacreBLEU's defaults. The weights "
+        "were chosen by these scores, so a test set of its own will be a little less kind.",
+        "",
+        "## Licence",
+        "That of the data above, as far as it reaches. Fill in.",
+        "",
+    ]
+    return "\n".join(lines)

@@ -1,0 +1,107 @@
+"""Where a run was, on disk: weights, optimizer, and position in the data, written whole or not at all.
+
+A checkpoint is a folder `step-00000400`. The newest undamaged one is where a run goes on; there is no pointer to it
+that could be wrong. Older ones keep their weights, for the average, but not their optimizer.
+"""
+
+import shutil
+from dataclasses import asdict, dataclass, replace
+from pathlib import Path
+from typing import Any, Self
+
+import torch
+from safetensors.torch import load_file, save_file
+from torch import Tensor, nn
+
+from regard.data.batches import Position
+from regard.files import damage, new_folder, read_json, write_json, write_manifest
+
+WHOLE = 2  # checkpoints kept with everything, so that one may be damaged
+
+
+@dataclass(frozen=True)
+class Progress:
+    """How far a run has come: what it needs, beside the tensors, to go on exactly."""
+
+    step: int = 0
+    position: Position = Position()
+    best_loss: float = float("inf")
+    best_step: int = 0
+    stale: int = 0  # validations since the best
+
+    def validated(self, loss: float) -> Self:
+        """With one more validation taken into account."""
+        if loss < self.best_loss:
+            return replace(self, best_loss=loss, best_step=self.step, stale=0)
+        return replace(self, stale=self.stale + 1)
+
+
+class Checkpoints:
+    """The checkpoints of one run."""
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
+
+    def save(self, model: nn.Module, optimizer: torch.optim.Optimizer, progress: Progress) -> None:
+        with new_folder(self.path(progress.step)) as folder:
+            save_file(model.state_dict(), folder / "weights.safetensors")
+            save_file(_optimizer_tensors(model, optimizer), folder / "optimizer.safetensors")
+            write_json(folder / "progress.json", asdict(progress))
+            write_manifest(folder, ["weights.safetensors", "optimizer.safetensors", "progress.json"])
+
+    def resume(self, model: nn.Module, optimizer: torch.optim.Optimizer) -> tuple[Progress, list[str]]:
+        """Load the newest whole checkpoint, if any; also what was wrong with newer ones."""
+        problems = []
+        for step in reversed(self.steps()):
+            folder = self.path(step)
+            if not (folder / "optimizer.safetensors").exists():
+                continue
+            if problem := damage(folder):
+                problems.append(problem)
+                continue
+            model.load_state_dict(load_file(folder / "weights.safetensors"))
+            _restore_optimizer(model, optimizer, load_file(folder / "optimizer.safetensors"))
+            saved = read_json(folder / "progress.json")
+            return Progress(**{**saved, "position": Position(**saved["position"])}), problems
+        return Progress(), problems
+
+    def prune(self, wanted: set[int]) -> None:
+        """Keep the newest whole, the weights of the `wanted` steps, and nothing else."""
+        for step in self.steps()[:-WHOLE]:
+            if step in wanted:
+                (self.path(step) / "optimizer.safetensors").unlink(missing_ok=True)
+            else:
+                shutil.rmtree(self.path(step))
+
+    def weights(self, step: int) -> dict[str, Tensor]:
+        return load_file(self.path(step) / "weights.safetensors")
+
+    def average(self, steps: list[int]) -> dict[str, Tensor]:
+        """The mean of the weights of these steps, added up in double precision."""
+        total: dict[str, Tensor] = {}
+        for step in steps:
+            for name, tensor in self.weights(step).items():
+                total[name] = total.get(name, 0) + tensor.double()
+        return {name: (tensor / len(steps)).float() for name, tensor in total.items()}
+
+    def steps(self) -> list[int]:
+        return sorted(int(path.name.removeprefix("step-")) for path in self.folder.glob("step-????????"))
+
+    def path(self, step: int) -> Path:
+        return self.folder / f"step-{step:08d}"
+
+
+def _optimizer_tensors(model: nn.Module, optimizer: torch.optim.Optimizer) -> dict[str, Tensor]:
+    return {
+        f"{key}/{name}": value
+        for name, parameter in model.named_parameters()
+        for key, value in optimizer.state[parameter].items()
+    }
+
+
+def _restore_optimizer(model: nn.Module, optimizer: torch.optim.Optimizer, tensors: dict[str, Tensor]) -> None:
+    parameters: dict[str, Any] = dict(model.named_parameters())
+    for path, tensor in tensors.items():
+        key, name = path.split("/")
+        parameter = parameters[name]
+        optimizer.state[parameter][key] = tensor if key == "step" else tensor.to(parameter.device)

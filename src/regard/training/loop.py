@@ -1,0 +1,108 @@
+"""The training loop: a generator that takes steps and yields what each one did. It neither prints, saves nor stops.
+
+Every random number of a step follows from the seed, the step and the micro-batch, so a step is the same whether the
+run was interrupted before it or not.
+"""
+
+import hashlib
+import itertools
+import time
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+import torch
+from torch import nn
+
+from regard.data.batches import Batch, Position
+from regard.data.tokenizer import PAD, START
+from regard.settings import TrainSettings
+from regard.training.loss import add_gradient, loss_only
+from regard.training.schedule import learning_rate
+
+Stream = Iterator[tuple[Batch, Position]]
+
+
+@dataclass(frozen=True)
+class Step:
+    """What one step did."""
+
+    step: int
+    loss: float  # per target piece, smoothed, with dropout
+    learning_rate: float
+    target_tokens: int
+    seconds: float
+    position: Position  # where the data goes on
+
+
+def derived_seed(*parts: int | str) -> int:
+    """One seed per purpose and moment; no generator's state needs saving."""
+    return int.from_bytes(hashlib.blake2b(repr(parts).encode(), digest_size=8).digest()) >> 1
+
+
+def make_optimizer(model: nn.Module, settings: TrainSettings) -> torch.optim.Optimizer:
+    betas = (settings.beta1, settings.beta2)
+    return torch.optim.Adam(model.parameters(), lr=0.0, betas=betas, eps=settings.epsilon, fused=True)
+
+
+def learn(
+    model: nn.Module,
+    optimizer: torch.optim.Optimizer,
+    stream: Stream,
+    settings: TrainSettings,
+    *,
+    width: int,
+    first: int = 1,
+) -> Iterator[Step]:
+    """Take the steps `first` to `settings.steps`, one per request."""
+    model.train()
+    for step in range(first, settings.steps + 1):
+        began = time.perf_counter()
+        rate = learning_rate(step, settings, width)
+        for group in optimizer.param_groups:
+            group["lr"] = rate
+        micro = list(itertools.islice(stream, micro_batches(settings)))
+        loss, tokens = gradient(model, [batch for batch, _ in micro], settings, step)
+        if settings.clip:
+            nn.utils.clip_grad_norm_(model.parameters(), settings.clip, foreach=True)
+        optimizer.step()
+        yield Step(step, loss / tokens, rate, tokens, time.perf_counter() - began, micro[-1][1])
+        model.train()  # whoever asked for the step may have validated
+
+
+def micro_batches(settings: TrainSettings) -> int:
+    """How many micro-batches make a step."""
+    return -(-settings.batch_tokens // settings.micro_tokens)
+
+
+def gradient(model: nn.Module, batches: list[Batch], settings: TrainSettings, step: int) -> tuple[float, int]:
+    """Leave in `.grad` the gradient of the mean loss per target piece of all batches; return summed loss and pieces.
+
+    One division by all real pieces, so that any split into micro-batches gives the same gradient.
+    """
+    model.zero_grad(set_to_none=True)
+    device = next(model.parameters()).device
+    tokens = sum(batch.target_tokens for batch in batches)
+    loss = 0.0
+    for number, batch in enumerate(batches):
+        torch.manual_seed(derived_seed(settings.seed, "dropout", step, number))
+        source_BS = torch.from_numpy(batch.source_BS).to(device)
+        target_BT = torch.from_numpy(batch.target_BT).to(device)
+        with torch.autocast(device.type, torch.bfloat16, enabled=settings.precision == "bfloat16"):
+            loss += add_gradient(
+                model, source_BS, target_BT, start=START, pad=PAD, smoothing=settings.smoothing, tokens=tokens
+            )
+    return loss, tokens
+
+
+@torch.inference_mode()
+def validation_loss(model: nn.Module, batches: Iterator[Batch]) -> float:
+    """Cross entropy per target piece, without smoothing or dropout."""
+    model.eval()
+    device = next(model.parameters()).device
+    loss, tokens = 0.0, 0
+    for batch in batches:
+        source_BS = torch.from_numpy(batch.source_BS).to(device)
+        target_BT = torch.from_numpy(batch.target_BT).to(device)
+        loss += loss_only(model, source_BS, target_BT, start=START, pad=PAD)
+        tokens += batch.target_tokens
+    return loss / tokens

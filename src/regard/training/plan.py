@@ -1,0 +1,163 @@
+"""What a run will do, decided once before its first step and only read afterwards.
+
+Where the user named neither size nor time, both are chosen here from the data and the machine, with the reason said.
+A budget of time becomes a number of steps by measuring a few, so that an interrupted run keeps its schedule.
+"""
+
+import dataclasses
+import os
+import platform
+import re
+import time
+from collections.abc import Iterator, Mapping
+from dataclasses import asdict, dataclass
+from importlib.metadata import version
+from pathlib import Path
+from typing import Any
+
+import torch
+
+from regard.data.batches import Batch, Position
+from regard.errors import RunError, SettingsError
+from regard.files import read_json, write_json
+from regard.model.transformer import Transformer
+from regard.settings import DecodeSettings, ModelSettings, Settings, TokenizerSettings, TrainSettings, from_dict
+from regard.training.loop import gradient, micro_batches
+
+SMALL_FROM_PAIRS = 100_000  # below this, a processor gets more out of `tiny` in the same time
+LONGEST_SECONDS = 2 * 3600  # what we take on ourselves when nobody named a time
+SHARE_FOR_STEPS = 0.92  # of a budget; validation and the end take the rest
+VALIDATIONS = 20
+
+
+@dataclass(frozen=True)
+class Plan:
+    """A run, whole: the same plan on the same machine gives the same weights, bit for bit."""
+
+    request: dict[str, Any]  # what the user asked for, to recognise the same command
+    settings: Settings
+    validate_every: int
+    seconds_per_step: float
+    threads: int
+    device: str
+    versions: dict[str, str]
+    reasons: tuple[str, ...]
+
+    @property
+    def seconds(self) -> float:
+        """How long it should take, validation included."""
+        return self.settings.train.steps * self.seconds_per_step / SHARE_FOR_STEPS
+
+    def validates(self, step: int) -> bool:
+        return step % self.validate_every == 0 or step == self.settings.train.steps
+
+    def averaged_steps(self, last: int) -> list[int]:
+        """The checkpoints that an average ending at step `last` takes in."""
+        points = [step for step in range(self.validate_every, last + 1, self.validate_every)]
+        points = sorted({*points, last})
+        return points[-self.settings.train.average :]
+
+
+def parse_duration(text: str) -> float:
+    """Seconds of `90s`, `20m`, `1h30m`, `2h`."""
+    found = re.fullmatch(r"(?:(\d+(?:\.\d+)?)h)?(?:(\d+(?:\.\d+)?)m)?(?:(\d+(?:\.\d+)?)s)?", text.strip())
+    if not text.strip() or found is None:
+        raise SettingsError(f"--budget {text}: write a time such as 90s, 20m or 1h30m")
+    hours, minutes, seconds = (float(part or 0) for part in found.groups())
+    return hours * 3600 + minutes * 60 + seconds
+
+
+def choose_size(pairs: int, device: str) -> tuple[str, str]:
+    """A size, and why."""
+    machine = "a GPU" if device != "cpu" else f"{os.cpu_count()} processor cores"
+    if device != "cpu":
+        size = "base" if pairs >= 10 * SMALL_FROM_PAIRS else "small"
+    else:
+        size = "small" if pairs >= SMALL_FROM_PAIRS else "tiny"
+    return size, f"size {size}, because there are {pairs:,} training pairs and {machine}"
+
+
+def choose_steps(target_tokens: int, tokens_per_step: float, seconds_per_step: float) -> tuple[int, str]:
+    """Enough passes over the data to learn it, within a time one can wait for; and why."""
+    passes = min(40.0, max(5.0, 30e6 / target_tokens))
+    wanted = max(500, round(passes * target_tokens / tokens_per_step))
+    affordable = max(1, round(SHARE_FOR_STEPS * LONGEST_SECONDS / seconds_per_step))
+    if affordable < wanted:
+        return affordable, (
+            f"{affordable:,} steps, what fits in {LONGEST_SECONDS // 3600} hours on this machine "
+            f"({wanted:,} would be better: --steps {wanted}, or a --budget)"
+        )
+    return wanted, f"{wanted:,} steps, about {wanted * tokens_per_step / target_tokens:.0f} passes over the data"
+
+
+def measure(
+    model: Transformer, stream: Iterator[tuple[Batch, Position]], settings: TrainSettings, seconds: float = 6.0
+) -> tuple[float, float]:
+    """Seconds and target pieces of one step on this machine, from a few micro-batches. The model is only warmed up."""
+    model.train()
+    gradient(model, [next(stream)[0]], settings, 0)
+    began, batches, tokens = time.perf_counter(), 0, 0
+    while batches < 3 or time.perf_counter() - began < seconds:
+        batch = next(stream)[0]
+        gradient(model, [batch], settings, 0)
+        batches, tokens = batches + 1, tokens + batch.target_tokens
+    per_micro = (time.perf_counter() - began) / batches
+    count = micro_batches(settings)
+    return per_micro * count, tokens / batches * count
+
+
+def steps_within(seconds: float, seconds_per_step: float) -> int:
+    """How many steps a budget of time has room for."""
+    return max(1, int(SHARE_FOR_STEPS * seconds / seconds_per_step))
+
+
+def pick_device(wanted: str) -> str:
+    """The device of a run."""
+    if wanted == "cuda" and not torch.cuda.is_available():
+        raise RunError("train.device=cuda, but torch sees no CUDA GPU here; leave it at auto, or install a CUDA torch")
+    if wanted == "mps" and not torch.backends.mps.is_available():
+        raise RunError("train.device=mps, but torch sees no Apple GPU here; leave it at auto")
+    if wanted != "auto":
+        return wanted
+    return "cuda" if torch.cuda.is_available() else "mps" if torch.backends.mps.is_available() else "cpu"
+
+
+def versions() -> dict[str, str]:
+    """What computes, as far as it can change the last bit."""
+    names = ("regard", "torch", "numpy", "sentencepiece")
+    return {"python": platform.python_version(), **{name: version(name) for name in names}}
+
+
+def differences(before: Mapping[str, Any], now: Mapping[str, Any]) -> list[str]:
+    """How a request differs from the one a run was started with, in words."""
+    lines = []
+    for name in before.keys() | now.keys():
+        if before.get(name) != now.get(name):
+            lines.append(f"  {name}: was {_show(before.get(name))}, is now {_show(now.get(name))}")
+    return sorted(lines)
+
+
+def _show(value: Any) -> str:
+    if isinstance(value, dict):
+        return ", ".join(f"{name} {str(entry)[:12]}" for name, entry in value.items()) or "nothing"
+    return "not given" if value is None else str(value)
+
+
+def save_plan(path: Path, plan: Plan) -> None:
+    write_json(path, asdict(plan))
+
+
+def load_plan(path: Path) -> Plan:
+    saved = read_json(path)
+    sections = saved["settings"]
+    settings = Settings(
+        model=from_dict(ModelSettings, sections["model"]),
+        tokenizer=from_dict(TokenizerSettings, sections["tokenizer"]),
+        train=from_dict(TrainSettings, sections["train"]),
+        decode=from_dict(DecodeSettings, sections["decode"]),
+    )
+    return Plan(**{**saved, "settings": settings, "reasons": tuple(saved["reasons"])})
+
+
+def with_steps(settings: Settings, steps: int) -> Settings:
+    return dataclasses.replace(settings, train=dataclasses.replace(settings.train, steps=steps))

@@ -1,0 +1,57 @@
+"""How good a model is on pairs it does not learn from: its loss, and BLEU and chrF by the translator users get."""
+
+from dataclasses import dataclass
+
+from regard.data.batches import in_order
+from regard.data.shards import Shards
+from regard.data.texts import Texts
+from regard.data.tokenizer import Tokenizer
+from regard.decoding.translator import Translator
+from regard.evaluation.scores import score
+from regard.model.transformer import Transformer
+from regard.settings import Settings
+from regard.training.loop import validation_loss
+
+QUICK_SENTENCES = 200  # enough to see a trend without taking minutes from a run
+
+
+@dataclass(frozen=True)
+class Validation:
+    """Scores after a step; `sentences` were translated for BLEU and chrF."""
+
+    step: int
+    loss: float
+    bleu: float
+    chrf: float
+    sentences: int
+    example: tuple[str, str, str]  # source, translation, reference
+
+
+class Validator:
+    """Scores models on a run's validation pairs."""
+
+    def __init__(self, texts: Texts, shards: Shards, tokenizer: Tokenizer, settings: Settings) -> None:
+        self._shards = shards
+        self._tokenizer = tokenizer
+        self._settings = settings
+        self._sources = texts.valid.texts("source", 0, len(texts.valid))
+        self._targets = texts.valid.texts("target", 0, len(texts.valid))
+
+    def quick(self, model: Transformer, step: int) -> Validation:
+        """With BLEU and chrF on the first sentences only."""
+        return self._score(model, step, QUICK_SENTENCES)
+
+    def full(self, model: Transformer, step: int) -> Validation:
+        """On all validation pairs."""
+        return self._score(model, step, len(self._sources))
+
+    def _score(self, model: Transformer, step: int, sentences: int) -> Validation:
+        loss = validation_loss(model, in_order(self._shards.valid, tokens=self._settings.train.micro_tokens))
+        sources, targets = self._sources[:sentences], self._targets[:sentences]
+        device = next(model.parameters()).device
+        translator = Translator(model, self._tokenizer, longest=self._settings.model.longest, device=device)
+        texts = [translation.text for translation in translator.translate_all(sources, self._settings.decode)]
+        scores = score(texts, [[target] for target in targets])
+        shown = step % len(sources)
+        example = (sources[shown], texts[shown], targets[shown])
+        return Validation(step, loss, scores.bleu, scores.chrf, len(sources), example)

@@ -1,0 +1,172 @@
+"""Batches: every pair once per epoch, within the budget, and the same stream from any position."""
+
+from itertools import islice
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from regard.data import batches as module
+from regard.data.batches import Batch, Position, batches, in_order, permute
+from regard.data.shards import Shard
+from regard.data.tokenizer import END, PAD
+
+
+def make_shard(folder: Path, pairs: int, longest: int = 40, seed: int = 1) -> Shard:
+    """Pairs of random length on both sides; the first id of a side is its own number."""
+    folder.mkdir()
+    random = np.random.default_rng(seed)
+    source = random.integers(2, longest, pairs)
+    target = np.maximum(2, source + random.integers(-5, 6, pairs))
+    for side, lengths in (("source", source), ("target", target)):
+        starts = np.concatenate([[0], np.cumsum(lengths)])
+        ids = random.integers(4, 1000, starts[-1]).astype(np.uint16)
+        ids[starts[:-1]] = 1000 + np.arange(pairs)
+        ids[starts[1:] - 1] = END
+        ids.tofile(folder / f"{side}.ids")
+        starts.astype(np.int64).tofile(folder / f"{side}.starts")
+    np.stack([np.zeros(pairs, np.int64), np.arange(pairs)], axis=1).tofile(folder / "lines")
+    return Shard(folder, "uint16")
+
+
+@pytest.fixture
+def shard(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Shard:
+    monkeypatch.setattr(module, "WINDOW", 300)
+    return make_shard(tmp_path / "shard", 1000)
+
+
+def epoch(shard: Shard, number: int = 0, tokens: int = 256, seed: int = 1) -> list[Batch]:
+    found = []
+    for batch, position in batches(shard, tokens=tokens, seed=seed, position=Position(number)):
+        found.append(batch)
+        if position.epoch > number:
+            return found
+    raise AssertionError
+
+
+def members(found: list[Batch]) -> list[int]:
+    return [int(number) - 1000 for batch in found for number in batch.source_BS[:, 0]]
+
+
+def same(one: Batch, other: Batch) -> bool:
+    return np.array_equal(one.source_BS, other.source_BS) and np.array_equal(one.target_BT, other.target_BT)
+
+
+@pytest.mark.parametrize("pairs", [*range(1, 201), 1000, 12_345, 65_536, 65_537])
+def test_the_shuffle_is_a_bijection(pairs: int) -> None:
+    found = permute(np.arange(pairs), pairs, 1, 2)
+    assert np.array_equal(np.sort(found), np.arange(pairs))
+
+
+def test_the_shuffle_is_computed_for_any_places_alone() -> None:
+    whole = permute(np.arange(1000), 1000, 1, 0)
+    assert np.array_equal(permute(np.arange(400, 500), 1000, 1, 0), whole[400:500])
+
+
+def test_the_shuffle_looks_random() -> None:
+    found = permute(np.arange(12_345), 12_345, 1, 0)
+    assert abs(np.corrcoef(np.arange(12_345), found)[0, 1]) < 0.03
+    assert np.mean(np.abs(np.diff(found)) == 1) < 0.001
+    # Over many epochs the first place holds every pair about equally often: chi-squared with 9 degrees of freedom.
+    first = np.bincount([int(permute(np.array([0]), 10, 1, number)[0]) for number in range(2000)], minlength=10)
+    assert float(((first - 200) ** 2 / 200).sum()) < 30
+
+
+def test_the_shuffle_stays_what_it_was() -> None:
+    """A run must resume in the same order with a later version."""
+    assert permute(np.arange(8), 8, 1, 0).tolist() == [3, 0, 4, 7, 5, 6, 2, 1]
+    assert permute(np.arange(5), 10**10, 1, 0).tolist() == [9139775028, 6225180028, 6352789796, 2174413184, 2877392080]
+
+
+def test_every_pair_comes_once_per_epoch(shard: Shard) -> None:
+    for number in range(3):
+        assert sorted(members(epoch(shard, number))) == list(range(1000))
+
+
+def test_orders_differ_between_epochs_and_seeds(shard: Shard) -> None:
+    first = members(epoch(shard))
+    assert first == members(epoch(shard))
+    assert first != members(epoch(shard, 1))
+    assert first != members(epoch(shard, seed=2))
+
+
+def test_batches_hold_what_the_shard_holds(shard: Shard) -> None:
+    for batch in epoch(shard):
+        assert batch.source_BS.dtype == batch.target_BT.dtype == np.int64
+        real = 0
+        for source, target in zip(batch.source_BS, batch.target_BT, strict=True):
+            index = int(source[0]) - 1000
+            for row, expected in ((source, shard.source(index)), (target, shard.target(index))):
+                assert row[: len(expected)].tolist() == expected.tolist()
+                assert (row[len(expected) :] == PAD).all()
+                assert expected[-1] == END
+            real += len(shard.target(index))
+        assert batch.target_tokens == real
+        assert (batch.source_BS != PAD).any(axis=0).all()
+        assert (batch.target_BT != PAD).any(axis=0).all()
+
+
+@pytest.mark.parametrize("tokens", [1, 60, 256, 100_000])
+def test_padded_batches_fit_the_budget(shard: Shard, tokens: int) -> None:
+    for batch in epoch(shard, tokens=tokens):
+        rows = len(batch.source_BS)
+        assert rows == 1 or rows * max(batch.source_BS.shape[1], batch.target_BT.shape[1]) <= tokens
+
+
+def test_budgets_are_used(shard: Shard) -> None:
+    sizes = [len(batch.source_BS) * max(batch.source_BS.shape[1], batch.target_BT.shape[1]) for batch in epoch(shard)]
+    assert np.mean(sizes) > 0.8 * 256
+
+
+def test_little_is_padding(tmp_path: Path) -> None:
+    found = epoch(make_shard(tmp_path / "shard", 20_000), tokens=4096)
+    cells = sum(batch.source_BS.size + batch.target_BT.size for batch in found)
+    real = sum(int((side != PAD).sum()) for batch in found for side in (batch.source_BS, batch.target_BT))
+    assert cells / real < 1.06
+
+
+def test_any_position_continues_the_stream(shard: Shard) -> None:
+    stream = list(islice(batches(shard, tokens=256, seed=1), 2 * len(epoch(shard)) + 5))
+    positions = [Position(), *(position for _, position in stream)]
+    assert len(set(positions)) == len(positions)
+    assert {position.window for position in positions} == {0, 1, 2, 3}
+    for number, position in enumerate(positions[:-3]):
+        again = list(islice(batches(shard, tokens=256, seed=1, position=position), 3))
+        for (batch, after), (expected, expected_after) in zip(again, stream[number:], strict=False):
+            assert after == expected_after
+            assert same(batch, expected)
+
+
+@pytest.mark.parametrize(
+    ("position", "message"),
+    [(Position(0, 4), "an epoch has 4 windows"), (Position(0, 0, 999), r"the window has \d+ batches")],
+)
+def test_a_position_of_other_data_is_refused(shard: Shard, position: Position, message: str) -> None:
+    with pytest.raises(ValueError, match=f"is not in this data: {message}"):
+        next(batches(shard, tokens=256, seed=1, position=position))
+
+
+def test_windows_are_of_equal_size(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(module, "WINDOW", 300)
+    shard = make_shard(tmp_path / "shard", 301)
+    counts = {0: 0, 1: 0}
+    before = Position()
+    for batch, after in batches(shard, tokens=256, seed=1):
+        counts[before.window] += len(batch.source_BS)
+        before = after
+        if after.epoch:
+            break
+    assert sorted(counts.values()) == [150, 151]
+
+
+def test_one_pair_is_enough(tmp_path: Path) -> None:
+    shard = make_shard(tmp_path / "shard", 1)
+    stream = list(islice(batches(shard, tokens=256, seed=1), 3))
+    assert [position for _, position in stream] == [Position(1), Position(2), Position(3)]
+    assert len(list(in_order(shard, tokens=1))) == 1
+
+
+def test_validation_sees_every_pair_once_in_the_same_batches(shard: Shard) -> None:
+    one, other = list(in_order(shard, tokens=256)), list(in_order(shard, tokens=256))
+    assert sorted(members(one)) == list(range(1000))
+    assert all(same(first, second) for first, second in zip(one, other, strict=True))

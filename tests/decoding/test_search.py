@@ -1,0 +1,309 @@
+"""Beam search against brute force, against a greedy loop, and against itself alone."""
+
+import itertools
+import math
+from dataclasses import dataclass, field
+
+import pytest
+import torch
+from torch import Tensor
+
+from regard.decoding.hypothesis import Hypothesis
+from regard.decoding.search import search
+
+torch.set_num_threads(1)
+
+START, END = 0, 1
+
+
+@dataclass(frozen=True)
+class Prefixes:
+    """A state that remembers all that was written, as a number, and notes each batch it was cut to."""
+
+    table_B: Tensor  # which table belongs to each sentence
+    code_BK: Tensor
+    batches: list[tuple[int, int]] = field(default_factory=list)
+
+    def select(self, beams_BK: Tensor) -> "Prefixes":
+        return Prefixes(self.table_B, self.code_BK.gather(1, beams_BK), self.batches)
+
+    def keep(self, sentences: Tensor) -> "Prefixes":
+        return Prefixes(self.table_B[sentences], self.code_BK[sentences], self.batches)
+
+
+@dataclass(frozen=True)
+class Tables:
+    """Random logits for every prefix: row `code` of `logits_BPV`; the empty prefix is START alone."""
+
+    logits_BPV: Tensor
+
+    @classmethod
+    def random(cls, sentences: int, vocabulary: int, longest: int, seed: int) -> "Tables":
+        generator = torch.Generator().manual_seed(seed)
+        prefixes = (vocabulary + 1) ** longest
+        return cls(2 * torch.randn(sentences, prefixes, vocabulary, generator=generator))
+
+    def state(self, sentences: list[int] | None = None) -> Prefixes:
+        table_B = torch.arange(len(self.logits_BPV)) if sentences is None else torch.tensor(sentences)
+        return Prefixes(table_B, torch.zeros(len(table_B), 1, dtype=torch.long))
+
+    def step(self, tokens_N1: Tensor, state: Prefixes) -> tuple[Tensor, Prefixes]:
+        base = self.logits_BPV.size(2) + 1
+        tokens_BK = tokens_N1.view(state.code_BK.shape)
+        # START is written once, before everything: it leaves the code at zero.
+        code_BK = torch.where(tokens_BK == START, state.code_BK, state.code_BK * base + tokens_BK + 1)
+        state.batches.append(tuple(code_BK.shape))  # type: ignore[arg-type]
+        logits_BKV = self.logits_BPV[state.table_B[:, None], code_BK]
+        return logits_BKV.flatten(0, 1), Prefixes(state.table_B, code_BK, state.batches)
+
+    def code(self, pieces: tuple[int, ...]) -> int:
+        code = 0
+        for piece in pieces:
+            code = code * (self.logits_BPV.size(2) + 1) + piece + 1
+        return code
+
+
+def writable(vocabulary: int, *forbidden: int) -> Tensor:
+    mask = torch.ones(vocabulary, dtype=torch.bool)
+    mask[[START, *forbidden]] = False
+    return mask
+
+
+def run(
+    tables: Tables,
+    limits: list[int],
+    beams: int,
+    alpha: float = 0.6,
+    sentences: list[int] | None = None,
+    **more: Tensor,
+) -> list[list[Hypothesis]]:
+    return search(
+        tables.step,
+        tables.state(sentences),
+        limits_B=torch.tensor(limits, dtype=torch.long),
+        beams=beams,
+        alpha=alpha,
+        writable_V=more.get("writable_V", writable(tables.logits_BPV.size(2))),
+        start=START,
+        end=END,
+    )
+
+
+def log_softmax(tables: Tables, sentence: int, pieces: tuple[int, ...]) -> list[float]:
+    logits = tables.logits_BPV[sentence, tables.code(pieces)].clone()
+    logits[START] = -math.inf
+    return logits.log_softmax(0).tolist()
+
+
+def every_text(tables: Tables, sentence: int, limit: int, alpha: float) -> dict[tuple[int, ...], tuple[float, float]]:
+    """Pieces -> log-probability, score; texts of the full length carry no END."""
+    others = range(2, tables.logits_BPV.size(2))
+    texts = {}
+    for length in range(limit + 1):
+        for pieces in itertools.product(others, repeat=length):
+            whole = pieces if length == limit else (*pieces, END)
+            total = sum(log_softmax(tables, sentence, whole[:t])[whole[t]] for t in range(len(whole)))
+            texts[pieces] = (total, total / ((5 + len(whole)) / 6) ** alpha)
+    return texts
+
+
+@pytest.mark.parametrize("alpha", [0.0, 0.6])
+@pytest.mark.parametrize(("vocabulary", "limit", "count"), [(3, 4, 200), (4, 3, 200), (5, 3, 100)])
+def test_a_wide_beam_is_exhaustive_search(vocabulary: int, limit: int, count: int, alpha: float) -> None:
+    tables = Tables.random(count, vocabulary, limit, seed=vocabulary + round(100 * alpha))
+    everything = sum((vocabulary - 2) ** length for length in range(limit + 1))
+    results = run(tables, [limit] * count, beams=everything, alpha=alpha)
+    for sentence, hypotheses in enumerate(results):
+        texts = every_text(tables, sentence, limit, alpha)
+        assert {hypothesis.pieces for hypothesis in hypotheses} == set(texts)
+        for hypothesis in hypotheses:
+            total, score = texts[hypothesis.pieces]
+            assert hypothesis.log_probability == pytest.approx(total, abs=1e-4)
+            assert hypothesis.score == pytest.approx(score, abs=1e-4)
+        assert hypotheses[0].score == pytest.approx(max(score for _, score in texts.values()), abs=1e-4)
+
+
+def greedy(tables: Tables, sentence: int, limit: int) -> tuple[int, ...]:
+    pieces: tuple[int, ...] = ()
+    while len(pieces) < limit:
+        logits = log_softmax(tables, sentence, pieces)
+        best = logits.index(max(logits))
+        if best == END:
+            break
+        pieces = (*pieces, best)
+    return pieces
+
+
+def test_one_beam_is_the_greedy_loop() -> None:
+    tables = Tables.random(100, 5, 4, seed=7)
+    limits = [1 + sentence % 4 for sentence in range(100)]
+    for sentence, hypotheses in enumerate(run(tables, limits, beams=1)):
+        assert [hypothesis.pieces for hypothesis in hypotheses] == [greedy(tables, sentence, limits[sentence])]
+
+
+def test_one_beam_never_touches_the_state_of_open_sentences() -> None:
+    class Untouched(Prefixes):
+        def select(self, beams_BK: Tensor) -> Prefixes:
+            raise AssertionError("one beam always goes on from itself")
+
+    tables = Tables.random(1, 5, 4, seed=1)
+    tables.logits_BPV[..., END] = -50.0
+
+    def step(tokens_N1: Tensor, state: Prefixes) -> tuple[Tensor, Prefixes]:
+        logits_NV, after = tables.step(tokens_N1, state)
+        return logits_NV, Untouched(after.table_B, after.code_BK, after.batches)
+
+    found = search(
+        step,
+        tables.state(),
+        limits_B=torch.tensor([4]),
+        beams=1,
+        alpha=0.6,
+        writable_V=writable(5),
+        start=START,
+        end=END,
+    )
+    assert len(found[0][0].pieces) == 4
+
+
+def by_the_rule(tables: Tables, sentence: int, limit: int, beams: int) -> list[tuple[tuple[int, ...], float]]:
+    """The rule of the module's first paragraph, one candidate at a time; best log-probability first."""
+    live: list[tuple[tuple[int, ...], float]] = [((), 0.0)]
+    done: list[tuple[tuple[int, ...], float]] = []
+    for written in range(1, limit + 1):
+        candidates = [
+            ((*pieces, piece), total + gain)
+            for pieces, total in live
+            for piece, gain in enumerate(log_softmax(tables, sentence, pieces))
+            if gain > -math.inf
+        ]
+        candidates = sorted(candidates, key=lambda candidate: -candidate[1])[: 2 * beams]
+        done += [c for c in candidates[:beams] if c[0][-1] == END or written == limit]
+        if len(done) >= beams:
+            break
+        live = [c for c in candidates if c[0][-1] != END][:beams]
+        if not live:
+            break
+    return sorted(done, key=lambda candidate: -candidate[1])[:beams]
+
+
+@pytest.mark.parametrize("beams", [1, 2, 3, 4])
+def test_the_rule_is_followed(beams: int) -> None:
+    tables = Tables.random(60, 5, 5, seed=beams)
+    tables.logits_BPV[..., END] += 1.0
+    for sentence, hypotheses in enumerate(run(tables, [5] * 60, beams, alpha=0.0)):
+        expected = by_the_rule(tables, sentence, 5, beams)
+        assert [h.pieces for h in hypotheses] == [tuple(p for p in pieces if p != END) for pieces, _ in expected]
+        assert [h.log_probability for h in hypotheses] == pytest.approx([total for _, total in expected], abs=1e-4)
+
+
+@pytest.mark.parametrize("beams", [1, 3, 4])
+def test_a_batch_is_each_sentence_alone(beams: int) -> None:
+    tables = Tables.random(24, 6, 5, seed=3)
+    limits = [1 + sentence % 5 for sentence in range(24)]
+    together = run(tables, limits, beams)
+    alone = [run(tables, [limits[i]], beams, sentences=[i])[0] for i in range(24)]
+    assert together == alone
+
+
+def test_finished_sentences_leave_the_batch() -> None:
+    tables = Tables.random(3, 5, 5, seed=2)
+    tables.logits_BPV[..., END] = -50.0
+    state = tables.state()
+    limits_B = torch.tensor([4, 2, 1])
+    search(tables.step, state, limits_B=limits_B, beams=2, alpha=0.6, writable_V=writable(5), start=START, end=END)
+    assert state.batches == [(3, 1), (2, 2), (1, 2), (1, 2)]
+
+
+def test_no_sentences_no_results() -> None:
+    assert run(Tables.random(1, 4, 1, seed=0), [], beams=2, sentences=[]) == []
+
+
+@pytest.mark.parametrize("beams", [1, 4])
+def test_limits_are_respected_exactly(beams: int) -> None:
+    tables = Tables.random(5, 6, 5, seed=4)
+    tables.logits_BPV[..., END] = -50.0
+    limits = [5, 1, 3, 2, 4]
+    for limit, hypotheses in zip(limits, run(tables, limits, beams), strict=True):
+        assert {len(hypothesis.pieces) for hypothesis in hypotheses} == {limit}
+        assert all(len(hypothesis.piece_log_probabilities) == limit for hypothesis in hypotheses)
+
+
+def test_limit_one() -> None:
+    tables = Tables.random(20, 5, 1, seed=5)
+    for sentence, hypotheses in enumerate(run(tables, [1] * 20, beams=4)):
+        assert {hypothesis.pieces for hypothesis in hypotheses} == {(), (2,), (3,), (4,)}
+        assert hypotheses[0].log_probability == pytest.approx(max(log_softmax(tables, sentence, ())), abs=1e-5)
+
+
+def test_a_limit_below_one_is_our_own_mistake() -> None:
+    with pytest.raises(ValueError, match="at least 1"):
+        run(Tables.random(1, 4, 1, seed=0), [0], beams=1)
+
+
+@pytest.mark.parametrize("beams", [1, 3])
+def test_forbidden_ids_are_never_written(beams: int) -> None:
+    tables = Tables.random(20, 6, 4, seed=6)
+    tables.logits_BPV[..., START] = 30.0
+    tables.logits_BPV[..., 4] = 40.0
+    for hypotheses in run(tables, [4] * 20, beams, writable_V=writable(6, 4)):
+        for hypothesis in hypotheses:
+            assert not {START, 4} & set(hypothesis.pieces)
+            # What is left shares all of the probability.
+            assert hypothesis.log_probability > -15
+
+
+@pytest.mark.parametrize("beams", [2, 4, 7])
+def test_the_list_is_sorted_distinct_and_adds_up(beams: int) -> None:
+    tables = Tables.random(50, 5, 5, seed=8)
+    for hypotheses in run(tables, [5] * 50, beams):
+        assert len(hypotheses) == beams
+        scores = [hypothesis.score for hypothesis in hypotheses]
+        assert scores == sorted(scores, reverse=True)
+        assert len({hypothesis.pieces for hypothesis in hypotheses}) == beams
+        for hypothesis in hypotheses:
+            assert sum(hypothesis.piece_log_probabilities) == pytest.approx(hypothesis.log_probability)
+            length = len(hypothesis.piece_log_probabilities)
+            assert length == len(hypothesis.pieces) + (length < 5 or len(hypothesis.pieces) == 4)
+            assert hypothesis.score == pytest.approx(hypothesis.log_probability / ((5 + length) / 6) ** 0.6)
+
+
+@pytest.mark.parametrize("beams", [1, 2, 8])
+def test_a_vocabulary_of_end_alone(beams: int) -> None:
+    tables = Tables.random(2, 2, 3, seed=9)
+    assert run(tables, [3, 3], beams) == [[Hypothesis((), 0.0, 0.0, (0.0,))]] * 2
+
+
+def test_impossible_texts_are_left_out() -> None:
+    tables = Tables.random(1, 4, 3, seed=10)
+    tables.logits_BPV[..., 3] = -math.inf
+    found = run(tables, [3], beams=8)[0]
+    assert {hypothesis.pieces for hypothesis in found} == {(), (2,), (2, 2), (2, 2, 2)}
+    assert all(hypothesis.log_probability > -math.inf for hypothesis in found)
+
+
+@pytest.mark.parametrize("beams", [1, 3])
+def test_where_nothing_is_possible_the_answer_is_empty(beams: int) -> None:
+    tables = Tables(torch.full((1, 25, 4), -math.inf))
+    assert run(tables, [2], beams) == [[Hypothesis((), -math.inf, -math.inf, (-math.inf,))]]
+
+
+def test_logits_that_are_not_numbers_are_an_error() -> None:
+    tables = Tables.random(1, 4, 2, seed=11)
+    tables.logits_BPV[0, 0, 2] = math.nan
+    with pytest.raises(ValueError, match="not finite"):
+        run(tables, [2], beams=2)
+
+
+def test_ties_fall_the_same_way_every_time() -> None:
+    tables = Tables(torch.zeros(6, 6**3, 5))
+    first = run(tables, [3] * 6, beams=3)
+    assert first == run(tables, [3] * 6, beams=3)
+    assert all(hypotheses == first[0] for hypotheses in first)
+
+
+def test_half_precision_is_summed_in_full() -> None:
+    tables = Tables.random(4, 5, 3, seed=12)
+    half = Tables(tables.logits_BPV.bfloat16())
+    full = Tables(half.logits_BPV.float())
+    assert run(half, [3] * 4, beams=2) == run(full, [3] * 4, beams=2)

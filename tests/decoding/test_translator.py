@@ -1,0 +1,284 @@
+"""Text goes in, text comes out: with a model of a few lines that can be checked by eye, and with a real tiny one."""
+
+import itertools
+import subprocess
+import sys
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, replace
+
+import pytest
+import torch
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from torch import Tensor, nn
+
+from regard.data.tokenizer import END
+from regard.decoding.translator import Translation, Translator
+from regard.errors import SettingsError
+from regard.model.transformer import Transformer
+from regard.settings import DecodeSettings, ModelSettings
+
+torch.set_num_threads(1)
+
+FIRST = 4
+ROWS = FIRST + 256
+
+
+class Bytes:
+    """A tokenizer whose pieces are bytes."""
+
+    def encode(self, texts: Sequence[str]) -> list[list[int]]:
+        return [[FIRST + byte for byte in text.encode()] for text in texts]
+
+    def decode(self, ids: Sequence[Sequence[int]]) -> list[str]:
+        return [bytes(each - FIRST for each in one).decode("utf-8", "replace") for one in ids]
+
+    def pieces(self, ids: Sequence[int]) -> list[str]:
+        return [f"{each - FIRST:02x}" for each in ids]
+
+    @property
+    def writable(self) -> list[bool]:
+        return [row >= END for row in range(ROWS)]
+
+
+@dataclass(frozen=True)
+class CopyState:
+    source_BS: Tensor
+    beams: int = 1
+    length: int = 0
+
+    def select(self, beams_BK: Tensor) -> "CopyState":
+        return replace(self, beams=beams_BK.size(1))
+
+    def keep(self, sentences: Tensor) -> "CopyState":
+        return replace(self, source_BS=self.source_BS[sentences])
+
+
+class Upper(nn.Module):
+    """Writes its source in capitals, with the lower-case letter as second choice; notes what it was given."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.batches: list[tuple[int, ...]] = []
+        self.steps = 0
+
+    def encode(self, source_BS: Tensor) -> Tensor:
+        assert not self.training
+        self.batches.append(tuple(source_BS.shape))
+        return source_BS
+
+    def start(self, memory: Tensor) -> CopyState:
+        return CopyState(memory)
+
+    def decode(self, tokens_NT: Tensor, state: CopyState) -> tuple[Tensor, CopyState]:
+        assert tokens_NT.shape == (len(state.source_BS) * state.beams, 1)
+        self.steps += 1
+        width = state.source_BS.size(1)
+        past_the_end = torch.full_like(state.source_BS[:, 0], END)
+        wanted_B = state.source_BS[:, state.length] if state.length < width else past_the_end
+        hidden_N1 = wanted_B.repeat_interleave(state.beams)[:, None, None]
+        return hidden_N1, replace(state, length=state.length + 1)
+
+    def project(self, hidden_N1: Tensor) -> Tensor:
+        ids_N = hidden_N1.squeeze(-1)
+        small_N = (ids_N >= FIRST + ord("a")) & (ids_N <= FIRST + ord("z"))
+        large_N = torch.where(small_N, ids_N - 32, ids_N)
+        logits_NV = torch.zeros(len(ids_N), ROWS)
+        logits_NV.scatter_(1, ids_N[:, None], 18.0)
+        return logits_NV.scatter_(1, large_N[:, None], 20.0)
+
+
+class Endless(Upper):
+    """Never wants to end."""
+
+    def project(self, hidden_N1: Tensor) -> Tensor:
+        logits_NV = torch.zeros(len(hidden_N1), ROWS)
+        logits_NV[:, FIRST + ord("x")] = 20.0
+        logits_NV[:, END] = -20.0
+        return logits_NV
+
+
+def upper(longest: int = 64, model: Upper | None = None) -> Translator:
+    return Translator(model or Upper().eval(), Bytes(), longest=longest)
+
+
+GREEDY = DecodeSettings(beams=1)
+
+
+def test_one_text() -> None:
+    translation = upper().translate("one.")
+    assert (translation.source, translation.text, translation.alternatives) == ("one.", "ONE.", ())
+    assert translation.pieces == ("4f", "4e", "45", "2e")
+    assert -1 < translation.score < 0
+
+
+@pytest.mark.parametrize("text", ["", " ", "\t  ", "\u00a0", "\n", " \n\n "])
+def test_blank_texts_come_back_without_asking_the_model(text: str) -> None:
+    model = Upper().eval()
+    assert upper(model=model).translate(text) == Translation(text, text, 0.0, ())
+    assert model.batches == []
+
+
+def test_white_space_goes_through_the_model() -> None:
+    assert upper().translate("  a  b ").text == "  A  B "
+
+
+def test_alternatives_are_what_comes_after_the_best() -> None:
+    translation = upper().translate("a", DecodeSettings(beams=4, best=2))
+    assert [each.text for each in (translation, *translation.alternatives)] == ["A", "a"]
+    assert translation.score > translation.alternatives[0].score
+    assert translation.alternatives[0].source == "a"
+
+
+def test_a_list_in_order_and_equal_texts_once() -> None:
+    model = Upper().eval()
+    texts = ["bb", "", "a", "bb", "cccc", "a"]
+    assert [each.text for each in upper(model=model).translate_all(texts)] == ["BB", "", "A", "BB", "CCCC", "A"]
+    assert model.batches == [(3, 5)]
+
+
+def test_batches_are_of_like_length_and_bounded() -> None:
+    model = Upper().eval()
+    texts = [chr(ord("a") + number % 26) * (1 + number % 7) for number in range(60)]
+    translations = list(upper(model=model).stream(texts, GREEDY, batch_tokens=24))
+    assert [each.text for each in translations] == [text.upper() for text in texts]
+    assert all(rows * width <= 24 for rows, width in model.batches)
+    assert [width for _, width in model.batches] == sorted((width for _, width in model.batches), reverse=True)
+
+
+def test_beams_count_in_a_batch() -> None:
+    model = Upper().eval()
+    list(upper(model=model).stream(["abc", "abd", "abe", "abf"], DecodeSettings(beams=4), batch_tokens=32))
+    assert model.batches == [(2, 4), (2, 4)]
+
+
+def test_a_text_larger_than_a_batch_is_a_batch() -> None:
+    assert next(upper().stream(["abcdefgh"], batch_tokens=1)).text == "ABCDEFGH"
+
+
+def test_a_stream_reads_no_further_than_its_window() -> None:
+    read = 0
+
+    def lines() -> Iterator[str]:
+        nonlocal read
+        for number in itertools.count():
+            read += 1
+            yield f"line {number}"
+
+    stream = upper().stream(lines(), GREEDY, window=3)
+    assert [next(stream).text for _ in range(3)] == ["LINE 0", "LINE 1", "LINE 2"]
+    assert read == 3
+    assert next(stream).text == "LINE 3"
+    assert read == 6
+
+
+def test_lines_are_translated_one_by_one() -> None:
+    model = Upper().eval()
+    assert upper(model=model).translate("one\n\n  two\r\nthree\n").text == "ONE\n\n  TWO\r\nTHREE\n"
+    assert model.batches == [(3, 7)]
+
+
+def test_what_is_too_long_is_split_and_joined_never_cut_off() -> None:
+    model = Upper().eval()
+    text = "  a first sentence.  and a second one!\u00a0" + "w" * 40 + " the end "
+    translation = upper(longest=20, model=model).translate(text, DecodeSettings(beams=2, best=2))
+    assert translation.text == text.upper()
+    assert translation.source == text
+    assert all(width <= 20 for _, width in model.batches)
+    assert "".join(translation.pieces) == text.upper().strip().replace("  ", "").replace("\u00a0", "").encode().hex()
+    assert len(translation.alternatives) == 1
+    assert translation.alternatives[0].text != translation.text
+    assert translation.alternatives[0].text.upper() == text.upper()
+
+
+def test_exactly_the_longest_is_not_split() -> None:
+    model = Upper().eval()
+    upper(longest=16, model=model).translate("a" * 15)
+    upper(longest=16, model=model).translate("a" * 16)
+    assert model.batches == [(1, 16), (2, 16)]
+
+
+@pytest.mark.parametrize(("length", "longest", "written"), [(3, 64, 8), (20, 64, 25), (30, 32, 32)])
+def test_limits_follow_the_source(length: int, longest: int, written: int) -> None:
+    translator = upper(longest, Endless().eval())
+    translation = translator.translate("a" * length, DecodeSettings(beams=2, extra=5))
+    assert translation.text == "x" * written
+
+
+def test_a_model_in_training_goes_back_to_it() -> None:
+    model = Upper().train()
+    assert upper(model=model).translate("a").text == "A"
+    assert model.training
+
+
+def test_too_small_a_model_for_text() -> None:
+    with pytest.raises(SettingsError, match="at least 8 to translate text, got 7"):
+        upper(longest=7)
+
+
+@settings(max_examples=50)
+@given(st.text(alphabet="ab. \n\u00a0é", max_size=120))
+def test_any_text_comes_back_whole(text: str) -> None:
+    capitals = text.translate({ord("a"): "A", ord("b"): "B"})
+    assert upper(longest=16).translate(text, GREEDY).text == capitals
+
+
+@pytest.fixture(scope="module")
+def tiny() -> Callable[[], Translator]:
+    torch.manual_seed(5)
+    model = Transformer(
+        ModelSettings(
+            vocabulary=ROWS + 4, width=32, heads=4, feedforward=64, encoder_layers=2, decoder_layers=2, longest=48
+        )
+    ).eval()
+    # Sharper than a fresh model, so that no two hypotheses are as good as each other; and willing to end.
+    with torch.no_grad():
+        model.embedding.weight.mul_(4)
+
+    class Wide(Bytes):
+        def decode(self, ids: Sequence[Sequence[int]]) -> list[str]:
+            return [" ".join(map(str, one)) for one in ids]
+
+        @property
+        def writable(self) -> list[bool]:
+            return [END <= row < ROWS for row in range(ROWS + 4)]
+
+    return lambda: Translator(model, Wide(), longest=48)
+
+
+TEXTS = ["a", "hello there", "one two three four five six seven", "x y z", "", "hello", "Ünïcödé!", "a b c d e f g h"]
+
+
+@pytest.mark.parametrize("beams", [1, 4])
+def test_a_real_model_translates_the_same_alone_and_in_any_batch(tiny: Callable[[], Translator], beams: int) -> None:
+    translator = tiny()
+    decode = DecodeSettings(beams=beams, best=min(2, beams), extra=10)
+    alone = [translator.translate(text, decode) for text in TEXTS]
+    for tokens in (8, 100, 10_000):
+        together = list(translator.stream(TEXTS, decode, batch_tokens=tokens))
+        assert [each.text for each in together] == [each.text for each in alone]
+        assert [each.score for each in together] == pytest.approx([each.score for each in alone], abs=1e-4)
+        assert [[other.text for other in each.alternatives] for each in together] == [
+            [other.text for other in each.alternatives] for each in alone
+        ]
+
+
+def test_a_real_model_scores_what_it_wrote(tiny: Callable[[], Translator]) -> None:
+    """The score of a stepwise, cached, reordered search is that of one pass over what it returned."""
+    translator = tiny()
+    for text in ["hello there", "x y z"]:
+        found = translator.translate(text, DecodeSettings(beams=3, alpha=0.0, extra=5))
+        written = [int(each) for each in found.text.split()]
+        ended = len(written) < len(text.encode()) + 5
+        target = [2, *written, END] if ended else [2, *written]
+        source = torch.tensor([[*translator.tokenizer.encode([text])[0], END]])
+        with torch.inference_mode():
+            logits_TV = translator.model(source, torch.tensor([target[:-1]]))[0].clone()  # type: ignore[operator]
+            logits_TV[:, ~torch.tensor([END <= row < ROWS for row in range(ROWS + 4)])] = -torch.inf
+            gains_T = logits_TV.log_softmax(-1).gather(1, torch.tensor(target[1:])[:, None])
+        assert found.score == pytest.approx(gains_T.sum().item(), abs=1e-3)
+
+
+def test_the_part_the_engine_shares_is_free_of_torch() -> None:
+    code = "import sys, regard.decoding.translation; sys.exit('torch' in sys.modules)"
+    assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0
