@@ -13,10 +13,10 @@ __version__ = "0.1.0"
 __all__ = ["DecodeSettings", "Translation", "Translator", "UserError", "evaluate", "load", "train"]
 
 if TYPE_CHECKING:
+    from regard.decoding.load import load
     from regard.decoding.translator import Translation, Translator
     from regard.errors import UserError
     from regard.evaluation.evaluate import evaluate
-    from regard.decoding.load import load
     from regard.settings import DecodeSettings
     from regard.training.run import train
 

@@ -7,7 +7,7 @@ import sys
 from collections.abc import Callable, Iterator
 from dataclasses import asdict
 from pathlib import Path
-from typing import IO, Any
+from typing import IO, TYPE_CHECKING, Any
 
 import click
 
@@ -15,6 +15,9 @@ from regard import __version__
 from regard.console import fail, follow, say, show_evaluation, show_training, standard_output
 from regard.errors import DataError, UserError
 from regard.settings import SIZES, DecodeSettings, assemble, user_layer
+
+if TYPE_CHECKING:
+    from regard.training.run import Event
 
 SET = click.option(
     "--set", "overrides", multiple=True, metavar="SECTION.NAME=VALUE", help="Change any setting, e.g. decode.beams=1."
@@ -77,11 +80,10 @@ def train(
     """
     user_layer(overrides, settings_file)
     from regard.training.plan import parse_duration
-    from regard.training.run import Stopped
     from regard.training.run import train as run
 
     stop = _Stop()
-    last = show_training(
+    _watch(
         run(
             files,
             out=out,
@@ -90,21 +92,21 @@ def train(
             budget=parse_duration(budget) if budget else None,
             steps=steps,
             parent=parent,
-            sides=languages,
+            languages=languages,
             overrides=overrides,
             settings_file=settings_file,
             stop=stop,
-        )
+        ),
+        stop,
     )
-    if isinstance(last, Stopped):
-        sys.exit(128 + stop.signal)
 
 
 class _Stop:
-    """Asked to stop, finish the step; asked twice, go at once."""
+    """Asked to stop while learning, finish the step and save; asked twice, or before, go at once: nothing is lost."""
 
     def __init__(self) -> None:
         self.signal = 0
+        self.learning = False
         for number in (signal.SIGTERM, signal.SIGINT):
             signal.signal(number, self._heard)
 
@@ -112,10 +114,23 @@ class _Stop:
         return self.signal != 0
 
     def _heard(self, number: int, frame: object) -> None:
-        if self.signal:
-            os._exit(128 + number)
+        if self.signal or not self.learning:
+            sys.exit(128 + number)
         self.signal = number
         say("stopping after this step; once more stops at once")
+
+
+def _watch(events: "Iterator[Event]", stop: _Stop) -> None:
+    """Show a run; exit as a signal demands if it was stopped by one."""
+    from regard.training.run import Preparing, Stopped
+
+    def noting() -> "Iterator[Event]":
+        for event in events:
+            stop.learning = not isinstance(event, Preparing)
+            yield event
+
+    if isinstance(show_training(noting()), Stopped):
+        sys.exit(128 + stop.signal)
 
 
 @main.command()
@@ -214,7 +229,6 @@ def demo(out: Path, budget: str) -> None:
     from regard.data import numbers
     from regard.decoding.load import load
     from regard.training.plan import parse_duration
-    from regard.training.run import Stopped
     from regard.training.run import train as run
 
     learnt, unseen = numbers.split(20_000, 500, seed=1)
@@ -224,11 +238,8 @@ def demo(out: Path, budget: str) -> None:
         file.write_text("".join(pair[side] + "\n" for pair in learnt), "utf-8")
     say(f"learning to spell numbers from {len(learnt):,} examples such as {learnt[-1][0]} → {learnt[-1][1]}")
     stop = _Stop()
-    last = show_training(
-        run(files, out=out, size="tiny", budget=parse_duration(budget), overrides=numbers.SETTINGS, stop=stop)
-    )
-    if isinstance(last, Stopped):
-        sys.exit(128 + stop.signal)
+    settings = numbers.SETTINGS
+    _watch(run(files, out=out, size="tiny", budget=parse_duration(budget), overrides=settings, stop=stop), stop)
     translator = load(out)
     translations = translator.translate_all([digits for digits, _ in unseen])
     right = sum(found.text == words for found, (_, words) in zip(translations, unseen, strict=True))

@@ -150,7 +150,7 @@ def follow(items: Iterable[Item], unit: str, total: int | None = None) -> Iterat
     began = spoke = time.monotonic()
     live = sys.stderr.isatty()
     count = 0
-    for count, item in enumerate(items, start=1):  # noqa: B007
+    for count, item in enumerate(items, start=1):
         yield item
         now = time.monotonic()
         if now - began > 2 and now - spoke > (0.5 if live else PLAIN_SECONDS):

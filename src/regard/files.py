@@ -36,6 +36,14 @@ def write_atomically(path: Path, data: bytes | str) -> None:
     sync(path.parent)
 
 
+def make_folder(path: Path) -> None:
+    """Make a folder and those on the way to it, so that they stay when the power goes."""
+    if not path.is_dir():
+        make_folder(path.parent)
+        path.mkdir(exist_ok=True)
+        sync(path.parent)
+
+
 @contextmanager
 def new_folder(path: Path) -> Iterator[Path]:
     """Yield a temporary folder that becomes `path` when the block ends well.
@@ -45,7 +53,8 @@ def new_folder(path: Path) -> Iterator[Path]:
     temporary = path.with_name(path.name + ".tmp")
     if temporary.exists():
         shutil.rmtree(temporary)
-    temporary.mkdir(parents=True)
+    make_folder(path.parent)
+    temporary.mkdir()
     yield temporary
     for inner in sorted(temporary.rglob("*")):
         sync(inner)
@@ -84,17 +93,18 @@ def write_manifest(folder: Path, names: list[str]) -> None:
 def damage(folder: Path) -> str | None:
     """What is wrong with a folder according to its manifest; None if nothing is."""
     try:
-        entries = read_json(folder / "manifest.json")
+        manifest = read_json(folder / "manifest.json")
+        entries = [(name, int(entry["bytes"]), entry["sha256"]) for name, entry in manifest.items()]
     except FileNotFoundError:
         return f"{folder / 'manifest.json'} is missing"
-    except ValueError:
+    except (AttributeError, KeyError, TypeError, ValueError):
         return f"{folder / 'manifest.json'} is not readable"
-    for name, entry in entries.items():
+    for name, size, hashed in entries:
         path = folder / name
         if not path.is_file():
             return f"{path} is missing"
-        if path.stat().st_size != entry["bytes"]:
-            return f"{path} has {path.stat().st_size:,} bytes instead of {entry['bytes']:,}"
-        if sha256(path) != entry["sha256"]:
+        if path.stat().st_size != size:
+            return f"{path} has {path.stat().st_size:,} bytes instead of {size:,}"
+        if sha256(path) != hashed:
             return f"{path} was changed after it was written (its SHA-256 differs)"
     return None

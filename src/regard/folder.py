@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from regard.data.tokenizer import Tokenizer
 from regard.errors import FolderError, UserError
-from regard.files import damage, read_json, write_atomically, write_json, write_manifest
+from regard.files import damage, make_folder, read_json, write_atomically, write_json, write_manifest
 from regard.settings import ModelSettings, from_dict
 
 if TYPE_CHECKING:
@@ -57,7 +57,7 @@ def save_folder(
     """Write a model folder, each file whole or not at all, the manifest last."""
     from safetensors.torch import save
 
-    path.mkdir(parents=True, exist_ok=True)
+    make_folder(path)
     facts = {
         "format": FORMAT,
         "languages": list(languages),
@@ -89,7 +89,7 @@ def open_folder(path: Path) -> ModelFolder:
     facts = read_json(path / "settings.json")
     if facts.get("format") != FORMAT:
         raise FolderError(
-            f"{path / 'settings.json'}: format {facts.get('format')!r}, but this version of Regard reads format {FORMAT}"
+            f"{path / 'settings.json'}: format {facts.get('format')!r}, but this Regard reads format {FORMAT}"
         )
     try:
         settings = from_dict(ModelSettings, facts["model"])

@@ -7,6 +7,7 @@ how to learn (`TrainSettings`), and how to write (`DecodeSettings`, chosen per c
 
 import dataclasses
 import difflib
+import math
 import tomllib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
@@ -80,7 +81,9 @@ class TrainSettings:
     average: int = _setting(5, "checkpoints averaged at the end, where that is better on validation")
     patience: int = _setting(0, "stop after so many validations without a better loss; 0 never stops early")
     precision: Literal["float32", "bfloat16"] = _setting("float32", "bfloat16 computes in mixed precision (autocast)")
-    device: Literal["auto", "cpu", "cuda", "mps"] = _setting("auto", "where to compute; auto takes a GPU if there is one")
+    device: Literal["auto", "cpu", "cuda", "mps"] = _setting(
+        "auto", "where to compute; auto takes a GPU if there is one"
+    )
     tensorboard: bool = _setting(False, "also write TensorBoard files (needs the extra regard[tensorboard])")
     seed: int = _setting(1, "all randomness follows from it")
 
@@ -88,7 +91,7 @@ class TrainSettings:
         _check_types(self)
         for name in ("steps", "batch_tokens", "micro_tokens", "average"):
             _at_least(self, name, 1)
-        for name in ("warmup", "validate_every", "patience", "clip", "seed"):
+        for name in ("warmup", "epsilon", "validate_every", "patience", "clip", "seed"):
             _at_least(self, name, 0)
         for name in ("smoothing", "dropout", "beta1", "beta2"):
             if not 0 <= getattr(self, name) < 1:
@@ -112,7 +115,8 @@ class DecodeSettings:
             _at_least(self, name, 1)
         if self.best > self.beams:
             raise SettingsError(
-                f"decode.best ({self.best}) cannot exceed decode.beams ({self.beams}); add --set decode.beams={self.best}"
+                f"decode.best ({self.best}) cannot exceed decode.beams ({self.beams}); "
+                f"add --set decode.beams={self.best}"
             )
 
 
@@ -213,6 +217,8 @@ def _read_toml(path: Path) -> dict[str, dict[str, Any]]:
         content = tomllib.loads(path.read_text("utf-8"))
     except FileNotFoundError:
         raise SettingsError(f"{path}: no such settings file") from None
+    except OSError as error:
+        raise SettingsError(f"{path}: cannot be read ({error.strerror}); give a TOML file of settings") from None
     except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
         raise SettingsError(f"{path}: not valid TOML: {error}") from None
     for section, values in content.items():
@@ -274,6 +280,8 @@ def _check_types(settings: Any) -> None:
             object.__setattr__(settings, name, float(value))
         elif type(value) is not wanted:
             raise SettingsError(f"{section}.{name} must be {wanted.__name__}, got {value!r}")
+        elif wanted is float and not math.isfinite(value):
+            raise SettingsError(f"{section}.{name} must be a finite number, got {value}")
 
 
 def _at_least(settings: Any, name: str, least: int) -> None:

@@ -59,6 +59,7 @@ class Upper(nn.Module):
 
     def __init__(self) -> None:
         super().__init__()
+        self.vocabulary = 0
         self.batches: list[tuple[int, ...]] = []
         self.steps = 0
 

@@ -5,7 +5,7 @@ Shapes: B sentences, S source length, N = B * beams rows, T pieces of this step 
 
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from typing import Any, Protocol
+from typing import Protocol
 
 import torch
 from torch import Tensor
@@ -14,25 +14,10 @@ from regard.data.tokenizer import END, PAD, START
 from regard.decoding.hypothesis import Hypothesis
 from regard.decoding.search import State, search
 from regard.decoding.translation import TextTokenizer, TextTranslator, Translation
+from regard.model.face import SequenceModel
 from regard.settings import DecodeSettings
 
 __all__ = ["Translation", "Translator"]
-
-
-class Model(Protocol):
-    """The face all sequence models share. What `encode` returns is between it and `start`."""
-
-    training: bool
-
-    def train(self, mode: bool = True) -> Any: ...
-
-    def encode(self, source_BS: Tensor) -> Any: ...
-
-    def start(self, memory: Any) -> Any: ...
-
-    def decode(self, tokens_NT: Tensor, state: Any) -> tuple[Tensor, Any]: ...
-
-    def project(self, hidden: Tensor) -> Tensor: ...
 
 
 class WritingTokenizer(TextTokenizer, Protocol):
@@ -46,7 +31,7 @@ class Translator(TextTranslator):
     """Raw text in, raw text out. A sentence comes out the same alone and in any company."""
 
     def __init__(
-        self, model: Model, tokenizer: WritingTokenizer, *, longest: int, device: torch.device | str = "cpu"
+        self, model: SequenceModel, tokenizer: WritingTokenizer, *, longest: int, device: torch.device | str = "cpu"
     ) -> None:
         """The model must already be on the device."""
         super().__init__(tokenizer, longest=longest)
@@ -81,7 +66,7 @@ def _padded(sources: Sequence[Sequence[int]]) -> Tensor:
 
 
 @contextmanager
-def _evaluating(model: Model) -> Iterator[None]:
+def _evaluating(model: SequenceModel) -> Iterator[None]:
     """No dropout while translating; a model in training goes back to it afterwards."""
     if not model.training:
         yield

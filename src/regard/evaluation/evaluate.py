@@ -45,9 +45,10 @@ def evaluate(
         raise DataError(f"{paths[0]}: the test set is empty")
     if by_source:
         together: dict[str, list[str]] = {}
-        for source, references in pairs:
-            together.setdefault(source, []).extend(references)
-        pairs = [(source, tuple(references)) for source, references in together.items()]
-    sources, references = zip(*pairs, strict=True)
-    texts = [found.text for found in translator.translate_all(sources, decode or DecodeSettings())]
-    return Evaluation(score(texts, references, tokenize=tokenize), sources, tuple(texts), references)
+        for source, found in pairs:
+            together.setdefault(source, []).extend(found)
+        pairs = [(source, tuple(found)) for source, found in together.items()]
+    sources = tuple(source for source, _ in pairs)
+    references = tuple(references for _, references in pairs)
+    texts = tuple(found.text for found in translator.translate_all(sources, decode or DecodeSettings()))
+    return Evaluation(score(texts, references, tokenize=tokenize), sources, texts, references)

@@ -18,7 +18,7 @@ class Lens(Protocol):
         """Record a tensor under its address, such as `encoder.2`."""
 
     def weights(self, name: str, weights_BHLM: Tensor) -> Tensor:
-        """Record the attention weights of all heads of, say, `decoder.3.cross`; return them, or others in their place."""
+        """Record the attention weights of all heads of, say, `decoder.3.cross`; return them, or others instead."""
 
 
 def attend(
@@ -39,7 +39,7 @@ def attend(
     if lens is None:
         return F.scaled_dot_product_attention(q_BHLE, k_BHME, v_BHME, attn_mask=mask, is_causal=causal)
     if causal:
-        mask = causal_mask(q_BHLE.size(-2), k_BHME.size(-2), q_BHLE.device)
+        mask = q_BHLE.new_ones(q_BHLE.size(-2), k_BHME.size(-2), dtype=torch.bool).tril()
     # Dot products grow with the width; without the root, softmax would saturate (section 3.2.1).
     scores_BHLM = q_BHLE @ k_BHME.mT / q_BHLE.size(-1) ** 0.5
     if mask is not None:

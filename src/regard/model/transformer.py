@@ -1,12 +1,12 @@
 """The Transformer (section 3, Figure 1): an encoder that reads, a decoder that writes, one embedding for both.
 
-The face all sequence models share: `encode` the source, `start` a state from it, `decode` pieces (many at once or one
-at a time, the same method), `project` to the vocabulary. The state belongs to the caller; the model keeps none.
+`encode` the source, `start` a state from it, `decode` pieces (many at once or one at a time, the same method),
+`project` to the vocabulary. The state belongs to the caller; the model keeps none.
 Shapes: B sentences, K beams, N = B * K rows, S source length, T target length, D width, V vocabulary.
 """
 
 from dataclasses import dataclass, replace
-from typing import Self
+from typing import Generic, Self, TypeVar, cast
 
 import torch
 import torch.nn.functional as F
@@ -19,6 +19,7 @@ from regard.model.positions import Positions
 from regard.settings import ModelSettings
 
 PAD = 0
+AnyLayer = TypeVar("AnyLayer", EncoderLayer, DecoderLayer)
 
 
 @dataclass(frozen=True)
@@ -55,14 +56,16 @@ class State:
         return replace(self, layers=layers, source_mask=mask)
 
 
-class Stack(nn.ModuleDict):
+class Stack(nn.ModuleDict, Generic[AnyLayer]):
     """Layers with names that count from 1, and, with pre-norm, a last norm over what they add up to."""
 
-    def __init__(self, layers: list[nn.Module], settings: ModelSettings) -> None:
+    def __init__(self, layers: list[AnyLayer], settings: ModelSettings) -> None:
         super().__init__({str(number): layer for number, layer in enumerate(layers, start=1)})
-        self.numbers = list(self.keys())
         if settings.norm == "pre":
             self["norm"] = nn.LayerNorm(settings.width)
+
+    def layers(self) -> list[tuple[str, AnyLayer]]:
+        return [(name, cast(AnyLayer, layer)) for name, layer in self.items() if name != "norm"]
 
     def last(self, x: Tensor) -> Tensor:
         out: Tensor = self["norm"](x) if "norm" in self else x
@@ -90,23 +93,23 @@ class Transformer(nn.Module):
         # The fused kernel is quicker with no mask at all.
         mask = None if bool(real_BS.all()) else real_BS[:, None, None, :]
         x_BSD = self._embed(source_BS, 0)
-        for number in self.encoder.numbers:
-            x_BSD = self.encoder[number](x_BSD, mask, f"encoder.{number}", lens)
+        for number, layer in self.encoder.layers():
+            x_BSD = layer(x_BSD, mask, f"encoder.{number}", lens)
             if lens is not None:
                 lens.see(f"encoder.{number}", x_BSD)
         return Memory(self.encoder.last(x_BSD), mask)
 
     def start(self, memory: Memory) -> State:
         """A state in which nothing is written yet. The source's keys and values are projected here, once."""
-        layers = (self.decoder[number].cross.keys_and_values(memory.hidden_BSD) for number in self.decoder.numbers)
-        return State(tuple(LayerState(keys, values) for keys, values in layers), memory.mask)
+        layers = (LayerState(*layer.cross.keys_and_values(memory.hidden_BSD)) for _, layer in self.decoder.layers())
+        return State(tuple(layers), memory.mask)
 
     def decode(self, tokens_NT: Tensor, state: State, lens: Lens | None = None) -> tuple[Tensor, State]:
         """Add these pieces to what is written; what the model thinks after each of them, and the new state."""
         x_NTD = self._embed(tokens_NT, state.length)
-        layers = []
-        for number, before in zip(self.decoder.numbers, state.layers, strict=True):
-            x_NTD, after = self.decoder[number](x_NTD, before, state.source_mask, f"decoder.{number}", lens)
+        layers: list[LayerState] = []
+        for (number, layer), before in zip(self.decoder.layers(), state.layers, strict=True):
+            x_NTD, after = layer(x_NTD, before, state.source_mask, f"decoder.{number}", lens)
             layers.append(after)
             if lens is not None:
                 lens.see(f"decoder.{number}", x_NTD)

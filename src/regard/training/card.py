@@ -4,32 +4,35 @@ import datetime
 import os
 import platform
 from collections.abc import Sequence
+from dataclasses import dataclass
 
 from regard.data.shards import Shards
 from regard.data.texts import Texts
+from regard.data.tokenizer import Tokenizer
 from regard.folder import Languages, ModelFolder
 from regard.training.plan import Plan
 from regard.training.validation import Validation
 
 
-def write_card(
-    *,
-    plan: Plan,
-    languages: Languages,
-    texts: Texts,
-    shards: Shards,
-    steps: int,
-    candidates: Sequence[tuple[str, Validation]],
-    kept: str,
-    parent: ModelFolder | None,
-) -> str:
+@dataclass(frozen=True)
+class Prepared:
+    """What a run learns from."""
+
+    languages: Languages
+    texts: Texts
+    shards: Shards
+    tokenizer: Tokenizer
+    parent: ModelFolder | None
+
+
+def write_card(plan: Plan, made: Prepared, steps: int, candidates: Sequence[tuple[str, Validation]], kept: str) -> str:
     """The card as Markdown."""
-    source, target = (language or "unknown" for language in languages)
-    model, train = plan.settings.model, plan.settings.train
+    source, target = (language or "unknown" for language in made.languages)
+    model, train, decode = plan.settings.model, plan.settings.train, plan.settings.decode
     files = [f"- {name}, SHA-256 `{value}`" for name, value in plan.request["training data"].items()]
     files += [f"- validation: {name}, SHA-256 `{value}`" for name, value in plan.request["validation data"].items()]
-    dropped = "".join(f", {count:,} left out ({reason})" for reason, count in shards.dropped.items())
-    held_out = " held out of the training data, by source sentence" if texts.held_out else ""
+    dropped = "".join(f", {count:,} left out ({reason})" for reason, count in made.shards.dropped.items())
+    held_out = " held out of the training data, by source sentence" if made.texts.held_out else ""
     scores = [
         f"| {name}{' (kept)' if name == kept else ''} | {v.loss:.3f} | {v.bleu:.1f} | {v.chrf:.1f} |"
         for name, v in candidates
@@ -38,12 +41,12 @@ def write_card(
         f"# A translator from {source} to {target}",
         "",
         f"Made with Regard {plan.versions['regard']} on {datetime.date.today().isoformat()}.",
-        *([f"Fine-tuned from the model `{parent.path.name}`."] if parent else []),
+        *([f"Fine-tuned from the model `{made.parent.path.name}`."] if made.parent else []),
         "",
         "## Data",
         *files,
         "",
-        f"{len(shards.train):,} training pairs and {len(shards.valid):,} validation pairs{held_out}{dropped}.",
+        f"{len(made.shards.train):,} training pairs, {len(made.shards.valid):,} validation pairs{held_out}{dropped}.",
         "",
         "## Model",
         f"Transformer, {model.encoder_layers} + {model.decoder_layers} layers, width {model.width}, feed-forward "
@@ -62,8 +65,8 @@ def write_card(
         "|---|---|---|---|",
         *scores,
         "",
-        f"Beam {plan.settings.decode.beams}, length penalty {plan.settings.decode.alpha}, sacreBLEU's defaults. The weights "
-        "were chosen by these scores, so a test set of its own will be a little less kind.",
+        f"Beam {decode.beams}, length penalty {decode.alpha}, sacreBLEU's defaults. The weights were chosen by these "
+        "scores, so a test set of its own will be a little less kind.",
         "",
         "## Licence",
         "That of the data above, as far as it reaches. Fill in.",

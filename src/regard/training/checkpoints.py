@@ -5,7 +5,7 @@ that could be wrong. Older ones keep their weights, for the average, but not the
 """
 
 import shutil
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 from typing import Any, Self
 
@@ -24,10 +24,14 @@ class Progress:
     """How far a run has come: what it needs, beside the tensors, to go on exactly."""
 
     step: int = 0
-    position: Position = Position()
+    position: Position = field(default_factory=Position)
     best_loss: float = float("inf")
     best_step: int = 0
     stale: int = 0  # validations since the best
+
+    def is_stale(self, patience: int) -> bool:
+        """Whether early stopping, if asked for, is due."""
+        return 0 < patience <= self.stale
 
     def validated(self, loss: float) -> Self:
         """With one more validation taken into account."""

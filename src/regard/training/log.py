@@ -31,7 +31,9 @@ class Log:
     def __enter__(self) -> Self:
         return self
 
-    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
         self._file.close()
         if self._board is not None:
             self._board.close()
@@ -49,4 +51,4 @@ def _tensorboard(folder: Path, resumed_step: int) -> Any:
         from torch.utils.tensorboard import SummaryWriter
     except ImportError:
         raise RunError("train.tensorboard needs TensorBoard: pip install 'regard[tensorboard]'") from None
-    return SummaryWriter(str(folder), purge_step=resumed_step + 1)  # type: ignore[no-untyped-call]
+    return SummaryWriter(str(folder), purge_step=resumed_step + 1)

@@ -15,6 +15,7 @@ from torch import nn
 
 from regard.data.batches import Batch, Position
 from regard.data.tokenizer import PAD, START
+from regard.model.face import SequenceModel
 from regard.settings import TrainSettings
 from regard.training.loss import add_gradient, loss_only
 from regard.training.schedule import learning_rate
@@ -39,23 +40,24 @@ def derived_seed(*parts: int | str) -> int:
     return int.from_bytes(hashlib.blake2b(repr(parts).encode(), digest_size=8).digest()) >> 1
 
 
-def make_optimizer(model: nn.Module, settings: TrainSettings) -> torch.optim.Optimizer:
+def make_optimizer(model: SequenceModel, settings: TrainSettings) -> torch.optim.Optimizer:
     betas = (settings.beta1, settings.beta2)
     return torch.optim.Adam(model.parameters(), lr=0.0, betas=betas, eps=settings.epsilon, fused=True)
 
 
 def learn(
-    model: nn.Module,
+    model: SequenceModel,
     optimizer: torch.optim.Optimizer,
     stream: Stream,
     settings: TrainSettings,
     *,
     width: int,
-    first: int = 1,
+    first: int,
+    last: int,
 ) -> Iterator[Step]:
-    """Take the steps `first` to `settings.steps`, one per request."""
+    """Take the steps `first` to `last`, one per request."""
     model.train()
-    for step in range(first, settings.steps + 1):
+    for step in range(first, last + 1):
         began = time.perf_counter()
         rate = learning_rate(step, settings, width)
         for group in optimizer.param_groups:
@@ -74,7 +76,7 @@ def micro_batches(settings: TrainSettings) -> int:
     return -(-settings.batch_tokens // settings.micro_tokens)
 
 
-def gradient(model: nn.Module, batches: list[Batch], settings: TrainSettings, step: int) -> tuple[float, int]:
+def gradient(model: SequenceModel, batches: list[Batch], settings: TrainSettings, step: int) -> tuple[float, int]:
     """Leave in `.grad` the gradient of the mean loss per target piece of all batches; return summed loss and pieces.
 
     One division by all real pieces, so that any split into micro-batches gives the same gradient.
@@ -95,9 +97,9 @@ def gradient(model: nn.Module, batches: list[Batch], settings: TrainSettings, st
 
 
 @torch.inference_mode()
-def validation_loss(model: nn.Module, batches: Iterator[Batch]) -> float:
+def validation_loss(model: SequenceModel, batches: Iterator[Batch]) -> float:
     """Cross entropy per target piece, without smoothing or dropout."""
-    model.eval()
+    model.train(False)
     device = next(model.parameters()).device
     loss, tokens = 0.0, 0
     for batch in batches:

@@ -5,24 +5,15 @@ once: positions pass through the projection a chunk at a time, and each chunk's 
 """
 
 from collections.abc import Iterator
-from typing import Any, Protocol
+from typing import Any
 
 import torch
 import torch.nn.functional as F
 from torch import Tensor
 
+from regard.model.face import SequenceModel
+
 CHUNK_NUMBERS = 4_000_000  # scores held at once: 16 MB, which stays near the processor
-
-
-class Face(Protocol):
-    """The part of a sequence model that training uses."""
-
-    vocabulary: int
-
-    def encode(self, source_BS: Tensor) -> Any: ...
-    def start(self, memory: Any) -> Any: ...
-    def decode(self, tokens_BT: Tensor, state: Any) -> tuple[Tensor, Any]: ...
-    def project(self, hidden: Tensor) -> Tensor: ...
 
 
 class SmoothedLoss(torch.autograd.Function):
@@ -57,7 +48,7 @@ def summed_loss(scores_NV: Tensor, target_N: Tensor, smoothing: float) -> Tensor
 
 
 def add_gradient(
-    model: Face, source_BS: Tensor, target_BT: Tensor, *, start: int, pad: int, smoothing: float, tokens: int
+    model: SequenceModel, source_BS: Tensor, target_BT: Tensor, *, start: int, pad: int, smoothing: float, tokens: int
 ) -> float:
     """Add to `.grad` this micro-batch's share of the mean loss over `tokens` pieces; return its summed loss."""
     hidden_ND, target_N = _before_each_piece(model, source_BS, target_BT, start, pad)
@@ -65,13 +56,13 @@ def add_gradient(
     total = 0.0
     for part_ND, part_N in _chunks(model, leaf_ND, target_N):
         loss = summed_loss(model.project(part_ND).float(), part_N, smoothing)
-        (loss / tokens).backward()  # type: ignore[no-untyped-call]
+        (loss / tokens).backward()
         total += loss.item()
-    hidden_ND.backward(leaf_ND.grad)  # type: ignore[no-untyped-call]
+    hidden_ND.backward(leaf_ND.grad)
     return total
 
 
-def loss_only(model: Face, source_BS: Tensor, target_BT: Tensor, *, start: int, pad: int) -> float:
+def loss_only(model: SequenceModel, source_BS: Tensor, target_BT: Tensor, *, start: int, pad: int) -> float:
     """The summed cross entropy, without smoothing and without a gradient."""
     hidden_ND, target_N = _before_each_piece(model, source_BS, target_BT, start, pad)
     return sum(
@@ -81,7 +72,7 @@ def loss_only(model: Face, source_BS: Tensor, target_BT: Tensor, *, start: int, 
 
 
 def _before_each_piece(
-    model: Face, source_BS: Tensor, target_BT: Tensor, start: int, pad: int
+    model: SequenceModel, source_BS: Tensor, target_BT: Tensor, start: int, pad: int
 ) -> tuple[Tensor, Tensor]:
     """What the model thinks before each real target piece (N, D), and those pieces (N)."""
     shifted_BT = target_BT.roll(1, dims=1)
@@ -91,7 +82,7 @@ def _before_each_piece(
     return hidden_BTD[real_BT], target_BT[real_BT]
 
 
-def _chunks(model: Face, hidden_ND: Tensor, target_N: Tensor) -> Iterator[tuple[Tensor, Tensor]]:
+def _chunks(model: SequenceModel, hidden_ND: Tensor, target_N: Tensor) -> Iterator[tuple[Tensor, Tensor]]:
     """Positions a few at a time, so that their scores fit CHUNK_NUMBERS."""
     rows = max(1, CHUNK_NUMBERS // model.vocabulary)
     return zip(hidden_ND.split(rows), target_N.split(rows), strict=True)

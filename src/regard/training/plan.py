@@ -27,7 +27,7 @@ from regard.training.loop import gradient, micro_batches
 SMALL_FROM_PAIRS = 100_000  # below this, a processor gets more out of `tiny` in the same time
 LONGEST_SECONDS = 2 * 3600  # what we take on ourselves when nobody named a time
 SHARE_FOR_STEPS = 0.92  # of a budget; validation and the end take the rest
-VALIDATIONS = 20
+MOST_VALIDATIONS = 20
 
 
 @dataclass(frozen=True)
@@ -53,8 +53,7 @@ class Plan:
 
     def averaged_steps(self, last: int) -> list[int]:
         """The checkpoints that an average ending at step `last` takes in."""
-        points = [step for step in range(self.validate_every, last + 1, self.validate_every)]
-        points = sorted({*points, last})
+        points = sorted({*range(self.validate_every, last + 1, self.validate_every), last})
         return points[-self.settings.train.average :]
 
 
@@ -106,6 +105,12 @@ def measure(
     return per_micro * count, tokens / batches * count
 
 
+def choose_validations(steps: int, seconds_per_step: float) -> int:
+    """Steps between validations: not more often than every minute or so, and a few times at least."""
+    count = min(MOST_VALIDATIONS, max(4, round(steps * seconds_per_step / 60)))
+    return max(1, steps // count)
+
+
 def steps_within(seconds: float, seconds_per_step: float) -> int:
     """How many steps a budget of time has room for."""
     return max(1, int(SHARE_FOR_STEPS * seconds / seconds_per_step))
@@ -130,11 +135,11 @@ def versions() -> dict[str, str]:
 
 def differences(before: Mapping[str, Any], now: Mapping[str, Any]) -> list[str]:
     """How a request differs from the one a run was started with, in words."""
-    lines = []
-    for name in before.keys() | now.keys():
-        if before.get(name) != now.get(name):
-            lines.append(f"  {name}: was {_show(before.get(name))}, is now {_show(now.get(name))}")
-    return sorted(lines)
+    return [
+        f"  {name}: was {_show(before.get(name))}, is now {_show(now.get(name))}"
+        for name in sorted(before.keys() | now.keys())
+        if before.get(name) != now.get(name)
+    ]
 
 
 def _show(value: Any) -> str:

@@ -16,7 +16,8 @@ from filelock import FileLock, Timeout
 from torch import Tensor
 
 from regard.data.batches import batches
-from regard.data.pairs import corpora, languages
+from regard.data.pairs import corpora
+from regard.data.pairs import languages as named_languages
 from regard.data.shards import Shards, prepare_ids
 from regard.data.texts import Preparing, Texts, fingerprint, prepare_texts
 from regard.data.tokenizer import Tokenizer, choose_size, train_tokenizer
@@ -24,9 +25,9 @@ from regard.errors import RunError
 from regard.files import new_folder, read_json, sha256, write_json
 from regard.folder import Languages, ModelFolder, open_folder, save_folder
 from regard.model.transformer import Transformer
-from regard.settings import FINE_TUNE, Settings, assemble, size_layer, user_layer
+from regard.settings import FINE_TUNE, Layer, Settings, assemble, size_layer, user_layer
 from regard.training import plan as planning
-from regard.training.card import write_card
+from regard.training.card import Prepared, write_card
 from regard.training.checkpoints import Checkpoints, Progress
 from regard.training.log import Log
 from regard.training.loop import Step, derived_seed, learn, make_optimizer
@@ -79,7 +80,7 @@ def train(
     budget: float | None = None,
     steps: int | None = None,
     parent: str | Path | None = None,
-    sides: tuple[str, str] | None = None,
+    languages: tuple[str, str] | None = None,
     overrides: Sequence[str] = (),
     settings_file: Path | None = None,
     stop: Callable[[], bool] = lambda: False,
@@ -89,58 +90,47 @@ def train(
     `budget` is in seconds. `stop` is asked after every step. The same call goes on where it was interrupted.
     """
     began = time.monotonic()
-    out = Path(out)
     if steps is not None and budget is not None:
         raise RunError("give --steps or --budget, not both: a budget is turned into steps")
     if parent is not None and size is not None:
         raise RunError("a fine-tune keeps the size of the model it starts from; leave --size out")
+    folder = open_folder(Path(parent)) if parent is not None else None
+    wish = _Wish(size, budget, steps, user_layer(overrides, settings_file), folder)
+    wish.check()
     train_corpora = corpora([Path(path) for path in paths])
     valid_corpora = corpora([Path(path) for path in valid]) if valid else []
-    user = user_layer(overrides, settings_file)
-    if size is not None:
-        size_layer(size)
-    assemble(user)  # mistakes in settings come before any work
-    start_from = open_folder(Path(parent)) if parent is not None else None
-    found: Languages = sides or (start_from.languages if start_from else languages(train_corpora))
+    found: Languages = languages or (wish.parent.languages if wish.parent else named_languages(train_corpora))
     request = {
         "training data": fingerprint(train_corpora),
         "validation data": fingerprint(valid_corpora),
         "languages": list(found),
-        "size": size,
-        "budget": budget,
-        "steps": steps,
-        "from": sha256(start_from.path / "manifest.json") if start_from else None,
-        "settings": {f"{section}.{name}": value for section, values in user.items() for name, value in values.items()},
+        **wish.request(),
     }
+    out = Path(out)
     run = out / "run"
-    old = _checked_plan(run / "plan.json", request, out)
-    if old is not None and (out / "manifest.json").exists():
+    plan = _checked_plan(run / "plan.json", request, out)
+    if plan is not None and (out / "manifest.json").exists():
         yield Finished(out)
         return
-    if old is None and out.exists() and any(path.name != "run" for path in out.iterdir()):
-        raise RunError(f"{out} exists and was not made by this command; choose another --out, or remove it first")
+    if plan is None and out.exists() and any(path.name != "run" for path in out.iterdir()):
+        raise RunError(f"{out} holds other files already; choose another --out, or remove it first")
     with _alone(run):
-        seed = assemble(user).train.seed
-        texts = yield from prepare_texts(run / "texts", train_corpora, valid_corpora, seed=seed)
-        chosen = _Choice(size, budget, steps, user, start_from)
-        device = planning.pick_device(assemble(user).train.device)
-        settings, reasons = chosen.settings(len(texts.train), device) if old is None else (old.settings, [])
-        tokenizer = start_from.tokenizer if start_from else (yield from _tokenizer(run, texts, settings))
-        if old is None:
-            settings = replace(settings, model=replace(settings.model, vocabulary=tokenizer.rows))
-            reasons.append(f"{tokenizer.size:,} pieces for {texts.words:,} words of text")
+        texts = yield from prepare_texts(run / "texts", train_corpora, valid_corpora, seed=wish.seed)
+        device = planning.pick_device(wish.device)
+        settings, reasons = wish.settings(len(texts.train), device) if plan is None else (plan.settings, [])
+        tokenizer = wish.parent.tokenizer if wish.parent else (yield from _tokenizer(run, texts, settings))
         shards = yield from prepare_ids(run / "shards", texts, tokenizer, longest=settings.model.longest)
         if shards.dropped:
             dropped = ", ".join(f"{reason}: {count:,}" for reason, count in shards.dropped.items())
             yield Note(f"left out {dropped}; {run / 'shards' / 'dropped.tsv'} lists them")
-        if old is None:
-            plan = yield from _make_plan(chosen, settings, reasons, request, shards, device, began)
+        if plan is None:
+            settings = replace(settings, model=replace(settings.model, vocabulary=tokenizer.rows))
+            reasons.append(f"{tokenizer.size:,} pieces for {texts.words:,} words of text")
+            plan = yield from _make_plan(wish, settings, reasons, request, shards, device, began)
             planning.save_plan(run / "plan.json", plan)
-        else:
-            plan = old
-            if plan.versions != planning.versions():
-                yield Note("the run began with other versions of its libraries: it goes on, but not bit for bit")
-        yield from _learn(out, plan, found, texts, shards, tokenizer, start_from, stop)
+        elif plan.versions != planning.versions():
+            yield Note("the run began with other versions of its libraries: it goes on, but not bit for bit")
+        yield from _learn(out, plan, Prepared(found, texts, shards, tokenizer, wish.parent), stop)
 
 
 def _checked_plan(path: Path, request: dict[str, Any], out: Path) -> Plan | None:
@@ -172,22 +162,43 @@ def _alone(run: Path) -> Iterator[None]:
 
 
 @dataclass(frozen=True)
-class _Choice:
+class _Wish:
     """What the user chose, and what that leaves to us."""
 
     size: str | None
     budget: float | None
     steps: int | None
-    user: Any
+    user: Layer
     parent: ModelFolder | None
+
+    def check(self) -> None:
+        """Mistakes in settings come before any work."""
+        if self.parent is not None and "model" in self.user:
+            raise RunError("a fine-tune keeps the model it starts from; leave model.* settings out")
+        assemble(size_layer(self.size or "tiny"), self.user)
+
+    def request(self) -> dict[str, Any]:
+        """What makes another command another run."""
+        return {
+            "size": self.size,
+            "budget": self.budget,
+            "steps": self.steps,
+            "from": sha256(self.parent.path / "manifest.json") if self.parent else None,
+            "settings": {f"{part}.{name}": value for part in self.user for name, value in self.user[part].items()},
+        }
+
+    @property
+    def seed(self) -> int:
+        return assemble(self.user).train.seed
+
+    @property
+    def device(self) -> str:
+        return assemble(self.user).train.device
 
     def settings(self, pairs: int, device: str) -> tuple[Settings, list[str]]:
         if self.parent is not None:
-            settings = assemble(FINE_TUNE, self.user)
-            if "model" in self.user:
-                raise RunError("a fine-tune keeps the model it starts from; leave model.* settings out")
             reason = f"a fine-tune of {self.parent.path.name}, with its size and pieces"
-            return replace(settings, model=self.parent.settings), [reason]
+            return replace(assemble(FINE_TUNE, self.user), model=self.parent.settings), [reason]
         size, reason = planning.choose_size(pairs, device)
         if self.size is not None:
             size, reason = self.size, f"size {self.size}, as asked"
@@ -212,7 +223,7 @@ def _tokenizer(run: Path, texts: Texts, settings: Settings) -> Generator[Prepari
 
 
 def _make_plan(
-    chosen: _Choice,
+    wish: _Wish,
     settings: Settings,
     reasons: list[str],
     request: dict[str, Any],
@@ -226,19 +237,21 @@ def _make_plan(
     stream = batches(shards.train, tokens=settings.train.micro_tokens, seed=settings.train.seed)
     seconds_per_step, tokens_per_step = planning.measure(model, stream, settings.train)
     yield Preparing("measuring speed", 1, 1)
-    if chosen.steps is not None:
-        steps, reason = chosen.steps, f"{chosen.steps:,} steps, as asked"
-    elif chosen.budget is not None:
-        steps = planning.steps_within(chosen.budget - (time.monotonic() - began), seconds_per_step)
-        reason = f"{steps:,} steps, what fits in the budget at {tokens_per_step / seconds_per_step:,.0f} pieces a second"
-    elif "steps" in chosen.user.get("train", {}) or chosen.size in ("base", "big"):
+    if wish.steps is not None:
+        steps, reason = wish.steps, f"{wish.steps:,} steps, as asked"
+    elif wish.budget is not None:
+        steps = planning.steps_within(wish.budget - (time.monotonic() - began), seconds_per_step)
+        reason = (
+            f"{steps:,} steps, what fits in the budget at {tokens_per_step / seconds_per_step:,.0f} pieces a second"
+        )
+    elif "steps" in wish.user.get("train", {}) or wish.size in ("base", "big"):
         steps, reason = settings.train.steps, f"{settings.train.steps:,} steps, from the settings"
     else:
         steps, reason = planning.choose_steps(len(shards.train.target_ids), tokens_per_step, seconds_per_step)
     return Plan(
         request=request,
         settings=planning.with_steps(settings, steps),
-        validate_every=settings.train.validate_every or max(1, steps // planning.VALIDATIONS),
+        validate_every=settings.train.validate_every or planning.choose_validations(steps, seconds_per_step),
         seconds_per_step=seconds_per_step,
         threads=torch.get_num_threads(),
         device=device,
@@ -247,23 +260,14 @@ def _make_plan(
     )
 
 
-def _learn(
-    out: Path,
-    plan: Plan,
-    found: Languages,
-    texts: Texts,
-    shards: Shards,
-    tokenizer: Tokenizer,
-    parent: ModelFolder | None,
-    stop: Callable[[], bool],
-) -> Iterator[Event]:
+def _learn(out: Path, plan: Plan, made: Prepared, stop: Callable[[], bool]) -> Iterator[Event]:
     """Take the plan's steps from where the newest checkpoint is, then choose the weights to keep."""
     settings = plan.settings.train
     torch.set_num_threads(plan.threads)
     torch.manual_seed(derived_seed(settings.seed, "weights"))
     model = Transformer(plan.settings.model, settings.dropout)
-    if parent is not None:
-        model.load_state_dict(parent.build().state_dict())
+    if made.parent is not None:
+        model.load_state_dict(made.parent.build().state_dict())
     model.to(plan.device)
     optimizer = make_optimizer(model, settings)
     checkpoints = Checkpoints(out / "run" / "checkpoints")
@@ -271,45 +275,43 @@ def _learn(
     for problem in problems:
         yield Note(f"a checkpoint is damaged, so the one before it is used: {problem}")
     yield Planned(plan, progress.step)
-    validator = Validator(texts, shards, tokenizer, plan.settings)
-    stream = batches(
-        shards.train, tokens=settings.micro_tokens, seed=settings.seed, position=progress.position
+    validator = Validator(made.texts, made.shards, made.tokenizer, plan.settings)
+    stream = batches(made.shards.train, tokens=settings.micro_tokens, seed=settings.seed, position=progress.position)
+    last = progress.step if progress.is_stale(settings.patience) else settings.steps
+    steps = learn(
+        model, optimizer, stream, settings, width=plan.settings.model.width, first=progress.step + 1, last=last
     )
     with Log(out / "run", resumed_step=progress.step, tensorboard=settings.tensorboard) as log:
-        for step in learn(model, optimizer, stream, settings, width=plan.settings.model.width, first=progress.step + 1):
+        for step in steps:
             log.write(step.step, loss=step.loss, learning_rate=step.learning_rate, seconds=step.seconds)
             yield step
             progress = replace(progress, step=step.step, position=step.position)
+            stopping = stop()
             if plan.validates(step.step):
                 validation = validator.quick(model, step.step)
                 log.write(step.step, validation_loss=validation.loss, bleu=validation.bleu, chrf=validation.chrf)
                 progress = progress.validated(validation.loss)
+                yield validation
+            if stopping or plan.validates(step.step):
                 checkpoints.save(model, optimizer, progress)
                 checkpoints.prune({*plan.averaged_steps(step.step), progress.best_step})
-                yield validation
-                if settings.patience and progress.stale >= settings.patience:
-                    yield Note(f"no better validation loss for {progress.stale} validations: stopping early")
-                    break
-            elif stop():
-                checkpoints.save(model, optimizer, progress)
-            if stop():
+            if stopping:
                 yield Stopped(step.step)
                 return
-    yield from _finish(out, plan, found, texts, tokenizer, model, checkpoints, progress, validator, parent, shards)
+            if progress.is_stale(settings.patience):
+                yield Note(f"no better validation loss for {progress.stale} validations: stopping early")
+                break
+    yield from _finish(out, plan, made, model, checkpoints, progress, validator)
 
 
 def _finish(
     out: Path,
     plan: Plan,
-    found: Languages,
-    texts: Texts,
-    tokenizer: Tokenizer,
+    made: Prepared,
     model: Transformer,
     checkpoints: Checkpoints,
     progress: Progress,
     validator: Validator,
-    parent: ModelFolder | None,
-    shards: Shards,
 ) -> Iterator[Event]:
     """Choose among the last weights, their average, and the best on the way; write the model folder."""
     candidates = _candidates(plan, checkpoints, progress)
@@ -319,17 +321,14 @@ def _finish(
         model.load_state_dict(weights)
         scored.append((validator.full(model, progress.step), name, weights))
     scores, kept, weights = max(scored, key=lambda entry: (entry[0].bleu, -entry[0].loss))
-    card = write_card(
-        plan=plan,
-        languages=found,
-        texts=texts,
-        shards=shards,
-        steps=progress.step,
-        candidates=[(name, validation) for validation, name, _ in scored],
-        kept=kept,
-        parent=parent,
+    save_folder(
+        out,
+        settings=plan.settings.model,
+        weights=weights,
+        tokenizer=made.tokenizer,
+        languages=made.languages,
+        card=write_card(plan, made, progress.step, [(name, validation) for validation, name, _ in scored], kept),
     )
-    save_folder(out, settings=plan.settings.model, weights=weights, tokenizer=tokenizer, languages=found, card=card)
     yield Finished(out, scores, kept)
 
 

@@ -13,6 +13,7 @@ from regard.settings import Settings
 from regard.training.loop import validation_loss
 
 QUICK_SENTENCES = 200  # enough to see a trend without taking minutes from a run
+FULL_SENTENCES = 2_000  # enough to choose by
 
 
 @dataclass(frozen=True)
@@ -34,16 +35,17 @@ class Validator:
         self._shards = shards
         self._tokenizer = tokenizer
         self._settings = settings
-        self._sources = texts.valid.texts("source", 0, len(texts.valid))
-        self._targets = texts.valid.texts("target", 0, len(texts.valid))
+        count = min(len(texts.valid), FULL_SENTENCES)
+        self._sources = texts.valid.texts("source", 0, count)
+        self._targets = texts.valid.texts("target", 0, count)
 
     def quick(self, model: Transformer, step: int) -> Validation:
         """With BLEU and chrF on the first sentences only."""
         return self._score(model, step, QUICK_SENTENCES)
 
     def full(self, model: Transformer, step: int) -> Validation:
-        """On all validation pairs."""
-        return self._score(model, step, len(self._sources))
+        """With BLEU and chrF on all that were read."""
+        return self._score(model, step, FULL_SENTENCES)
 
     def _score(self, model: Transformer, step: int, sentences: int) -> Validation:
         loss = validation_loss(model, in_order(self._shards.valid, tokens=self._settings.train.micro_tokens))

@@ -1,0 +1,228 @@
+"""Files are written whole or not at all, in an order that survives a power cut, and damage to them is found."""
+
+import hashlib
+import os
+import stat
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+
+from regard import files
+from regard.files import damage, new_folder, read_json, sha256, write_atomically, write_json, write_manifest
+
+
+class Crash(BaseException):
+    """The process dies here, as far as the code under test can tell."""
+
+
+@pytest.fixture
+def acts(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[list[str]]:
+    """What is asked of the disk, in order: `sync a.tmp`, `rename a.tmp a`, `sync folder .`."""
+    done: list[str] = []
+    fsync, replace = os.fsync, Path.replace
+
+    def name(path: Path) -> str:
+        return str(path.relative_to(tmp_path))
+
+    def record_fsync(descriptor: int) -> None:
+        path = Path(f"/proc/self/fd/{descriptor}").readlink()
+        folder = stat.S_ISDIR(os.fstat(descriptor).st_mode)
+        done.append(f"sync folder {name(path)}" if folder else f"sync {name(path)}")
+        fsync(descriptor)
+
+    def record_replace(self: Path, target: Path) -> Path:
+        done.append(f"rename {name(self)} {name(target)}")
+        return replace(self, target)
+
+    if not Path("/proc/self/fd").is_dir():
+        pytest.skip("this system does not tell which file a descriptor belongs to")
+    monkeypatch.setattr(os, "fsync", record_fsync)
+    monkeypatch.setattr(Path, "replace", record_replace)
+    yield done
+    monkeypatch.undo()
+
+
+def die_at(monkeypatch: pytest.MonkeyPatch, where: str) -> None:
+    """Crash instead of syncing, or instead of renaming."""
+
+    def crash(*_: object) -> None:
+        raise Crash
+
+    monkeypatch.setattr(*{"sync": (os, "fsync"), "rename": (Path, "replace")}[where], crash)
+
+
+# One file
+
+
+@pytest.mark.parametrize("data", [b"\x00\xff\r\n", "é\r\n€", b"", ""])
+def test_what_is_written_is_what_is_read(tmp_path: Path, data: bytes | str) -> None:
+    write_atomically(tmp_path / "a", data)
+    assert (tmp_path / "a").read_bytes() == (data.encode() if isinstance(data, str) else data)
+    assert [path.name for path in tmp_path.iterdir()] == ["a"]
+
+
+def test_a_file_is_synced_then_renamed_then_its_folder_is_synced(tmp_path: Path, acts: list[str]) -> None:
+    write_atomically(tmp_path / "a", b"new")
+    assert acts == ["sync a.tmp", "rename a.tmp a", "sync folder ."]
+
+
+@pytest.mark.parametrize("where", ["sync", "rename"])
+def test_an_interrupted_write_leaves_the_old_content(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, where: str
+) -> None:
+    write_atomically(tmp_path / "a", b"old")
+    with monkeypatch.context() as patch, pytest.raises(Crash):
+        die_at(patch, where)
+        write_atomically(tmp_path / "a", b"new")
+    assert (tmp_path / "a").read_bytes() == b"old"
+    write_atomically(tmp_path / "a", b"newer")
+    assert (tmp_path / "a").read_bytes() == b"newer"
+    assert [path.name for path in tmp_path.iterdir()] == ["a"]
+
+
+def test_json_is_readable_and_comes_back(tmp_path: Path) -> None:
+    value = {"text": "déjà", "numbers": [1, 0.1, 1e-9], "nothing": None}
+    write_json(tmp_path / "a.json", value)
+    assert read_json(tmp_path / "a.json") == value
+    assert '"déjà"' in (tmp_path / "a.json").read_text("utf-8")
+
+
+# A folder
+
+
+def fill(folder: Path, text: str) -> None:
+    (folder / "inner").mkdir()
+    (folder / "inner" / "deep").write_text(text)
+    (folder / "file").write_text(text)
+
+
+def test_a_new_folder_appears_when_its_block_ends(tmp_path: Path) -> None:
+    target = tmp_path / "over" / "there"
+    with new_folder(target) as folder:
+        fill(folder, "new")
+        assert not target.exists()
+    assert (target / "inner" / "deep").read_text() == "new"
+    assert [path.name for path in target.parent.iterdir()] == ["there"]
+
+
+def test_all_inside_is_synced_before_the_rename_and_the_parent_after(tmp_path: Path, acts: list[str]) -> None:
+    with new_folder(tmp_path / "a") as folder:
+        fill(folder, "new")
+    *before, rename, after = acts
+    assert (rename, after) == ("rename a.tmp a", "sync folder .")
+    assert {"sync a.tmp/inner/deep", "sync a.tmp/file", "sync folder a.tmp/inner", "sync folder a.tmp"} == set(before)
+
+
+def test_folders_made_on_the_way_are_synced_into_their_parents(tmp_path: Path, acts: list[str]) -> None:
+    with new_folder(tmp_path / "one" / "two" / "three"):
+        pass
+    assert {"sync folder .", "sync folder one", "sync folder one/two"} <= set(acts)
+
+
+def test_an_exception_in_the_block_leaves_the_old_folder(tmp_path: Path) -> None:
+    with new_folder(tmp_path / "a") as folder:
+        fill(folder, "old")
+    with pytest.raises(Crash), new_folder(tmp_path / "a") as folder:
+        fill(folder, "new")
+        raise Crash
+    assert (tmp_path / "a" / "inner" / "deep").read_text() == "old"
+
+
+def test_a_crash_while_syncing_leaves_the_old_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    with new_folder(tmp_path / "a") as folder:
+        fill(folder, "old")
+    with monkeypatch.context() as patch, pytest.raises(Crash), new_folder(tmp_path / "a") as folder:
+        fill(folder, "new")
+        die_at(patch, "sync")
+    assert (tmp_path / "a" / "inner" / "deep").read_text() == "old"
+
+
+def test_a_crash_before_the_rename_makes_no_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    with monkeypatch.context() as patch, pytest.raises(Crash), new_folder(tmp_path / "a") as folder:
+        fill(folder, "new")
+        die_at(patch, "rename")
+    assert not (tmp_path / "a").exists()
+
+
+def test_what_a_crash_left_behind_is_thrown_away(tmp_path: Path) -> None:
+    (tmp_path / "a.tmp").mkdir()
+    (tmp_path / "a.tmp" / "left").write_text("half")
+    with new_folder(tmp_path / "a") as folder:
+        assert list(folder.iterdir()) == []
+    assert [path.name for path in tmp_path.iterdir()] == ["a"]
+
+
+def test_a_new_folder_takes_the_place_of_an_old_one_whole(tmp_path: Path) -> None:
+    with new_folder(tmp_path / "a") as folder:
+        fill(folder, "old")
+        (folder / "only in the old").touch()
+    with new_folder(tmp_path / "a") as folder:
+        fill(folder, "new")
+    assert sorted(path.name for path in (tmp_path / "a").iterdir()) == ["file", "inner"]
+    assert (tmp_path / "a" / "file").read_text() == "new"
+
+
+# Hashes and manifests
+
+
+@pytest.mark.parametrize("size", [0, 1, files.CHUNK - 1, files.CHUNK, files.CHUNK + 1])
+def test_the_hash_of_a_file_is_that_of_its_bytes(tmp_path: Path, size: int) -> None:
+    data = (b"regard" * (size // 6 + 1))[:size]
+    (tmp_path / "a").write_bytes(data)
+    assert sha256(tmp_path / "a") == hashlib.sha256(data).hexdigest()
+
+
+@pytest.fixture
+def whole(tmp_path: Path) -> Path:
+    """A folder with a manifest."""
+    folder = tmp_path / "whole"
+    (folder / "inner").mkdir(parents=True)
+    (folder / "a").write_bytes(b"0123456789")
+    (folder / "inner" / "b").write_bytes(b"x" * 2000)
+    write_manifest(folder, ["a", "inner/b"])
+    return folder
+
+
+def test_a_whole_folder_has_no_damage(whole: Path) -> None:
+    assert damage(whole) is None
+
+
+def test_files_not_in_the_manifest_do_not_matter(whole: Path) -> None:
+    (whole / "card.md").write_text("anything")
+    assert damage(whole) is None
+
+
+def flip(path: Path, position: int) -> None:
+    data = bytearray(path.read_bytes())
+    data[position] ^= 1
+    path.write_bytes(data)
+
+
+@pytest.mark.parametrize(
+    ("harm", "found"),
+    [
+        (lambda folder: flip(folder / "a", 4), "{}/a was changed after it was written (its SHA-256 differs)"),
+        (lambda folder: os.truncate(folder / "a", 9), "{}/a has 9 bytes instead of 10"),
+        (lambda folder: os.truncate(folder / "inner" / "b", 0), "{}/inner/b has 0 bytes instead of 2,000"),
+        (lambda folder: (folder / "a").write_bytes(b"01234567890"), "{}/a has 11 bytes instead of 10"),
+        (lambda folder: (folder / "inner" / "b").unlink(), "{}/inner/b is missing"),
+        (lambda folder: (folder / "manifest.json").unlink(), "{}/manifest.json is missing"),
+        (lambda folder: os.truncate(folder / "manifest.json", 20), "{}/manifest.json is not readable"),
+        (lambda folder: (folder / "manifest.json").write_bytes(b"\xff"), "{}/manifest.json is not readable"),
+        (lambda folder: (folder / "manifest.json").write_bytes(b"[1]"), "{}/manifest.json is not readable"),
+        (lambda folder: (folder / "manifest.json").write_bytes(b'{"a": 1}'), "{}/manifest.json is not readable"),
+    ],
+)
+def test_damage_is_found_and_named(whole: Path, harm: Callable[[Path], object], found: str) -> None:
+    harm(whole)
+    assert damage(whole) == found.format(whole)
+
+
+def test_no_flipped_bit_anywhere_stays_unseen(whole: Path) -> None:
+    for path in (whole / "a", whole / "manifest.json"):
+        for position in range(path.stat().st_size):
+            flip(path, position)
+            assert damage(whole) is not None, (path, position)
+            flip(path, position)
+    assert damage(whole) is None

@@ -1,0 +1,310 @@
+"""A model on disk: what was saved is what is loaded, bit for bit, and a folder that is not whole is refused by name."""
+
+import os
+import shutil
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+import torch
+from safetensors.torch import load_file, save_file
+from torch import Tensor
+
+import regard
+from regard.data.tokenizer import Tokenizer, train_tokenizer
+from regard.errors import FolderError
+from regard.files import read_json, write_json, write_manifest
+from regard.folder import FORMAT, HASHED, open_folder, save_folder
+from regard.model.transformer import Transformer
+from regard.settings import ModelSettings
+
+torch.set_num_threads(1)
+
+TOKENIZER = Tokenizer(train_tokenizer(iter(["a small text", "of a few words"]), kind="unigram", pieces=300))
+SETTINGS = ModelSettings(
+    vocabulary=TOKENIZER.rows, width=16, heads=2, feedforward=24, encoder_layers=2, decoder_layers=1, longest=64
+)
+
+
+def make_model() -> Transformer:
+    torch.manual_seed(3)
+    return Transformer(SETTINGS).eval()
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    """A saved model."""
+    path = tmp_path / "somewhere" / "model"
+    save_folder(
+        path,
+        settings=SETTINGS,
+        weights=make_model().state_dict(),
+        tokenizer=TOKENIZER,
+        languages=("en", None),
+        card="# A card\n",
+    )
+    return path
+
+
+def output(model: Transformer) -> Tensor:
+    with torch.inference_mode():
+        return model(torch.tensor([[5, 270, 3], [6, 3, 0]]), torch.tensor([[2, 8, 9, 10], [2, 7, 0, 0]]))
+
+
+def refused(folder: Path) -> str:
+    with pytest.raises(FolderError) as caught:
+        open_folder(folder).build()
+    return str(caught.value)
+
+
+def test_what_was_saved_is_what_is_loaded(folder: Path) -> None:
+    opened = open_folder(folder)
+    assert opened.path == folder
+    assert opened.settings == SETTINGS
+    assert opened.languages == ("en", None)
+    assert opened.tokenizer.data == TOKENIZER.data
+    loaded, model = opened.build(), make_model()
+    assert not loaded.training
+    assert loaded.state_dict().keys() == model.state_dict().keys()
+    assert all(torch.equal(tensor, model.state_dict()[name]) for name, tensor in loaded.state_dict().items())
+    assert torch.equal(output(loaded), output(model))
+
+
+def test_what_is_in_the_folder(folder: Path) -> None:
+    names = sorted(path.name for path in folder.iterdir())
+    assert names == ["card.md", "manifest.json", "settings.json", "tokenizer.model", "weights.safetensors"]
+    assert sorted(read_json(folder / "manifest.json")) == sorted(HASHED)
+    facts = read_json(folder / "settings.json")
+    assert facts["format"] == FORMAT == 1
+    assert facts["languages"] == ["en", None]
+    assert facts["model"]["width"] == 16
+    assert facts["tokenizer"] == {"pieces": TOKENIZER.size}
+
+
+def test_saving_twice_gives_the_same_bytes(folder: Path, tmp_path: Path) -> None:
+    opened = open_folder(folder)
+    again = tmp_path / "again"
+    save_folder(
+        again,
+        settings=opened.settings,
+        weights=opened.build().state_dict(),
+        tokenizer=opened.tokenizer,
+        languages=opened.languages,
+        card="another card",
+    )
+    assert (again / "manifest.json").read_bytes() == (folder / "manifest.json").read_bytes()
+
+
+def test_weights_in_half_precision_are_read_as_single(folder: Path) -> None:
+    weights = {name: tensor.half() for name, tensor in load_file(folder / "weights.safetensors").items()}
+    save_file(weights, folder / "weights.safetensors")
+    write_manifest(folder, HASHED)
+    loaded = open_folder(folder).build()
+    assert {tensor.dtype for tensor in loaded.state_dict().values()} == {torch.float32}
+    assert torch.equal(loaded.embedding.weight, weights["embedding.weight"].float())
+
+
+def test_a_folder_may_be_moved(folder: Path, tmp_path: Path) -> None:
+    before = regard.load(folder).translate("a few")
+    shutil.move(folder, tmp_path / "elsewhere")
+    assert regard.load(tmp_path / "elsewhere").translate("a few") == before
+
+
+def test_the_card_may_be_edited_or_lost(folder: Path) -> None:
+    (folder / "card.md").write_text("a licence", "utf-8")
+    open_folder(folder)
+    (folder / "card.md").unlink()
+    open_folder(folder)
+
+
+# Folders that are not whole
+
+
+@pytest.mark.parametrize("name", HASHED)
+@pytest.mark.parametrize("place", [0.0, 0.5, 1.0])
+def test_a_flipped_byte_is_found(folder: Path, name: str, place: float) -> None:
+    data = bytearray((folder / name).read_bytes())
+    data[round(place * (len(data) - 1))] ^= 0x10
+    (folder / name).write_bytes(data)
+    assert refused(folder) == (
+        f"{folder / name} was changed after it was written (its SHA-256 differs); "
+        "restore the file from a copy or train the model again"
+    )
+
+
+@pytest.mark.parametrize("name", HASHED)
+def test_a_file_cut_off_is_found(folder: Path, name: str) -> None:
+    size = (folder / name).stat().st_size
+    os.truncate(folder / name, size - 1)
+    assert refused(folder).startswith(f"{folder / name} has {size - 1:,} bytes instead of {size:,}; restore")
+
+
+@pytest.mark.parametrize("name", HASHED)
+def test_a_missing_file_is_found(folder: Path, name: str) -> None:
+    (folder / name).unlink()
+    assert refused(folder) == f"{folder / name} is missing; restore the file from a copy or train the model again"
+
+
+@pytest.mark.parametrize("content", [b"", b"{", b"\xff", b"[]", b'{"settings.json": {}}'])
+def test_a_manifest_that_is_not_one(folder: Path, content: bytes) -> None:
+    (folder / "manifest.json").write_bytes(content)
+    assert refused(folder).startswith(f"{folder / 'manifest.json'} is not readable; restore")
+
+
+@pytest.mark.parametrize("lost", HASHED)
+def test_a_manifest_that_names_too_little(folder: Path, lost: str) -> None:
+    manifest = read_json(folder / "manifest.json")
+    del manifest[lost]
+    write_json(folder / "manifest.json", manifest)
+    assert refused(folder).startswith(f"{folder / 'manifest.json'} does not name {lost}; restore")
+
+
+def test_no_such_folder(tmp_path: Path) -> None:
+    path = tmp_path / "none"
+    assert refused(path) == f"{path}: no such model folder; `regard train SOURCE TARGET --out {path}` makes one"
+
+
+def test_a_file_is_not_a_model_folder(folder: Path) -> None:
+    assert refused(folder / "card.md").startswith(f"{folder / 'card.md'}: no such model folder")
+
+
+def test_some_other_folder(tmp_path: Path) -> None:
+    assert refused(tmp_path) == f"{tmp_path}: not a model folder (it has no manifest.json)"
+
+
+def test_a_half_finished_folder_says_to_give_the_same_command(folder: Path) -> None:
+    (folder / "manifest.json").unlink()
+    (folder / "run").mkdir()
+    assert refused(folder) == (
+        f"{folder}: the training of this model has not finished; give the same `regard train` command again to go on"
+    )
+
+
+# Folders that are whole but say what cannot be
+
+
+def rewrite(folder: Path, change: Callable[[dict], object]) -> None:
+    """Change the settings, as someone might on purpose, hash included."""
+    facts = read_json(folder / "settings.json")
+    change(facts)
+    write_json(folder / "settings.json", facts)
+    write_manifest(folder, HASHED)
+
+
+@pytest.mark.parametrize("number", [2, None, "1"])
+def test_another_format_is_refused(folder: Path, number: object) -> None:
+    rewrite(folder, lambda facts: facts.update(format=number))
+    message = refused(folder)
+    assert message.startswith(f"{folder / 'settings.json'}: format {number!r}, but this ")
+    assert message.endswith("reads format 1")
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        ({"widht": 3}, "unknown setting model.widht; did you mean model.width?"),
+        ({"width": 17}, "model.width (17) must be a multiple of model.heads (2)"),
+        ({"heads": "two"}, "model.heads must be int, got 'two'"),
+        ({"kind": "oracle"}, "model.kind must be one of "),
+    ],
+)
+def test_settings_that_make_no_model(folder: Path, change: dict, message: str) -> None:
+    rewrite(folder, lambda facts: facts["model"].update(change))
+    assert refused(folder).startswith(f"{folder / 'settings.json'}: {message}")
+
+
+@pytest.mark.parametrize("lost", ["model", "languages"])
+def test_settings_that_lack_a_part(folder: Path, lost: str) -> None:
+    rewrite(folder, lambda facts: facts.pop(lost))
+    assert refused(folder) == f"{folder / 'settings.json'}: {lost} is missing"
+
+
+def rewrite_weights(folder: Path, change: Callable[[dict[str, Tensor]], object]) -> str:
+    weights = load_file(folder / "weights.safetensors")
+    change(weights)
+    save_file(weights, folder / "weights.safetensors")
+    write_manifest(folder, HASHED)
+    return f"{folder / 'weights.safetensors'} does not fit settings.json: "
+
+
+def test_missing_extra_and_misshapen_weights_are_all_named(folder: Path) -> None:
+    def change(weights: dict[str, Tensor]) -> None:
+        del weights["encoder.2.self.query.weight"]
+        weights["encoder.3.self.query.weight"] = torch.zeros(16, 16)
+        weights["decoder.1.cross.output.bias"] = torch.zeros(15)
+
+    start = rewrite_weights(folder, change)
+    assert refused(folder) == start + (
+        "decoder.1.cross.output.bias is (15,) instead of (16,); "
+        "encoder.2.self.query.weight is missing; "
+        "encoder.3.self.query.weight is not part of the model"
+    )
+
+
+def test_weights_that_are_not_safetensors(folder: Path) -> None:
+    (folder / "weights.safetensors").write_bytes(b"no tensors here")
+    write_manifest(folder, HASHED)
+    assert refused(folder).startswith(f"{folder / 'weights.safetensors'}: not safetensors (")
+
+
+def test_a_tokenizer_that_is_none(folder: Path) -> None:
+    (folder / "tokenizer.model").write_bytes(b"no pieces here")
+    write_manifest(folder, HASHED)
+    assert refused(folder).startswith(f"{folder / 'tokenizer.model'}: ")
+
+
+def test_a_tokenizer_of_another_model(folder: Path) -> None:
+    other = train_tokenizer(iter(["entirely other words, many of them"] * 3), kind="bpe", pieces=320)
+    assert Tokenizer(other).rows != TOKENIZER.rows
+    (folder / "tokenizer.model").write_bytes(other)
+    write_manifest(folder, HASHED)
+    assert refused(folder) == (
+        f"{folder / 'tokenizer.model'} has {Tokenizer(other).rows} rows of pieces, but settings.json says "
+        f"{TOKENIZER.rows}; use the one that was written with the model"
+    )
+
+
+# A save that is interrupted
+
+
+def test_the_manifest_is_written_last(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    order: list[str] = []
+    replace = Path.replace
+
+    def record(self: Path, target: Path) -> Path:
+        order.append(Path(target).name)
+        return replace(self, target)
+
+    monkeypatch.setattr(Path, "replace", record)
+    save_folder(
+        tmp_path / "model",
+        settings=SETTINGS,
+        weights=make_model().state_dict(),
+        tokenizer=TOKENIZER,
+        languages=(None, None),
+        card="",
+    )
+    assert order == ["settings.json", "tokenizer.model", "weights.safetensors", "card.md", "manifest.json"]
+
+
+@pytest.mark.parametrize("renames", range(5))
+def test_a_save_cut_short_is_never_taken_for_a_model(
+    folder: Path, monkeypatch: pytest.MonkeyPatch, renames: int
+) -> None:
+    """Also over an older model: half of each is neither."""
+    left = renames
+    replace = Path.replace
+
+    def dying(self: Path, target: Path) -> Path:
+        nonlocal left
+        if not left:
+            raise KeyboardInterrupt
+        left -= 1
+        return replace(self, target)
+
+    other = {name: tensor + 1 for name, tensor in make_model().state_dict().items()}
+    with monkeypatch.context() as patch, pytest.raises(KeyboardInterrupt):
+        patch.setattr(Path, "replace", dying)
+        save_folder(folder, settings=SETTINGS, weights=other, tokenizer=TOKENIZER, languages=(None, None), card="")
+    (folder / "run").mkdir()
+    assert "has not finished" in refused(folder)
