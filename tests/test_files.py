@@ -4,6 +4,7 @@ import hashlib
 import os
 import stat
 from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
@@ -43,13 +44,16 @@ def acts(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[list[str]]
     monkeypatch.undo()
 
 
-def die_at(monkeypatch: pytest.MonkeyPatch, where: str) -> None:
+@contextmanager
+def dying_at(where: str) -> Iterator[None]:
     """Crash instead of syncing, or instead of renaming."""
 
     def crash(*_: object) -> None:
         raise Crash
 
-    monkeypatch.setattr(*{"sync": (os, "fsync"), "rename": (Path, "replace")}[where], crash)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(*{"sync": (os, "fsync"), "rename": (Path, "replace")}[where], crash)
+        yield
 
 
 # One file
@@ -68,12 +72,9 @@ def test_a_file_is_synced_then_renamed_then_its_folder_is_synced(tmp_path: Path,
 
 
 @pytest.mark.parametrize("where", ["sync", "rename"])
-def test_an_interrupted_write_leaves_the_old_content(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, where: str
-) -> None:
+def test_an_interrupted_write_leaves_the_old_content(tmp_path: Path, where: str) -> None:
     write_atomically(tmp_path / "a", b"old")
-    with monkeypatch.context() as patch, pytest.raises(Crash):
-        die_at(patch, where)
+    with dying_at(where), pytest.raises(Crash):
         write_atomically(tmp_path / "a", b"new")
     assert (tmp_path / "a").read_bytes() == b"old"
     write_atomically(tmp_path / "a", b"newer")
@@ -97,6 +98,13 @@ def fill(folder: Path, text: str) -> None:
     (folder / "file").write_text(text)
 
 
+def make(path: Path, text: str, *, fail: bool = False) -> None:
+    with new_folder(path) as folder:
+        fill(folder, text)
+        if fail:
+            raise Crash
+
+
 def test_a_new_folder_appears_when_its_block_ends(tmp_path: Path) -> None:
     target = tmp_path / "over" / "there"
     with new_folder(target) as folder:
@@ -107,8 +115,7 @@ def test_a_new_folder_appears_when_its_block_ends(tmp_path: Path) -> None:
 
 
 def test_all_inside_is_synced_before_the_rename_and_the_parent_after(tmp_path: Path, acts: list[str]) -> None:
-    with new_folder(tmp_path / "a") as folder:
-        fill(folder, "new")
+    make(tmp_path / "a", "new")
     *before, rename, after = acts
     assert (rename, after) == ("rename a.tmp a", "sync folder .")
     assert {"sync a.tmp/inner/deep", "sync a.tmp/file", "sync folder a.tmp/inner", "sync folder a.tmp"} == set(before)
@@ -121,27 +128,22 @@ def test_folders_made_on_the_way_are_synced_into_their_parents(tmp_path: Path, a
 
 
 def test_an_exception_in_the_block_leaves_the_old_folder(tmp_path: Path) -> None:
-    with new_folder(tmp_path / "a") as folder:
-        fill(folder, "old")
-    with pytest.raises(Crash), new_folder(tmp_path / "a") as folder:
-        fill(folder, "new")
-        raise Crash
+    make(tmp_path / "a", "old")
+    with pytest.raises(Crash):
+        make(tmp_path / "a", "new", fail=True)
     assert (tmp_path / "a" / "inner" / "deep").read_text() == "old"
 
 
-def test_a_crash_while_syncing_leaves_the_old_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    with new_folder(tmp_path / "a") as folder:
-        fill(folder, "old")
-    with monkeypatch.context() as patch, pytest.raises(Crash), new_folder(tmp_path / "a") as folder:
-        fill(folder, "new")
-        die_at(patch, "sync")
+def test_a_crash_while_syncing_leaves_the_old_folder(tmp_path: Path) -> None:
+    make(tmp_path / "a", "old")
+    with dying_at("sync"), pytest.raises(Crash):
+        make(tmp_path / "a", "new")
     assert (tmp_path / "a" / "inner" / "deep").read_text() == "old"
 
 
-def test_a_crash_before_the_rename_makes_no_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    with monkeypatch.context() as patch, pytest.raises(Crash), new_folder(tmp_path / "a") as folder:
-        fill(folder, "new")
-        die_at(patch, "rename")
+def test_a_crash_before_the_rename_makes_no_folder(tmp_path: Path) -> None:
+    with dying_at("rename"), pytest.raises(Crash):
+        make(tmp_path / "a", "new")
     assert not (tmp_path / "a").exists()
 
 
@@ -154,11 +156,9 @@ def test_what_a_crash_left_behind_is_thrown_away(tmp_path: Path) -> None:
 
 
 def test_a_new_folder_takes_the_place_of_an_old_one_whole(tmp_path: Path) -> None:
-    with new_folder(tmp_path / "a") as folder:
-        fill(folder, "old")
-        (folder / "only in the old").touch()
-    with new_folder(tmp_path / "a") as folder:
-        fill(folder, "new")
+    make(tmp_path / "a", "old")
+    (tmp_path / "a" / "only in the old").touch()
+    make(tmp_path / "a", "new")
     assert sorted(path.name for path in (tmp_path / "a").iterdir()) == ["file", "inner"]
     assert (tmp_path / "a" / "file").read_text() == "new"
 

@@ -48,7 +48,7 @@ def folder(tmp_path: Path) -> Path:
 
 def output(model: Transformer) -> Tensor:
     with torch.inference_mode():
-        return model(torch.tensor([[5, 270, 3], [6, 3, 0]]), torch.tensor([[2, 8, 9, 10], [2, 7, 0, 0]]))
+        return model.forward(torch.tensor([[5, 270, 3], [6, 3, 0]]), torch.tensor([[2, 8, 9, 10], [2, 7, 0, 0]]))
 
 
 def refused(folder: Path) -> str:
@@ -303,8 +303,8 @@ def test_a_save_cut_short_is_never_taken_for_a_model(
         return replace(self, target)
 
     other = {name: tensor + 1 for name, tensor in make_model().state_dict().items()}
-    with monkeypatch.context() as patch, pytest.raises(KeyboardInterrupt):
-        patch.setattr(Path, "replace", dying)
+    monkeypatch.setattr(Path, "replace", dying)
+    with pytest.raises(KeyboardInterrupt):
         save_folder(folder, settings=SETTINGS, weights=other, tokenizer=TOKENIZER, languages=(None, None), card="")
     (folder / "run").mkdir()
     assert "has not finished" in refused(folder)

@@ -122,7 +122,8 @@ class _Stop:
 
 def _watch(events: "Iterator[Event]", stop: _Stop) -> None:
     """Show a run; exit as a signal demands if it was stopped by one."""
-    from regard.training.run import Preparing, Stopped
+    from regard.data.texts import Preparing
+    from regard.training.run import Stopped
 
     def noting() -> "Iterator[Event]":
         for event in events:
@@ -155,7 +156,7 @@ def translate(model: Path, texts: tuple[str, ...], as_json: bool, overrides: tup
     translations = translator.stream(lines, decode, window=window)
     with standard_output() as output:
         try:
-            for found in follow(translations, "lines"):
+            for found in follow(translations, "lines", len(texts) or _count_lines(sys.stdin.buffer)):
                 # A line in is a line out, whatever the model wrote.
                 text = json.dumps(asdict(found), ensure_ascii=False) if as_json else found.text.replace("\n", " ")
                 output.write(text + "\n")
@@ -165,6 +166,17 @@ def translate(model: Path, texts: tuple[str, ...], as_json: bool, overrides: tup
         except BrokenPipeError:
             # Whoever read us has enough. Nothing more can be written, not even at exit.
             os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+
+
+def _count_lines(stream: IO[bytes]) -> int | None:
+    """How many lines a file fed to us has, to tell the time left; a pipe does not say."""
+    if not stream.seekable():
+        return None
+    start = stream.tell()
+    blocks = iter(lambda: stream.read(1 << 20), b"")
+    count = sum(block.count(b"\n") for block in blocks)
+    stream.seek(start)
+    return count
 
 
 def _lines(stream: IO[bytes]) -> Iterator[str]:

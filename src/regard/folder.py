@@ -21,6 +21,7 @@ if TYPE_CHECKING:
 FORMAT = 1
 HASHED = ["settings.json", "tokenizer.model", "weights.safetensors"]
 Languages = tuple[str | None, str | None]
+_MEND = "restore the file from a copy or train the model again"
 
 
 @dataclass(frozen=True)
@@ -34,13 +35,18 @@ class ModelFolder:
 
     def build(self) -> "Transformer":
         """The model itself, in evaluation mode."""
+        from safetensors import SafetensorError
         from safetensors.torch import load_file
 
         from regard.model.transformer import Transformer
 
         model = Transformer(self.settings)
-        weights = load_file(self.path / "weights.safetensors")
-        _check_weights(self.path / "weights.safetensors", weights, model.state_dict())
+        path = self.path / "weights.safetensors"
+        try:
+            weights = load_file(path)
+        except SafetensorError as error:
+            raise FolderError(f"{path}: not safetensors ({error}); {_MEND}") from None
+        _check_weights(path, weights, model.state_dict())
         model.load_state_dict({name: tensor.float() for name, tensor in weights.items()})
         return model.eval()
 
@@ -85,7 +91,11 @@ def open_folder(path: Path) -> ModelFolder:
             else f"{path}: not a model folder (it has no manifest.json)"
         )
     if problem := damage(path):
-        raise FolderError(f"{problem}; restore the file from a copy or train the model again")
+        raise FolderError(f"{problem}; {_MEND}")
+    manifest = read_json(path / "manifest.json")
+    for name in HASHED:
+        if name not in manifest:
+            raise FolderError(f"{path / 'manifest.json'} does not name {name}; {_MEND}")
     facts = read_json(path / "settings.json")
     if facts.get("format") != FORMAT:
         raise FolderError(
@@ -93,10 +103,18 @@ def open_folder(path: Path) -> ModelFolder:
         )
     try:
         settings = from_dict(ModelSettings, facts["model"])
+        source, target = facts["languages"]
+    except KeyError as error:
+        raise FolderError(f"{path / 'settings.json'}: {error.args[0]} is missing") from None
     except UserError as error:
         raise FolderError(f"{path / 'settings.json'}: {error}") from None
-    source, target = facts["languages"]
-    return ModelFolder(path, settings, (source, target), Tokenizer.load(path / "tokenizer.model"))
+    tokenizer = Tokenizer.load(path / "tokenizer.model")
+    if tokenizer.rows != settings.vocabulary:
+        raise FolderError(
+            f"{path / 'tokenizer.model'} has {tokenizer.rows} rows of pieces, but settings.json says "
+            f"{settings.vocabulary}; use the one that was written with the model"
+        )
+    return ModelFolder(path, settings, (source, target), tokenizer)
 
 
 def _check_weights(path: Path, found: dict[str, "Tensor"], wanted: dict[str, Any]) -> None:

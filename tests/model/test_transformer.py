@@ -36,11 +36,11 @@ both_norms = pytest.mark.parametrize("norm", ["post", "pre"])
 def tiny(*, dropout: float = 0.0, **shape: Any) -> Transformer:
     """A small model in which every parameter is some number of its own: no bias is zero, no norm is plain."""
     values = {"width": 16, "heads": 2, "feedforward": 32, "encoder_layers": 2, "decoder_layers": 2, "longest": 16}
-    model = Transformer(ModelSettings(vocabulary=VOCABULARY, **{**values, **shape}), dropout)
-    random = torch.Generator().manual_seed(7)
-    with torch.no_grad():
+    with torch.random.fork_rng(), torch.no_grad():
+        torch.manual_seed(7)
+        model = Transformer(ModelSettings(vocabulary=VOCABULARY, **{**values, **shape}), dropout)
         for parameter in model.parameters():
-            parameter += 0.1 * torch.randn(parameter.shape, generator=random)
+            parameter += 0.1 * torch.randn_like(parameter)
     return model.eval()
 
 
