@@ -132,7 +132,9 @@ class Settings:
 
 # The paper leaves the small end open: short training on little data wants pre-norm, a higher learning rate,
 # more dropout, and a rate that falls to zero within the time given.
-_QUICK = {"schedule": "linear", "warmup": 400, "batch_tokens": 4_096, "clip": 1.0, "epsilon": 1e-8, "average": 5}
+_QUICK = {
+    "schedule": "linear", "warmup": 400, "batch_tokens": 2_048, "micro_tokens": 2_048, "clip": 1.0, "epsilon": 1e-8,
+}  # fmt: skip
 _PAPER_TOKENIZER = {"kind": "bpe"}
 
 # A fine-tune starts from weights that are already good: smaller steps, fewer of them.
@@ -143,7 +145,7 @@ SIZES: dict[str, dict[str, dict[str, Any]]] = {
         "model": {
             "width": 128, "heads": 4, "feedforward": 256, "encoder_layers": 4, "decoder_layers": 4, "norm": "pre",
         },
-        "train": {**_QUICK, "learning_rate": 3e-3, "dropout": 0.3},
+        "train": {**_QUICK, "learning_rate": 2.5e-3, "dropout": 0.3},
     },
     "small": {
         "model": {
@@ -151,10 +153,11 @@ SIZES: dict[str, dict[str, dict[str, Any]]] = {
         },
         "train": {**_QUICK, "learning_rate": 1.5e-3, "dropout": 0.2},
     },
-    "base": {"tokenizer": _PAPER_TOKENIZER},
+    # The paper wrote a checkpoint every ten minutes: so many of its steps.
+    "base": {"train": {"validate_every": 1_500}, "tokenizer": _PAPER_TOKENIZER},
     "big": {
         "model": {"width": 1024, "heads": 16, "feedforward": 4096},
-        "train": {"dropout": 0.3, "steps": 300_000, "average": 20},
+        "train": {"dropout": 0.3, "steps": 300_000, "average": 20, "validate_every": 600},
         "tokenizer": _PAPER_TOKENIZER,
     },
 }  # fmt: skip

@@ -160,9 +160,9 @@ def test_both_roads_have_the_same_gradient():
     gradients = []
     for lens in (None, Look()):
         torch.manual_seed(2)
-        tensors = [tensor.requires_grad_() for tensor in inputs()]
-        attend(*tensors, padding(), lens=lens).square().sum().backward()  # type: ignore[no-untyped-call]
-        gradients.append([tensor.grad for tensor in tensors])
+        q, k, v = (tensor.requires_grad_() for tensor in inputs())
+        attend(q, k, v, padding(), lens=lens).square().sum().backward()
+        gradients.append((q.grad, k.grad, v.grad))
     torch.testing.assert_close(gradients[0], gradients[1], atol=1e-5, rtol=0)
 
 

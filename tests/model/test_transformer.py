@@ -40,7 +40,7 @@ def tiny(*, dropout: float = 0.0, **shape: Any) -> Transformer:
         torch.manual_seed(7)
         model = Transformer(ModelSettings(vocabulary=VOCABULARY, **{**values, **shape}), dropout)
         for parameter in model.parameters():
-            parameter += 0.1 * torch.randn_like(parameter)
+            parameter.add_(0.1 * torch.randn_like(parameter))
     return model.eval()
 
 
@@ -353,7 +353,8 @@ def copy_layers(ours: Any, theirs: Any) -> None:
 
 
 def embedded(model: Transformer, tokens_BT: Tensor) -> Tensor:
-    return model.embedding(tokens_BT) * 4 + model.positions(0, tokens_BT.size(1))  # 4 = sqrt(16)
+    x_BTD: Tensor = model.embedding(tokens_BT) * 4 + model.positions(0, tokens_BT.size(1))  # 4 = sqrt(16)
+    return x_BTD
 
 
 @both_norms

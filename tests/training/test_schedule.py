@@ -1,5 +1,7 @@
 """The learning rate of every step."""
 
+from itertools import pairwise
+
 import pytest
 
 from regard.settings import TrainSettings, assemble, size_layer
@@ -59,7 +61,7 @@ def test_the_linear_one_goes_straight_up_and_straight_down() -> None:
     found = linear(steps=100, warmup=20)
     assert found[:20] == pytest.approx([2.0 * step / 20 for step in range(1, 21)])
     assert found[19] == 2.0
-    drops = [before - after for before, after in zip(found[19:], found[20:], strict=False)]
+    drops = [before - after for before, after in pairwise(found[19:])]
     assert drops == pytest.approx([2.0 / 81] * 80)
     assert found[-1] == pytest.approx(2.0 / 81)  # one more step would be at zero
 

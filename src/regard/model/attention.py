@@ -18,7 +18,10 @@ class Lens(Protocol):
         """Record a tensor under its address, such as `encoder.2`."""
 
     def weights(self, name: str, weights_BHLM: Tensor) -> Tensor:
-        """Record the attention weights of all heads of, say, `decoder.3.cross`; return them, or others instead."""
+        """Record the attention weights of all heads of, say, `decoder.3.cross`; return them, or others instead.
+
+        In the cross attention of several beams, the beams of a sentence stand side by side as queries.
+        """
 
 
 def attend(

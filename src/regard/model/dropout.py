@@ -23,7 +23,7 @@ class Dropout(nn.Module):
             return x
         if x.device.type != "cpu":
             return F.dropout(x, self.rate)
-        dropped = round(self.rate * LEVELS)
+        dropped = min(round(self.rate * LEVELS), LEVELS - 1)
         bits = torch.empty((x.numel() + 3) // 4, dtype=torch.int64).random_(torch.iinfo(torch.int64).min, None)
         kept = bits.view(torch.int16)[: x.numel()].view(x.shape) >= dropped - LEVELS // 2
         return x * kept.to(x.dtype).mul_(LEVELS / (LEVELS - dropped))

@@ -54,7 +54,10 @@ class Checkpoints:
             write_manifest(folder, ["weights.safetensors", "optimizer.safetensors", "progress.json"])
 
     def resume(self, model: nn.Module, optimizer: torch.optim.Optimizer) -> tuple[Progress, list[str]]:
-        """Load the newest whole checkpoint, if any; also what was wrong with newer ones."""
+        """Load the newest whole checkpoint, if any; also what was wrong with newer ones.
+
+        Whatever is newer than it is removed: it will be made again, and must not count among the newest until then.
+        """
         problems = []
         for step in reversed(self.steps()):
             folder = self.path(step)
@@ -66,8 +69,15 @@ class Checkpoints:
             model.load_state_dict(load_file(folder / "weights.safetensors"))
             _restore_optimizer(model, optimizer, load_file(folder / "optimizer.safetensors"))
             saved = read_json(folder / "progress.json")
+            self._remove_after(step)
             return Progress(**{**saved, "position": Position(**saved["position"])}), problems
+        self._remove_after(0)
         return Progress(), problems
+
+    def _remove_after(self, last: int) -> None:
+        for step in self.steps():
+            if step > last:
+                shutil.rmtree(self.path(step))
 
     def prune(self, wanted: set[int]) -> None:
         """Keep the newest whole, the weights of the `wanted` steps, and nothing else."""
@@ -108,4 +118,4 @@ def _restore_optimizer(model: nn.Module, optimizer: torch.optim.Optimizer, tenso
     for path, tensor in tensors.items():
         key, name = path.split("/")
         parameter = parameters[name]
-        optimizer.state[parameter][key] = tensor if key == "step" else tensor.to(parameter.device)
+        optimizer.state[parameter][key] = tensor.to(parameter.device)  # a fused optimizer keeps its count there too

@@ -15,8 +15,8 @@ class Log:
     def __init__(self, folder: Path, *, resumed_step: int, tensorboard: bool) -> None:
         path = folder / "log.jsonl"
         if path.exists():
-            kept = [line for line in path.read_text("utf-8").splitlines(keepends=True) if _step(line) <= resumed_step]
-            write_atomically(path, "".join(kept))
+            kept = [line for line in path.read_bytes().splitlines(keepends=True) if _step(line) <= resumed_step]
+            write_atomically(path, b"".join(kept))
         self._file = path.open("a", encoding="utf-8")
         self._board = _tensorboard(folder / "tensorboard", resumed_step) if tensorboard else None
 
@@ -39,10 +39,10 @@ class Log:
             self._board.close()
 
 
-def _step(line: str) -> float:
+def _step(line: bytes) -> float:
     try:
-        return float(json.loads(line)["step"])
-    except (ValueError, KeyError):
+        return float(json.loads(line)["step"]) if line.endswith(b"\n") else float("inf")
+    except (KeyError, ValueError):
         return float("inf")  # a line cut off by a crash
 
 

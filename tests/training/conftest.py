@@ -1,0 +1,89 @@
+"""A made-up corpus and a run so small that it takes a second: 50 steps of two micro-batches over a few epochs."""
+
+import random
+import shutil
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from regard.training.run import Event, Planned, train
+
+WORDS = ["a", "bo", "cat", "dog", "elf", "fig", "gnu", "hat", "ink", "jam"]
+OVERRIDES = (
+    "model.width=16",
+    "model.heads=2",
+    "model.feedforward=24",
+    "model.encoder_layers=1",
+    "model.decoder_layers=1",
+    "tokenizer.pieces=300",
+    "train.micro_tokens=48",
+    "train.batch_tokens=96",
+    "train.dropout=0.1",
+    "train.validate_every=10",
+    "decode.beams=2",
+    "decode.extra=2",
+)
+
+
+@dataclass(frozen=True)
+class TinyRuns:
+    """Starts runs that differ only where they are told to."""
+
+    files: Sequence[Path]
+    prepared: Path
+    steps: int = 50
+    overrides: tuple[str, ...] = OVERRIDES
+
+    def events(self, out: Path, files: Sequence[Path] | None = None, **changes: Any) -> Iterator[Event]:
+        """A run from its beginning, or from where it was."""
+        arguments: dict[str, Any] = {"size": "tiny", "steps": self.steps, "overrides": self.overrides, **changes}
+        return train(files or self.files, out=out, **arguments)
+
+    def __call__(self, out: Path, files: Sequence[Path] | None = None, **changes: Any) -> list[Event]:
+        """Such a run to its end; what happened."""
+        return list(self.events(out, files, **changes))
+
+    def fresh(self, out: Path) -> Path:
+        """A folder in which everything is prepared and the plan is made, but no step is taken."""
+        shutil.copytree(self.prepared, out)
+        return out
+
+    @staticmethod
+    def sentences(count: int, seed: int) -> list[tuple[str, str]]:
+        """Different sentences, and the same backwards."""
+        numbers = random.Random(seed)
+        found: dict[str, str] = {}
+        while len(found) < count:
+            words = [WORDS[int(numbers.random() * len(WORDS))] for _ in range(2 + int(numbers.random() * 4))]
+            found[" ".join(words)] = " ".join(reversed(words))
+        return list(found.items())
+
+    @staticmethod
+    def write(folder: Path, name: str, pairs: Iterable[tuple[str, str]]) -> list[Path]:
+        """Pairs as two aligned files."""
+        paths = [folder / f"{name}.en", folder / f"{name}.fr"]
+        pairs = list(pairs)
+        for side, path in enumerate(paths):
+            path.write_text("".join(pair[side] + "\n" for pair in pairs), "utf-8")
+        return paths
+
+
+@pytest.fixture(scope="module", autouse=True)
+def _no_measuring() -> Iterator[None]:
+    """Nobody waits six seconds to learn how fast this machine is."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("regard.training.plan.measure", lambda *_: (0.01, 50.0))
+        yield
+
+
+@pytest.fixture(scope="module")
+def tiny(tmp_path_factory: pytest.TempPathFactory, _no_measuring: None) -> TinyRuns:
+    folder = tmp_path_factory.mktemp("tiny")
+    runs = TinyRuns(TinyRuns.write(folder, "train", TinyRuns.sentences(60, seed=1)), folder / "prepared")
+    events = runs.events(runs.prepared)
+    assert any(isinstance(event, Planned) for event in events)
+    events.close()  # type: ignore[attr-defined]
+    return runs
