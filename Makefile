@@ -31,7 +31,7 @@ bench: $(READY) ## Run the measurements in bench/
 	@$(if $(wildcard bench/*.py),,echo "bench/ has no measurements yet")
 
 clean: ## Remove what make has made, the virtual environment included
-	rm -rf .venv build dist .hypothesis .import_linter_cache .mypy_cache .pytest_cache .ruff_cache src/*.egg-info
+	rm -rf .venv build dist demo-model .hypothesis .import_linter_cache .mypy_cache .pytest_cache .ruff_cache src/*.egg-info
 	find $(wildcard src tests bench) -name __pycache__ -type d -prune -exec rm -rf {} +
 
 # Made anew when a dependency changes. The constraints pin the tested versions, torch's among them.

@@ -118,3 +118,10 @@ except SystemExit as stop:
     assert not stop.code, stop.code
 """
     assert imported_by(code) == set()
+
+
+def test_the_page_of_settings_is_made_from_them(repository):
+    from regard.settings import as_markdown
+
+    page = repository / "docs" / "settings.md"
+    assert page.read_text("utf-8") == as_markdown(), "make it again: regard settings > docs/settings.md"

@@ -680,7 +680,7 @@ def test_a_step_is_adams_with_the_learning_rate_of_the_schedule():
     weight = model.embedding.weight
     expected = weight.detach().double()
     first, second = torch.zeros_like(expected), torch.zeros_like(expected)
-    for done in learn(model, optimizer, toy_stream(), settings, width=16, first=1, last=3):
+    for done in learn(model, optimizer, toy_stream(), settings, width=16):
         rate = 50 * 16**-0.5 * done.step * 4000**-1.5
         assert done.learning_rate == pytest.approx(rate)
         assert weight.grad is not None
@@ -838,7 +838,7 @@ def test_an_average_is_the_mean_of_the_weights(tmp_path):
     checkpoints, models = Checkpoints(tmp_path), [tiny() for _ in range(3)]
     for number, model in enumerate(models, start=1):
         checkpoints.save(model, make_optimizer(model, BASE.train), Progress(step=number))
-    for name, mean in checkpoints.average([1, 2, 3]).items():
+    for name, mean in checkpoints.average([1, 2, 3]).weights.items():
         stacked = torch.stack([model.state_dict()[name] for model in models])
         torch.testing.assert_close(mean, stacked.mean(dim=0), atol=1e-7, rtol=0)
 

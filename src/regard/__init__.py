@@ -10,11 +10,11 @@ The public names are found lazily: importing regard imports neither torch nor nu
 from typing import TYPE_CHECKING, Any
 
 __version__ = "0.1.0"
-__all__ = ["DecodeSettings", "Translation", "Translator", "UserError", "evaluate", "load", "train"]
+__all__ = ["DecodeSettings", "TextTranslator", "Translation", "UserError", "evaluate", "load", "train"]
 
 if TYPE_CHECKING:
     from regard.decoding.load import load
-    from regard.decoding.translator import Translation, Translator
+    from regard.decoding.translation import TextTranslator, Translation
     from regard.errors import UserError
     from regard.evaluation.evaluate import evaluate
     from regard.settings import DecodeSettings
@@ -22,8 +22,8 @@ if TYPE_CHECKING:
 
 _HOMES = {
     "DecodeSettings": "regard.settings",
-    "Translation": "regard.decoding.translator",
-    "Translator": "regard.decoding.translator",
+    "TextTranslator": "regard.decoding.translation",
+    "Translation": "regard.decoding.translation",
     "UserError": "regard.errors",
     "evaluate": "regard.evaluation.evaluate",
     "load": "regard.decoding.load",

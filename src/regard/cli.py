@@ -3,6 +3,7 @@
 import json
 import os
 import signal
+import stat
 import sys
 from collections.abc import Callable, Iterator
 from dataclasses import asdict
@@ -13,14 +14,21 @@ import click
 
 from regard import __version__
 from regard.console import fail, follow, say, show_evaluation, show_training, standard_output
-from regard.errors import DataError, UserError
-from regard.settings import SIZES, DecodeSettings, assemble, user_layer
+from regard.errors import SettingsError, UserError
+from regard.settings import SIZES, DecodeSettings, as_markdown, assemble, user_layer
 
 if TYPE_CHECKING:
     from regard.training.run import Event
 
 SET = click.option(
     "--set", "overrides", multiple=True, metavar="SECTION.NAME=VALUE", help="Change any setting, e.g. decode.beams=1."
+)
+FAST = click.option(
+    "--fast",
+    type=click.Choice(["float32", "int8", "int16", "bfloat16"]),
+    default="float32",
+    show_default=True,
+    help="How to compute; less precise is quicker.",
 )
 MODEL = click.option("--model", required=True, type=click.Path(path_type=Path), help="A model folder.")
 
@@ -33,6 +41,10 @@ class _Commands(click.Group):
             return super().invoke(context)
         except UserError as error:
             fail(str(error))
+            context.exit(2)
+        except OSError as error:
+            # A full disk, a folder that may not be written: nothing of ours is wrong, and nothing is half done.
+            fail(f"{error.filename}: {error.strerror}" if error.filename else str(error))
             context.exit(2)
 
 
@@ -52,7 +64,10 @@ def main() -> None:
 @click.argument("files", nargs=-1, required=True, type=click.Path(path_type=Path))
 @click.option("--out", required=True, type=click.Path(path_type=Path), help="The model folder to write.")
 @click.option(
-    "--valid", multiple=True, type=click.Path(path_type=Path), help="Validation files; else some pairs are held out."
+    "--valid",
+    multiple=True,
+    type=click.Path(path_type=Path),
+    help="A validation file; for two: --valid val.en --valid val.fr. Else some pairs are held out.",
 )
 @click.option("--size", type=click.Choice(list(SIZES)), help="Else chosen from the data and the machine.")
 @click.option("--budget", metavar="TIME", help="How long to train, e.g. 20m or 1h30m.")
@@ -122,12 +137,13 @@ class _Stop:
 
 def _watch(events: "Iterator[Event]", stop: _Stop) -> None:
     """Show a run; exit as a signal demands if it was stopped by one."""
-    from regard.data.texts import Preparing
-    from regard.training.run import Stopped
+    from regard.training.loop import Step
+    from regard.training.run import Planned, Stopped
+    from regard.training.validation import Validation
 
     def noting() -> "Iterator[Event]":
         for event in events:
-            stop.learning = not isinstance(event, Preparing)
+            stop.learning = isinstance(event, Planned | Step | Validation)
             yield event
 
     if isinstance(show_training(noting()), Stopped):
@@ -138,25 +154,31 @@ def _watch(events: "Iterator[Event]", stop: _Stop) -> None:
 @MODEL
 @click.argument("texts", nargs=-1, metavar="[TEXT]...")
 @click.option("--json", "as_json", is_flag=True, help="One JSON object per line: text, score, pieces, alternatives.")
+@FAST
 @SET
-def translate(model: Path, texts: tuple[str, ...], as_json: bool, overrides: tuple[str, ...]) -> None:
+def translate(model: Path, texts: tuple[str, ...], as_json: bool, fast: str, overrides: tuple[str, ...]) -> None:
     """Translate TEXT, or standard input line by line."""
     decode = assemble(user_layer(overrides)).decode
+    if decode.best > 1 and not as_json:
+        raise SettingsError("several translations of a text (decode.best) are shown with --json only; add it")
     for text in texts:
-        if Path(text).is_file():
+        if os.path.isfile(text):  # noqa: PTH113 (a Path complains of a text too long for a name)
             raise UserError(f"{text} is a file; to translate its lines: regard translate --model {model} < {text}")
     if not texts and sys.stdin.isatty():
         say("type a line to translate it; Ctrl-D ends")
     from regard.decoding.load import load
 
-    translator = load(model)
+    translator = load(model, fast=fast)
     lines: Iterator[str] = iter(texts) if texts else _lines(sys.stdin.buffer)
     # A person who types wants an answer after each line; a file goes quicker in large windows.
     window = 1 if not texts and sys.stdin.isatty() else 2048
     translations = translator.stream(lines, decode, window=window)
     with standard_output() as output:
         try:
-            for found in follow(translations, "lines", len(texts) or _count_lines(sys.stdin.buffer)):
+            # On a terminal the translations themselves show the progress.
+            if not sys.stdout.isatty():
+                translations = follow(translations, "lines", len(texts) or _count_lines(sys.stdin.buffer))
+            for found in translations:
                 # A line in is a line out, whatever the model wrote.
                 text = json.dumps(asdict(found), ensure_ascii=False) if as_json else found.text.replace("\n", " ")
                 output.write(text + "\n")
@@ -170,7 +192,7 @@ def translate(model: Path, texts: tuple[str, ...], as_json: bool, overrides: tup
 
 def _count_lines(stream: IO[bytes]) -> int | None:
     """How many lines a file fed to us has, to tell the time left; a pipe does not say."""
-    if not stream.seekable():
+    if not stat.S_ISREG(os.fstat(stream.fileno()).st_mode):
         return None
     start = stream.tell()
     blocks = iter(lambda: stream.read(1 << 20), b"")
@@ -180,15 +202,10 @@ def _count_lines(stream: IO[bytes]) -> int | None:
 
 
 def _lines(stream: IO[bytes]) -> Iterator[str]:
-    """Lines of standard input; only `\\n` ends one."""
-    for number, line in enumerate(stream, start=1):
-        try:
-            yield line.removesuffix(b"\n").decode("utf-8")
-        except UnicodeDecodeError as error:
-            raise DataError(
-                f"standard input:{number}: not UTF-8 (byte {error.start + 1} of the line); "
-                "convert it first, for example with iconv -f latin1 -t utf-8"
-            ) from None
+    """Lines of standard input, read as corpora are."""
+    from regard.data.pairs import decode_line
+
+    return (decode_line(line, "standard input", number) for number, line in enumerate(stream, start=1))
 
 
 @main.command()
@@ -198,6 +215,7 @@ def _lines(stream: IO[bytes]) -> Iterator[str]:
 @click.option("--tokenize", default="13a", show_default=True, help="sacreBLEU's tokenizer for BLEU.")
 @click.option("--json", "as_json", is_flag=True, help="Scores as JSON.")
 @click.option("--out", type=click.Path(path_type=Path), help="Also write the translations here, a line each.")
+@FAST
 @SET
 def evaluate(
     model: Path,
@@ -206,14 +224,17 @@ def evaluate(
     tokenize: str,
     as_json: bool,
     out: Path | None,
+    fast: str,
     overrides: tuple[str, ...],
 ) -> None:
     """Score a model on a test set: a TSV (source, tab, one or more references) or a source and reference files."""
     decode = assemble(user_layer(overrides)).decode
+    if out is not None and not out.parent.is_dir():
+        raise UserError(f"--out {out}: there is no folder {out.parent}; make it first")
     from regard.decoding.load import load
     from regard.evaluation.evaluate import evaluate as run
 
-    translator = load(model)
+    translator = load(model, fast=fast)
     found = run(_Followed(translator.stream), files, decode, by_source=by_source, tokenize=tokenize)
     if out is not None:
         out.write_text("".join(text.replace("\n", " ") + "\n" for text in found.translations), "utf-8")
@@ -231,6 +252,12 @@ class _Followed:
 
     def translate_all(self, texts: Any, decode: DecodeSettings) -> list[Any]:
         return list(follow(self._stream(texts, decode), "sentences", len(texts)))
+
+
+@main.command()
+def settings() -> None:
+    """List every setting with its default and meaning, and what each size changes."""
+    click.echo(as_markdown(), nl=False)
 
 
 @main.command()

@@ -101,7 +101,7 @@ class _Screen:
         from rich.console import Console
         from rich.progress import BarColumn, Progress, TextColumn
 
-        columns = (TextColumn("{task.description}"), BarColumn(), TextColumn("{task.fields[state]}"))
+        columns = (TextColumn("{task.description}"), BarColumn(bar_width=12), TextColumn("{task.fields[state]}"))
         with Progress(*columns, console=Console(file=sys.stderr)) as self._bar:
             yield
 
@@ -127,8 +127,8 @@ class _Screen:
         elapsed = time.monotonic() - self._began
         left = elapsed / (step - self._first) * (self._steps - step)
         state = (
-            f"step {step:,}/{self._steps:,}  loss {loss:.3f}  rate {rate:.2e}  "
-            f"{self._speed:,.0f} pieces/s  {duration(left)} left"
+            f"{duration(left)} left, step {step:,} of {self._steps:,}, loss {loss:.3f}, "
+            f"{self._speed:,.0f} pieces/s, rate {rate:.1e}"
         )
         self._update("learning", step, self._steps, state, quiet=step == self._steps)
 

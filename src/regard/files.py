@@ -8,7 +8,7 @@ import hashlib
 import json
 import os
 import shutil
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
@@ -90,11 +90,12 @@ def write_manifest(folder: Path, names: list[str]) -> None:
     write_json(folder / "manifest.json", entries)
 
 
-def damage(folder: Path) -> str | None:
-    """What is wrong with a folder according to its manifest; None if nothing is."""
+def damage(folder: Path, only: Sequence[str] | None = None) -> str | None:
+    """What is wrong with a folder, or only with some of its files, according to its manifest; None if nothing is."""
     try:
         manifest = read_json(folder / "manifest.json")
-        entries = [(name, int(entry["bytes"]), entry["sha256"]) for name, entry in manifest.items()]
+        names = manifest if only is None else only
+        entries = [(name, int(manifest[name]["bytes"]), manifest[name]["sha256"]) for name in names]
     except FileNotFoundError:
         return f"{folder / 'manifest.json'} is missing"
     except (AttributeError, KeyError, TypeError, ValueError):

@@ -81,6 +81,8 @@ def save_folder(
 
 def open_folder(path: Path) -> ModelFolder:
     """Verify a model folder and read what it says of itself."""
+    if path.is_file():
+        raise FolderError(f"{path} is a file, and a model is a folder; unpack it first if it is an archive")
     if not path.is_dir():
         raise FolderError(f"{path}: no such model folder; `regard train SOURCE TARGET --out {path}` makes one")
     if not (path / "manifest.json").exists():

@@ -38,8 +38,9 @@ class ModelSettings:
 
     def __post_init__(self) -> None:
         _check_types(self)
-        for name in ("width", "heads", "feedforward", "encoder_layers", "decoder_layers", "longest"):
+        for name in ("width", "heads", "feedforward", "encoder_layers", "decoder_layers"):
             _at_least(self, name, 1)
+        _at_least(self, "longest", 8)  # one character may take four bytes, with what surrounds it
         if self.width % self.heads:
             raise SettingsError(f"model.width ({self.width}) must be a multiple of model.heads ({self.heads})")
         if self.width % 2 and self.positions == "sinusoid":
@@ -96,6 +97,7 @@ class TrainSettings:
         for name in ("smoothing", "dropout", "beta1", "beta2"):
             if not 0 <= getattr(self, name) < 1:
                 raise SettingsError(f"train.{name} must be at least 0 and below 1, got {getattr(self, name)}")
+        object.__setattr__(self, "micro_tokens", min(self.micro_tokens, self.batch_tokens))
         if self.learning_rate <= 0:
             raise SettingsError(f"train.learning_rate must be above 0, got {self.learning_rate}")
 
@@ -268,6 +270,20 @@ def _known_section(section: str) -> None:
 def _nearest(name: str, names: Mapping[str, Any] | Sequence[str], prefix: str = "") -> str:
     close = difflib.get_close_matches(name, list(names), n=1)
     return f"; did you mean {prefix}{close[0]}?" if close else ""
+
+
+def as_markdown() -> str:
+    """Every setting with its default and meaning, and what each size changes: docs/settings.md."""
+    lines = ["# Settings", "", "Change any with `--set section.name=value`, or in a TOML file with `--settings`.", ""]
+    for section, kind in _SECTIONS.items():
+        lines += [f"## {section}", "", kind.__doc__, "", "| name | default | meaning |", "|---|---|---|"]
+        lines += [f"| `{f.name}` | {f.default} | {f.metadata['help']} |" for f in dataclasses.fields(kind)]
+        lines.append("")
+    lines += ["## Sizes", "", "What each changes of the defaults above.", "", "| size | settings |", "|---|---|"]
+    for size, layer in SIZES.items():
+        changes = ", ".join(f"`{part}.{name}={value}`" for part in layer for name, value in layer[part].items())
+        lines.append(f"| `{size}` | {changes} |")
+    return "\n".join([*lines, ""])
 
 
 def _check_types(settings: Any) -> None:

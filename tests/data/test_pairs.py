@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from regard.data.pairs import Corpus, Pair, Pairs, corpora, languages, read_lines, read_pairs, read_references
+from regard.data.pairs import Corpus, Lines, Pair, Pairs, corpora, languages, read_references
 from regard.errors import DataError
 
 Write = Callable[[str, bytes], Path]
@@ -34,7 +34,7 @@ def test_files_pair_up_in_the_order_given(write: Write) -> None:
 def test_compressed_tsv_is_a_tsv(write: Write) -> None:
     path = write("b.tsv.gz", gzip.compress(b"a\tb\n"))
     assert corpora([path]) == [Corpus((path,))]
-    assert list(read_pairs(Corpus((path,)))) == [Pair("a", "b", 1)]
+    assert list(Pairs(Corpus((path,)))) == [Pair("a", "b", 1)]
 
 
 def test_a_file_without_partner_is_explained(write: Write) -> None:
@@ -79,7 +79,7 @@ def test_languages_come_from_suffixes(write: Write, names: list[str], expected: 
 def test_lines_end_at_newline_alone(write: Write) -> None:
     lines = ["a\u2028b", "c\u0085d", "e\rf", "g\x0bh\x0c", "  i\u00a0 ", "j\0k", "", "l\x1c\r"]
     path = write("a.en", "\n".join(lines).encode())
-    assert list(read_lines(path)) == lines
+    assert list(Lines(path)) == lines
 
 
 @given(st.lists(st.text(st.characters(exclude_characters="\n", exclude_categories=["Cs"]))))
@@ -88,41 +88,41 @@ def test_every_line_comes_back(tmp_path_factory: pytest.TempPathFactory, lines: 
     # A byte order mark at the start and a carriage return at an end are the two documented exceptions.
     lines = [line.rstrip("\r").lstrip("\ufeff") for line in lines]
     path.write_bytes("".join(line + "\n" for line in lines).encode())
-    assert list(read_lines(path)) == lines
+    assert list(Lines(path)) == lines
 
 
 def test_windows_line_ends_lose_one_carriage_return(write: Write) -> None:
-    assert list(read_lines(write("a", b"a\r\nb\r\r\nc\r"))) == ["a", "b\r", "c\r"]
+    assert list(Lines(write("a", b"a\r\nb\r\r\nc\r"))) == ["a", "b\r", "c\r"]
 
 
 def test_byte_order_mark_goes_only_at_the_start(write: Write) -> None:
     mark = "\ufeff".encode()
-    assert list(read_lines(write("a", mark + b"a\n" + mark + b"b\n"))) == ["a", "\ufeffb"]
+    assert list(Lines(write("a", mark + b"a\n" + mark + b"b\n"))) == ["a", "\ufeffb"]
 
 
 @pytest.mark.parametrize(("data", "count"), [(b"", 0), (b"\n", 1), (b"a", 1), (b"a\n", 1), (b"a\n\n", 2), (b"a\nb", 2)])
 def test_a_final_newline_begins_no_line(write: Write, data: bytes, count: int) -> None:
-    assert len(list(read_lines(write("a", data)))) == count
+    assert len(list(Lines(write("a", data)))) == count
 
 
 def test_gzip_shows_in_the_bytes_not_the_name(write: Write) -> None:
-    assert list(read_lines(write("a.txt", gzip.compress(b"a\nb\n")))) == ["a", "b"]
-    assert list(read_lines(write("a.gz", b"a\nb\n"))) == ["a", "b"]
+    assert list(Lines(write("a.txt", gzip.compress(b"a\nb\n")))) == ["a", "b"]
+    assert list(Lines(write("a.gz", b"a\nb\n"))) == ["a", "b"]
     two_members = gzip.compress(b"a\n") + gzip.compress(b"b\n")
-    assert list(read_lines(write("two.gz", two_members))) == ["a", "b"]
+    assert list(Lines(write("two.gz", two_members))) == ["a", "b"]
 
 
 def test_cut_off_gzip_is_an_error(write: Write) -> None:
     path = write("a.gz", gzip.compress(os.urandom(3000).hex().encode())[:-20])
     with pytest.raises(DataError, match=r"a\.gz: the gzip data is damaged or cut off \(.*gzip -t .*a\.gz"):
-        list(read_lines(path))
+        list(Lines(path))
 
 
 def test_broken_gzip_is_an_error(write: Write) -> None:
     data = bytearray(gzip.compress(os.urandom(3000).hex().encode()))
     data[100:120] = bytes(20)
     with pytest.raises(DataError, match="the gzip data is damaged or cut off"):
-        list(read_lines(write("a.gz", bytes(data))))
+        list(Lines(write("a.gz", bytes(data))))
 
 
 def test_an_unreadable_file_is_an_error(write: Write, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -133,23 +133,23 @@ def test_an_unreadable_file_is_an_error(write: Write, monkeypatch: pytest.Monkey
 
     monkeypatch.setattr(Path, "open", refuse)
     with pytest.raises(DataError, match=r"a\.en: cannot be read \(Permission denied\); check its permissions"):
-        list(read_lines(path))
+        list(Lines(path))
 
 
 def test_a_bad_byte_has_file_line_and_column(write: Write) -> None:
     path = write("a.en", b"good\nna\xefve\n")
     with pytest.raises(DataError, match=r"a\.en:2: byte 3 of the line \(0xef\) is not UTF-8.*iconv -f latin1 -t utf-8"):
-        list(read_lines(path))
+        list(Lines(path))
 
 
 def test_utf16_is_recognised(write: Write) -> None:
-    with pytest.raises(DataError, match=r"a\.en:1: byte 1 .* if the file is utf-16, convert it: iconv -f utf-16"):
-        list(read_lines(write("a.en", "hello\n".encode("utf-16"))))
+    with pytest.raises(DataError, match=r"a\.en:1: byte 1 .* if it is utf-16, convert it: iconv -f utf-16"):
+        list(Lines(write("a.en", "hello\n".encode("utf-16"))))
 
 
 def test_encoded_surrogates_are_not_utf8(write: Write) -> None:
     with pytest.raises(DataError, match="byte 1 of the line"):
-        list(read_lines(write("a.en", b"\xed\xa0\x80\n")))
+        list(Lines(write("a.en", b"\xed\xa0\x80\n")))
 
 
 @pytest.mark.parametrize(("source", "target"), [(3, 2), (2, 3), (1, 9), (9, 1), (0, 2), (2, 0)])
@@ -158,12 +158,12 @@ def test_unequal_files_show_both_counts(write: Write, source: int, target: int) 
     with pytest.raises(
         DataError, match=rf"a\.en has {source}, .*a\.fr has {target}; .*before line {min(source, target) + 1}"
     ):
-        list(read_pairs(corpus))
+        list(Pairs(corpus))
 
 
 def test_pairs_have_line_numbers(write: Write) -> None:
     corpus = Corpus((write("a.en", b"a\n\nc"), write("a.fr", b"x\ny\n\n")))
-    assert list(read_pairs(corpus)) == [Pair("a", "x", 1), Pair("", "y", 2), Pair("c", "", 3)]
+    assert list(Pairs(corpus)) == [Pair("a", "x", 1), Pair("", "y", 2), Pair("c", "", 3)]
 
 
 def test_bytes_read_end_at_the_size_on_disk(write: Write) -> None:
@@ -176,21 +176,21 @@ def test_bytes_read_end_at_the_size_on_disk(write: Write) -> None:
 def test_a_missing_tab_is_an_error(write: Write) -> None:
     corpus = Corpus((write("a.tsv", b"a\tb\n" + b"c" * 100 + b"\n"),))
     with pytest.raises(DataError, match=r"a\.tsv:2: expected 2 columns .* found 1; separate source .* is 'c{60}'…"):
-        list(read_pairs(corpus))
+        list(Pairs(corpus))
 
 
 def test_a_third_column_is_an_error(write: Write) -> None:
     with pytest.raises(
         DataError, match=r"a\.tsv:1: expected 2 .* found 3; remove the other columns; the line is 'a\\tb\\tc'"
     ):
-        list(read_pairs(Corpus((write("a.tsv", b"a\tb\tc\n"),))))
+        list(Pairs(Corpus((write("a.tsv", b"a\tb\tc\n"),))))
 
 
 def test_an_empty_corpus_is_an_error(write: Write) -> None:
     with pytest.raises(DataError, match=r"a\.tsv: there is no line in it"):
-        list(read_pairs(Corpus((write("a.tsv", b""),))))
+        list(Pairs(Corpus((write("a.tsv", b""),))))
     with pytest.raises(DataError, match=r"a\.en \+ a\.fr: there is no line in it"):
-        list(read_pairs(Corpus((write("a.en", b""), write("a.fr", b"")))))
+        list(Pairs(Corpus((write("a.en", b""), write("a.fr", b"")))))
 
 
 def test_references_from_a_tsv(write: Write) -> None:
@@ -221,3 +221,9 @@ def test_references_need_a_tsv_or_two_files(write: Write) -> None:
 def test_empty_references_are_an_error(write: Write) -> None:
     with pytest.raises(DataError, match=r"test\.tsv: there is no line in it; nothing to compare with"):
         list(read_references([write("test.tsv", b"")]))
+
+
+def test_two_files_of_one_language_are_questioned(write: Write) -> None:
+    both = corpora([write("a.de", b"x\n"), write("b.de", b"y\n")])
+    with pytest.raises(DataError, match=r"a\.de and .*b\.de are both named as de; .*--languages de de"):
+        languages(both)

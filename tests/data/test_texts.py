@@ -2,21 +2,24 @@
 
 from collections.abc import Callable, Generator, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 import pytest
 
 from regard import files
 from regard.data import texts as module
 from regard.data.pairs import Corpus
-from regard.data.texts import Preparing, TextPairs, Texts, fingerprint, prepare_texts
+from regard.data.texts import Preparing, TextPairs, Texts, describe, prepare_texts
 from regard.errors import DataError
 
 Write = Callable[[str, Sequence[tuple[str, str]]], Corpus]
 PAIRS = [(f"source {number}", f"target  {number} ½") for number in range(100)]
 
 
-def finish(work: Generator[Preparing, None, Texts]) -> tuple[Texts, list[Preparing]]:
+Result = TypeVar("Result")
+
+
+def finish(work: Generator[Preparing, None, Result]) -> tuple[Result, list[Preparing]]:
     """Run a stage to its end: what it returns, and its reports."""
     reports = []
     while True:
@@ -150,14 +153,16 @@ def test_reports_go_up_to_the_size_of_the_files(tmp_path: Path, corpus: Write, m
         assert done[-1] <= total == reports[0].total
 
 
-def test_fingerprint_tells_files_of_one_name_apart(tmp_path: Path, corpus: Write) -> None:
+def test_files_are_described_in_order(tmp_path: Path, corpus: Write) -> None:
     one = corpus("a", PAIRS)
     (tmp_path / "other").mkdir()
     (tmp_path / "other" / "a.en").write_bytes(b"different\n")
-    found = fingerprint([one, Corpus((tmp_path / "other" / "a.en", one.paths[1]))])
-    assert list(found) == ["a.en", "a.fr", "a.en (2)", "a.fr (2)"]
-    assert found["a.en"] == files.sha256(one.paths[0]) != found["a.en (2)"]
-    assert found["a.fr"] == found["a.fr (2)"]
+    other = Corpus((tmp_path / "other" / "a.en", one.paths[1]))
+    [first, second], _ = finish(describe([one, other]))
+    assert [file["name"] for file in first + second] == ["a.en", "a.fr", "a.en", "a.fr"]
+    assert first[0]["sha256"] == files.sha256(one.paths[0]) != second[0]["sha256"]
+    assert first[1] == second[1]
+    assert finish(describe([other, one]))[0] == [second, first]
 
 
 def test_a_sample_is_bounded_and_spread(tmp_path: Path, corpus: Write) -> None:

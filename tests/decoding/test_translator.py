@@ -14,7 +14,6 @@ from torch import Tensor, nn
 
 from regard.data.tokenizer import END
 from regard.decoding.translator import Translation, Translator
-from regard.errors import SettingsError
 from regard.model.transformer import Transformer
 from regard.settings import DecodeSettings, ModelSettings
 
@@ -210,11 +209,6 @@ def test_a_model_in_training_goes_back_to_it() -> None:
     model = Upper().train()
     assert upper(model=model).translate("a").text == "A"
     assert model.training
-
-
-def test_too_small_a_model_for_text() -> None:
-    with pytest.raises(SettingsError, match="at least 8 to translate text, got 7"):
-        upper(longest=7)
 
 
 @settings(max_examples=50)

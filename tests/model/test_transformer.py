@@ -435,12 +435,12 @@ def test_weights_saved_from_one_model_make_another_the_same():
 
 @pytest.mark.parametrize("kind", ["sinusoid", "learned"])
 def test_the_table_of_positions_is_used_to_its_last_row_and_no_further(kind):
-    model = tiny(positions=kind, longest=5)
-    assert model(pieces(2, 5), pieces(2, 5)).shape == (2, 5, VOCABULARY)
-    with pytest.raises(ValueError, match="position 6 is past the table of 5: split the text first"):
-        model.encode(pieces(2, 6))
-    _, state = write(model, model.start(model.encode(pieces(2, 3))), pieces(2, 5))
-    with pytest.raises(ValueError, match="position 6 is past the table of 5"):
+    model = tiny(positions=kind, longest=8)
+    assert model(pieces(2, 8), pieces(2, 8)).shape == (2, 8, VOCABULARY)
+    with pytest.raises(ValueError, match="position 9 is past the table of 8: split the text first"):
+        model.encode(pieces(2, 9))
+    _, state = write(model, model.start(model.encode(pieces(2, 3))), pieces(2, 8))
+    with pytest.raises(ValueError, match="position 9 is past the table of 8"):
         model.decode(pieces(2, 1), state)
 
 

@@ -9,6 +9,7 @@ from typing import Any
 
 import pytest
 
+from regard.training.plan import Speed
 from regard.training.run import Event, Planned, train
 
 WORDS = ["a", "bo", "cat", "dog", "elf", "fig", "gnu", "hat", "ink", "jam"]
@@ -72,15 +73,15 @@ class TinyRuns:
 
 
 @pytest.fixture(scope="module", autouse=True)
-def _no_measuring() -> Iterator[None]:
-    """Nobody waits six seconds to learn how fast this machine is."""
+def _quick() -> Iterator[None]:
+    """Nobody waits to learn how fast this machine is."""
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr("regard.training.plan.measure", lambda *_: (0.01, 50.0))
+        patch.setattr("regard.training.plan.measure", lambda *_: Speed(0.01, 50.0))
         yield
 
 
 @pytest.fixture(scope="module")
-def tiny(tmp_path_factory: pytest.TempPathFactory, _no_measuring: None) -> TinyRuns:
+def tiny(tmp_path_factory: pytest.TempPathFactory, _quick: None) -> TinyRuns:
     folder = tmp_path_factory.mktemp("tiny")
     runs = TinyRuns(TinyRuns.write(folder, "train", TinyRuns.sentences(60, seed=1)), folder / "prepared")
     events = runs.events(runs.prepared)

@@ -34,7 +34,7 @@ from pathlib import Path
 import regard.training.run
 from regard.cli import main
 
-regard.training.plan.measure = lambda *_: (0.01, 50.0)
+regard.training.plan.measure = lambda *_: regard.training.plan.Speed(0.01, 50.0)
 
 
 def watch(out, request, journal):
@@ -120,9 +120,7 @@ class Server:
             [sys.executable, folder / "server.py"], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
         )
 
-    def run(
-        self, arguments: list[str], out: Path, at: int | str | None = None, send: int = signal.SIGKILL
-    ) -> Outcome:
+    def run(self, arguments: list[str], out: Path, at: int | str | None = None, send: int = signal.SIGKILL) -> Outcome:
         """Run a command; if `at` is given, the act of that number or name is not done: the signal comes first."""
         request = {"arguments": arguments, "out": str(out), "journal": str(self._journal), "at": at, "signal": send}
         assert self.process.stdin is not None and self.process.stdout is not None
@@ -132,17 +130,12 @@ class Server:
         said = Path(f"{self._journal}.err").read_text("utf-8")
         return Outcome(code, self._journal.read_text("utf-8").splitlines(), said)
 
-    def close(self) -> None:
-        assert self.process.stdin is not None
-        self.process.stdin.close()
-        self.process.wait()
-
 
 @pytest.fixture(scope="module")
 def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
     server = Server(tmp_path_factory.mktemp("server"))
-    yield server
-    server.close()
+    with server.process:
+        yield server
 
 
 def command(tiny: "TinyRuns", out: Path, steps: int = 50, *more: str) -> list[str]:
@@ -193,6 +186,17 @@ def test_killed_in_every_stage_one_after_the_other(
     assert sha256(out / "weights.safetensors") == wanted
 
 
+@pytest.mark.xfail(reason="once there is a manifest the run counts as finished, and nobody makes the engine's files")
+def test_killed_before_the_engines_files_are_written_it_writes_them(
+    tiny: "TinyRuns", server: Server, wanted: str, tmp_path: Path
+) -> None:
+    out = tmp_path / "model"
+    assert server.run(command(tiny, out), out, at="rename fast.tmp").code == -signal.SIGKILL
+    assert server.run(command(tiny, out), out).code == 0
+    assert sha256(out / "weights.safetensors") == wanted
+    assert (out / "fast" / "manifest.json").exists()
+
+
 @pytest.mark.slow
 def test_killed_at_every_single_act_on_the_disk(tiny: "TinyRuns", server: Server, tmp_path: Path) -> None:
     """Each sync, rename and removal of a short run is once the one that does not happen."""
@@ -219,12 +223,10 @@ def test_killed_twenty_times_at_random_moments(tiny: "TinyRuns", server: Server,
     duration = time.monotonic() - began
     wanted = sha256(whole / "weights.safetensors")
 
-    moments: list[float | str] = [random.Random(20).uniform(0.1, 0.9) * duration for _ in range(15)]
-    numbers = random.Random(21)
-    moments = [numbers.uniform(0.1, 0.9) * duration for _ in range(15)]
-    moments[0:0] = ["sync run/texts.tmp/train/target.offsets", "rename run/tokenizer.tmp", "sync run/shards.tmp/train/lines"]
-    moments.insert(6, "save")
-    moments.insert(11, "save")
+    numbers = random.Random(20)
+    by_the_clock = [numbers.uniform(0.1, 0.9) * duration for _ in range(15)]
+    stages = ["sync run/texts.tmp/train/target.offsets", "rename run/tokenizer.tmp", "sync run/shards.tmp/train/lines"]
+    moments: list[float | str] = [*stages, *by_the_clock[:4], "save", *by_the_clock[4:8], "save", *by_the_clock[8:]]
     finished = killed = 0
     out = tmp_path / "killed-0"
     for moment in moments:
@@ -265,43 +267,54 @@ def python_m_regard(arguments: list[str]) -> list[str]:
 # Asked to stop
 
 
+LONGER = 200
+
+
+@pytest.fixture(scope="module")
+def wanted_of_longer(tiny: "TinyRuns", tmp_path_factory: pytest.TempPathFactory) -> str:
+    out = tmp_path_factory.mktemp("longer") / "model"
+    tiny(out, steps=LONGER)
+    return sha256(out / "weights.safetensors")
+
+
 @pytest.mark.parametrize(("number", "code"), [(signal.SIGTERM, 143), (signal.SIGINT, 130)])
 def test_asked_to_stop_it_finishes_the_step_saves_and_says_so(
-    tiny: "TinyRuns", server: Server, wanted: str, tmp_path: Path, number: int, code: int
+    tiny: "TinyRuns", wanted_of_longer: str, tmp_path: Path, number: int, code: int
 ) -> None:
     """A real command, and a signal from outside at whatever step it is."""
     out = tmp_path / "model"
-    steps = 400
-    tiny(out, steps=steps, stop=lambda: True)  # prepared, planned, one step
-    process = subprocess.Popen(python_m_regard(command(tiny, out, steps)), stderr=subprocess.PIPE, text=True)
-    log = out / "run" / "log.jsonl"
-    wait_for(lambda: log.read_bytes().count(b"\n") > 15, process)
-    process.send_signal(number)
-    _, said = process.communicate(timeout=60)
+    tiny(out, steps=LONGER, stop=lambda: True)  # prepared, planned, one step
+    process = subprocess.Popen(python_m_regard(command(tiny, out, LONGER)), stderr=subprocess.PIPE, text=True)
+    with process:
+        wait_for_lines(out / "run" / "log.jsonl", 15, process)
+        process.send_signal(number)
+        _, said = process.communicate(timeout=60)
     assert process.returncode == code, said
     assert "stopping after this step; once more stops at once\n" in said
     step = int(said.rpartition("stopped after step ")[2].partition(";")[0])
     assert said.endswith(f"stopped after step {step:,}; the same command goes on from there\n")
-    assert 10 <= step < steps
-    events = tiny(out, steps=steps)
+    assert 10 <= step < LONGER
+    events = tiny(out, steps=LONGER)
     assert [event.resumed for event in events if isinstance(event, Planned)] == [step]
     assert isinstance(events[-1], Finished)
-    whole = tmp_path / "whole"
-    tiny(whole, steps=steps)
-    assert sha256(out / "weights.safetensors") == sha256(whole / "weights.safetensors")
+    assert sha256(out / "weights.safetensors") == wanted_of_longer
 
 
-def wait_for(condition, process: subprocess.Popen) -> None:
+def wait_for_lines(file: Path, lines: int, process: subprocess.Popen) -> None:
     until = time.monotonic() + 60
-    while not condition():
-        assert process.poll() is None, process.communicate()
+    while file.read_bytes().count(b"\n") < lines:
+        assert process.poll() is None, "it ended by itself"
         assert time.monotonic() < until
         time.sleep(0.002)
 
 
-@pytest.mark.parametrize(("number", "code"), [(signal.SIGTERM, 143), (signal.SIGINT, 130)])
 @pytest.mark.parametrize(
-    "point", ["rename run/texts.tmp", "sync run/shards.tmp/train/lines", "rename run/checkpoints/step-00000020.tmp"]
+    ("number", "code", "point"),
+    [
+        (signal.SIGTERM, 143, "rename run/texts.tmp"),
+        (signal.SIGINT, 130, "sync run/shards.tmp/train/lines"),
+        (signal.SIGTERM, 143, "rename run/checkpoints/step-00000020.tmp"),
+    ],
 )
 def test_asked_to_stop_in_the_middle_of_writing_it_loses_nothing(
     tiny: "TinyRuns", server: Server, wanted: str, tmp_path: Path, number: int, code: int, point: str
@@ -310,8 +323,7 @@ def test_asked_to_stop_in_the_middle_of_writing_it_loses_nothing(
     outcome = server.run(command(tiny, out), out, at=point, send=number)
     assert outcome.code == code, outcome.said
     assert "Traceback" not in outcome.said
-    if "checkpoints" in point:
-        assert "stopped after step 20;" in outcome.said or "stopped after step 21;" in outcome.said
+    assert ("stopped after step 2" in outcome.said) == ("checkpoints" in point)
     outcome = server.run(command(tiny, out), out)
     assert outcome.code == 0, outcome.said
     assert sha256(out / "weights.safetensors") == wanted

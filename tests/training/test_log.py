@@ -2,13 +2,12 @@
 
 import json
 import os
-import sys
 from pathlib import Path
 
 import pytest
 
 from regard.errors import RunError
-from regard.training.log import Log
+from regard.training.log import Log, check_tensorboard
 
 
 def open_log(folder: Path, resumed_step: int = 0) -> Log:
@@ -108,8 +107,8 @@ def test_tensorboard_is_written_beside_and_purged_on_resume(tmp_path: Path) -> N
     ]
 
 
-def test_tensorboard_that_is_not_installed_is_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setitem(sys.modules, "torch.utils.tensorboard", None)
+def test_tensorboard_that_is_not_installed_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("regard.training.log.find_spec", lambda _: None)
     with pytest.raises(RunError) as caught:
-        Log(tmp_path, resumed_step=0, tensorboard=True)
+        check_tensorboard()
     assert str(caught.value) == "train.tensorboard needs TensorBoard: pip install 'regard[tensorboard]'"

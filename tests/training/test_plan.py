@@ -15,6 +15,7 @@ from regard.model.transformer import Transformer
 from regard.settings import ModelSettings, Settings, TrainSettings, assemble, user_layer
 from regard.training.plan import (
     Plan,
+    Speed,
     choose_size,
     choose_steps,
     choose_validations,
@@ -34,7 +35,7 @@ torch.set_num_threads(1)
 
 def make(**changes: object) -> Plan:
     plan = Plan(
-        request={"training data": {"a.en": "12", "b.fr": "34"}, "size": None, "budget": 60.0, "settings": {}},
+        request={"training data": [[{"name": "a.tsv", "sha256": "12"}]], "size": None, "budget": 60.0, "settings": {}},
         settings=with_steps(assemble(user_layer(["model.width=64", "train.learning_rate=0.003"])), 100),
         validate_every=30,
         seconds_per_step=0.1 + 0.2,
@@ -105,29 +106,40 @@ def test_the_size_follows_from_data_and_machine(pairs: int, device: str, size: s
 
 
 def test_a_small_corpus_gets_many_passes() -> None:
-    assert choose_steps(100_000, 1_000, 0.01) == (4_000, "4,000 steps, about 40 passes over the data")
+    assert choose_steps(100_000, Speed(0.01, 1_000)) == (4_000, "4,000 steps, about 40 passes over the data")
 
 
 def test_a_tiny_corpus_gets_a_fair_number_of_steps() -> None:
-    assert choose_steps(1_000, 1_000, 0.01) == (500, "500 steps, about 500 passes over the data")
+    assert choose_steps(1_000, Speed(0.01, 1_000)) == (500, "500 steps, about 500 passes over the data")
 
 
 def test_a_middling_corpus_gets_thirty_million_pieces() -> None:
-    assert choose_steps(3_000_000, 4_000, 0.1) == (7_500, "7,500 steps, about 10 passes over the data")
+    assert choose_steps(3_000_000, Speed(0.1, 4_000)) == (7_500, "7,500 steps, about 10 passes over the data")
 
 
 def test_a_large_corpus_gets_what_fits_and_hears_what_would_be_better() -> None:
-    assert choose_steps(100_000_000, 4_000, 1.0) == (
+    assert choose_steps(100_000_000, Speed(1.0, 4_000)) == (
         6_624,
         "6,624 steps, what fits in 2 hours on this machine (125,000 would be better: --steps 125000, or a --budget)",
     )
 
 
 @pytest.mark.parametrize(
-    ("seconds", "per_step", "steps"), [(100, 1.0, 92), (100, 0.5, 184), (0.5, 1.0, 1), (-3, 1.0, 1)]
+    ("budget", "spent", "per_step", "steps"),
+    [(100, 0, 1.0, 92), (100, 0, 0.5, 184), (110, 10, 1.0, 92), (2, 0, 1.0, 1)],
 )
-def test_a_budget_in_steps_leaves_time_for_validation(seconds: float, per_step: float, steps: int) -> None:
-    assert steps_within(seconds, per_step) == steps
+def test_a_budget_in_steps_leaves_time_for_validation(budget: float, spent: float, per_step: float, steps: int) -> None:
+    assert steps_within(budget, spent, per_step) == steps
+
+
+@pytest.mark.parametrize(("budget", "spent"), [(10, 8), (10, 9.9), (10, 30)])
+def test_a_budget_without_room_for_a_step_is_refused(budget: float, spent: float) -> None:
+    with pytest.raises(RunError) as caught:
+        steps_within(budget, spent, 2.5)
+    assert str(caught.value) == (
+        f"a budget of 10 s has no room for a step: preparing took {spent:.0f} s, and a step takes 2.5 s; "
+        "give a larger --budget, or --steps"
+    )
 
 
 @pytest.mark.parametrize(
@@ -214,13 +226,31 @@ def test_a_request_that_went_through_json_is_still_the_same(tmp_path: Path) -> N
 
 
 def test_differences_are_told_in_words() -> None:
-    before = {"steps": None, "size": "tiny", "data": {"a.en": "0123456789abcdef"}, "settings": {}, "same": 1}
-    now = {"steps": 50, "size": None, "data": {"a.en": "fedcba9876543210"}, "settings": {"train.clip": 1.0}, "same": 1}
+    before: dict[str, object] = {"steps": None, "size": "tiny", "settings": {}, "same": 1}
+    now: dict[str, object] = {
+        "steps": 50,
+        "size": None,
+        "settings": {"train.clip": 1.0, "model.norm": "pre"},
+        "same": 1,
+    }
     assert differences(before, now) == [
-        "  data: was a.en 0123456789ab, is now a.en fedcba987654",
-        "  settings: was nothing, is now train.clip 1.0",
+        "  settings: was nothing, is now train.clip=1.0, model.norm=pre",
         "  size: was tiny, is now not given",
         "  steps: was not given, is now 50",
+    ]
+
+
+def test_files_that_differ_are_named_with_the_start_of_their_hashes() -> None:
+    def corpus(*digests: str) -> list[dict[str, str]]:
+        return [{"name": name, "sha256": digest} for name, digest in zip(("a.en", "a.fr"), digests, strict=True)]
+
+    old, new = corpus("0123456789abcdef", "1" * 64), corpus("fedcba9876543210", "1" * 64)
+    assert differences({"data": [old]}, {"data": [new, old]}) == [
+        "  data: was a.en (0123456789ab) a.fr (111111111111), is now a.en (fedcba987654) a.fr (111111111111) "
+        "a.en (0123456789ab) a.fr (111111111111)"
+    ]
+    assert differences({"data": [old]}, {"data": []}) == [
+        "  data: was a.en (0123456789ab) a.fr (111111111111), is now nothing"
     ]
 
 
@@ -235,18 +265,22 @@ def test_speed_is_measured_without_changing_the_model() -> None:
     ids = np.array([[5, 6, 3]])
     stream = iter([(Batch(ids, ids, 3), Position())] * 4)
     settings = TrainSettings(batch_tokens=100, micro_tokens=50)
-    seconds, tokens = measure(model, stream, settings, seconds=0.0)
-    assert seconds > 0
-    assert tokens == 6  # two micro-batches of three pieces make a step
+    speed = measure(model, stream, settings, seconds=0.0)
+    assert speed.seconds > 0
+    assert speed.tokens == 6  # two micro-batches of three pieces make a step
     assert all(torch.equal(tensor, before[name]) for name, tensor in model.state_dict().items())
 
 
 def test_the_device_is_what_there_is(monkeypatch: pytest.MonkeyPatch) -> None:
+    """An Apple GPU is taken only if asked for."""
     assert pick_device("cpu") == "cpu"
-    for cuda, mps, found in [(False, False, "cpu"), (False, True, "mps"), (True, False, "cuda"), (True, True, "cuda")]:
+    for cuda, mps, found in [(False, False, "cpu"), (False, True, "cpu"), (True, False, "cuda"), (True, True, "cuda")]:
         monkeypatch.setattr(torch.cuda, "is_available", lambda cuda=cuda: cuda)
         monkeypatch.setattr(torch.backends.mps, "is_available", lambda mps=mps: mps)
         assert pick_device("auto") == found
+        for asked, there in (("cuda", cuda), ("mps", mps)):
+            if there:
+                assert pick_device(asked) == asked
 
 
 @pytest.mark.parametrize(

@@ -60,7 +60,8 @@ def corpora(paths: Sequence[Path]) -> list[Corpus]:
     if waiting is not None:
         raise DataError(
             f"{waiting}: this file has no partner; give a source file and a target file of equally many lines "
-            "(train.en train.fr), or one file of two columns separated by a tab, its name ending in .tsv"
+            "(train.en train.fr), or one file of two columns separated by a tab, its name ending in .tsv "
+            "(--valid takes one file at a time: --valid val.en --valid val.fr)"
         )
     return found
 
@@ -73,6 +74,12 @@ def is_tsv(path: Path) -> bool:
 def languages(found: Sequence[Corpus]) -> tuple[str | None, str | None]:
     """Source and target language by the suffixes of the file names; None where unknown or not the same everywhere."""
     aligned = [corpus.paths for corpus in found if len(corpus.paths) == 2]
+    for source, target in aligned:
+        if _language(source) is not None and _language(source) == _language(target):
+            raise DataError(
+                f"{source} and {target} are both named as {_language(source)}; check the order of the files, or say "
+                f"what they are: --languages {_language(source)} {_language(target)}"
+            )
     sources = {_language(source) for source, _ in aligned}
     targets = {_language(target) for _, target in aligned}
     return sources.pop() if len(sources) == 1 else None, targets.pop() if len(targets) == 1 else None
@@ -98,7 +105,7 @@ class Lines:
             for number, raw in enumerate(lines, start=1):
                 if number % 4096 == 0:
                     self.bytes_read = disk.tell()
-                yield _decode(raw, self.path, number)
+                yield decode_line(raw, str(self.path), number)
             self.bytes_read = disk.tell()
 
 
@@ -124,16 +131,6 @@ class Pairs:
         if len(self._files) == 1:
             return _columns(self._files[0], exactly=2)
         return _aligned(self._files)
-
-
-def read_lines(path: Path) -> Iterator[str]:
-    """The lines of a file, without their ends."""
-    return iter(Lines(path))
-
-
-def read_pairs(corpus: Corpus) -> Iterator[Pair]:
-    """The pairs of a corpus in file order; stops with a DataError at the first thing that is not a pair."""
-    return iter(Pairs(corpus))
 
 
 def read_references(paths: Sequence[Path]) -> Iterator[tuple[str, tuple[str, ...]]]:
@@ -231,7 +228,8 @@ def _reading(path: Path) -> Iterator[tuple[BinaryIO, BinaryIO]]:
         ) from error
 
 
-def _decode(raw: bytes, path: Path, number: int) -> str:
+def decode_line(raw: bytes, name: str, number: int) -> str:
+    """The text of line `number` of the file `name`, without its end; a byte order mark before the first is removed."""
     if raw.endswith(b"\n"):
         raw = raw[:-2] if raw.endswith(b"\r\n") else raw[:-1]
     try:
@@ -239,7 +237,7 @@ def _decode(raw: bytes, path: Path, number: int) -> str:
     except UnicodeDecodeError as error:
         encoding = "utf-16" if number == 1 and raw[:2] in _UTF16 else "latin1"
         raise DataError(
-            f"{path}:{number}: byte {error.start + 1} of the line (0x{raw[error.start]:02x}) is not UTF-8; "
-            f"if the file is {encoding}, convert it: iconv -f {encoding} -t utf-8 {path} > fixed.txt"
+            f"{name}:{number}: byte {error.start + 1} of the line (0x{raw[error.start]:02x}) is not UTF-8; "
+            f"if it is {encoding}, convert it: iconv -f {encoding} -t utf-8 FILE > fixed.txt"
         ) from error
     return line.removeprefix("\ufeff") if number == 1 else line

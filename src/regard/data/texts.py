@@ -10,7 +10,6 @@ import struct
 from collections.abc import Generator, Iterator, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass
-from itertools import chain
 from pathlib import Path
 from typing import Any, Literal, TypeVar
 
@@ -122,23 +121,11 @@ class Texts:
         return int(train["source_words"]) + int(train["target_words"])
 
 
-def fingerprint(corpora: Sequence[Corpus]) -> dict[str, str]:
-    """SHA-256 of every file, by its name; files of the same name in different folders are numbered."""
-    hashed: dict[str, str] = {}
-    for path in chain.from_iterable(corpus.paths for corpus in corpora):
-        name, copy = path.name, 1
-        while name in hashed:
-            copy += 1
-            name = f"{path.name} ({copy})"
-        hashed[name] = files.sha256(path)
-    return hashed
-
-
 def prepare_texts(folder: Path, train: Sequence[Corpus], valid: Sequence[Corpus], *, seed: int) -> Work[Texts]:
     """Gather all pairs in `folder`. Without `valid`, hold out some source sentences of `train` with all their pairs."""
     if not train:
         raise DataError("there is nothing to train on; give a source and a target file, or a .tsv file")
-    inputs = {"train": (yield from _describe(train)), "valid": (yield from _describe(valid))}
+    inputs = {"train": (yield from describe(train)), "valid": (yield from describe(valid))}
     wanted = {"format": _FORMAT, "inputs": inputs, "seed": seed}
     if reusable(folder, wanted):
         return Texts(folder)
@@ -155,7 +142,8 @@ def prepare_texts(folder: Path, train: Sequence[Corpus], valid: Sequence[Corpus]
     return Texts(folder)
 
 
-def _describe(corpora: Sequence[Corpus]) -> Work[list[list[dict[str, str]]]]:
+def describe(corpora: Sequence[Corpus]) -> Work[list[list[dict[str, str]]]]:
+    """Name and SHA-256 of every file of every corpus, in order."""
     total = _size(corpora)
     done = 0
     described = []

@@ -13,15 +13,10 @@ from typing import Protocol
 
 from regard.decoding.hypothesis import Hypothesis
 from regard.decoding.split import split
-from regard.errors import SettingsError
 from regard.settings import DecodeSettings
 
 DEFAULT = DecodeSettings()
 WINDOW = 2048
-BATCH_TOKENS = 8192
-
-# One character takes at most four bytes, the tokenizer's signs before and after it, and the end mark.
-_SHORTEST = 8
 
 
 class TextTokenizer(Protocol):
@@ -48,10 +43,10 @@ class Translation:
 class TextTranslator(ABC):
     """Translates texts; how ids become hypotheses is for a subclass to say."""
 
+    batch_tokens = 8192  # source pieces computed at once, padding included, times beams
+
     def __init__(self, tokenizer: TextTokenizer, *, longest: int) -> None:
         """`longest` is the most pieces the model takes, on either side, the end mark included."""
-        if longest < _SHORTEST:
-            raise SettingsError(f"model.longest must be at least {_SHORTEST} to translate text, got {longest}")
         self.tokenizer = tokenizer
         self.longest = longest
 
@@ -69,15 +64,12 @@ class TextTranslator(ABC):
         decode: DecodeSettings = DEFAULT,
         *,
         window: int = WINDOW,
-        batch_tokens: int = BATCH_TOKENS,
+        batch_tokens: int | None = None,
     ) -> Iterator[Translation]:
-        """Translate lines as they come, in order, holding a window of them.
-
-        `batch_tokens` bounds what is computed at once: source pieces, padding included, times beams.
-        """
+        """Translate lines as they come, in order, holding a window of them."""
         remaining = iter(lines)
         while texts := list(islice(remaining, window)):
-            yield from self._translate_window(texts, decode, batch_tokens)
+            yield from self._translate_window(texts, decode, batch_tokens or self.batch_tokens)
 
     @abstractmethod
     def _write(self, sources: list[list[int]], limits: list[int], decode: DecodeSettings) -> list[list[Hypothesis]]:

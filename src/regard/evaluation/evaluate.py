@@ -6,9 +6,8 @@ from pathlib import Path
 from typing import Protocol
 
 from regard.data.pairs import read_references
-from regard.decoding.translator import Translation
-from regard.errors import DataError
-from regard.evaluation.scores import Scores, score
+from regard.decoding.translation import Translation
+from regard.evaluation.scores import Scores, check_tokenize, score
 from regard.settings import DecodeSettings
 
 
@@ -40,9 +39,8 @@ def evaluate(
 
     `by_source` takes each distinct source once, with the references of all its lines.
     """
+    check_tokenize(tokenize)
     pairs = list(read_references([Path(path) for path in paths]))
-    if not pairs:
-        raise DataError(f"{paths[0]}: the test set is empty")
     if by_source:
         together: dict[str, list[str]] = {}
         for source, found in pairs:

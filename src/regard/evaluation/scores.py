@@ -43,6 +43,11 @@ def score(translations: Sequence[str], references: Sequence[Sequence[str]], *, t
     )
 
 
+def check_tokenize(tokenize: str) -> None:
+    """Whether BLEU can be computed so here, before the work of translating."""
+    _bleu(tokenize)
+
+
 def _bleu(tokenize: str) -> BLEU:
     if tokenize not in BLEU.TOKENIZERS:
         known = ", ".join(sorted(BLEU.TOKENIZERS))

@@ -29,8 +29,12 @@ def write_card(plan: Plan, made: Prepared, steps: int, candidates: Sequence[tupl
     """The card as Markdown."""
     source, target = (language or "unknown" for language in made.languages)
     model, train, decode = plan.settings.model, plan.settings.train, plan.settings.decode
-    files = [f"- {name}, SHA-256 `{value}`" for name, value in plan.request["training data"].items()]
-    files += [f"- validation: {name}, SHA-256 `{value}`" for name, value in plan.request["validation data"].items()]
+    files = [
+        f"- {part}: {file['name']}, SHA-256 `{file['sha256']}`"
+        for part in ("training data", "validation data")
+        for corpus in plan.request[part]
+        for file in corpus
+    ]
     dropped = "".join(f", {count:,} left out ({reason})" for reason, count in made.shards.dropped.items())
     held_out = " held out of the training data, by source sentence" if made.texts.held_out else ""
     scores = [
@@ -41,7 +45,11 @@ def write_card(plan: Plan, made: Prepared, steps: int, candidates: Sequence[tupl
         f"# A translator from {source} to {target}",
         "",
         f"Made with Regard {plan.versions['regard']} on {datetime.date.today().isoformat()}.",
-        *([f"Fine-tuned from the model `{made.parent.path.name}`."] if made.parent else []),
+        *(
+            [f"Fine-tuned from the model `{made.parent.path.name}` (its manifest's SHA-256: `{plan.request['from']}`)."]
+            if made.parent
+            else []
+        ),
         "",
         "## Data",
         *files,

@@ -28,6 +28,7 @@ class Progress:
     best_loss: float = float("inf")
     best_step: int = 0
     stale: int = 0  # validations since the best
+    validated_step: int = 0
 
     def is_stale(self, patience: int) -> bool:
         """Whether early stopping, if asked for, is due."""
@@ -36,8 +37,16 @@ class Progress:
     def validated(self, loss: float) -> Self:
         """With one more validation taken into account."""
         if loss < self.best_loss:
-            return replace(self, best_loss=loss, best_step=self.step, stale=0)
-        return replace(self, stale=self.stale + 1)
+            return replace(self, best_loss=loss, best_step=self.step, stale=0, validated_step=self.step)
+        return replace(self, stale=self.stale + 1, validated_step=self.step)
+
+
+@dataclass(frozen=True)
+class Average:
+    """Mean weights, and of how many checkpoints."""
+
+    weights: dict[str, Tensor]
+    count: int
 
 
 class Checkpoints:
@@ -52,12 +61,13 @@ class Checkpoints:
             save_file(_optimizer_tensors(model, optimizer), folder / "optimizer.safetensors")
             write_json(folder / "progress.json", asdict(progress))
             write_manifest(folder, ["weights.safetensors", "optimizer.safetensors", "progress.json"])
+        # What is newer was damaged, or the run would have gone on from it. It must not count among the newest.
+        for step in self.steps():
+            if step > progress.step:
+                shutil.rmtree(self.path(step))
 
     def resume(self, model: nn.Module, optimizer: torch.optim.Optimizer) -> tuple[Progress, list[str]]:
-        """Load the newest whole checkpoint, if any; also what was wrong with newer ones.
-
-        Whatever is newer than it is removed: it will be made again, and must not count among the newest until then.
-        """
+        """Load the newest whole checkpoint, if any; also what was wrong with newer ones."""
         problems = []
         for step in reversed(self.steps()):
             folder = self.path(step)
@@ -69,15 +79,8 @@ class Checkpoints:
             model.load_state_dict(load_file(folder / "weights.safetensors"))
             _restore_optimizer(model, optimizer, load_file(folder / "optimizer.safetensors"))
             saved = read_json(folder / "progress.json")
-            self._remove_after(step)
             return Progress(**{**saved, "position": Position(**saved["position"])}), problems
-        self._remove_after(0)
         return Progress(), problems
-
-    def _remove_after(self, last: int) -> None:
-        for step in self.steps():
-            if step > last:
-                shutil.rmtree(self.path(step))
 
     def prune(self, wanted: set[int]) -> None:
         """Keep the newest whole, the weights of the `wanted` steps, and nothing else."""
@@ -87,16 +90,21 @@ class Checkpoints:
             else:
                 shutil.rmtree(self.path(step))
 
-    def weights(self, step: int) -> dict[str, Tensor]:
+    def weights(self, step: int) -> dict[str, Tensor] | None:
+        """The weights after a step; None if they are not there or damaged."""
+        if damage(self.path(step), only=["weights.safetensors"]):
+            return None
         return load_file(self.path(step) / "weights.safetensors")
 
-    def average(self, steps: list[int]) -> dict[str, Tensor]:
-        """The mean of the weights of these steps, added up in double precision."""
+    def average(self, steps: list[int]) -> Average:
+        """The mean of the weights of these steps, as far as they are there, added up in double precision."""
         total: dict[str, Tensor] = {}
-        for step in steps:
-            for name, tensor in self.weights(step).items():
+        count = 0
+        for weights in filter(None, map(self.weights, steps)):
+            count += 1
+            for name, tensor in weights.items():
                 total[name] = total.get(name, 0) + tensor.double()
-        return {name: (tensor / len(steps)).float() for name, tensor in total.items()}
+        return Average({name: (tensor / count).float() for name, tensor in total.items()}, count)
 
     def steps(self) -> list[int]:
         return sorted(int(path.name.removeprefix("step-")) for path in self.folder.glob("step-????????"))
@@ -118,4 +126,5 @@ def _restore_optimizer(model: nn.Module, optimizer: torch.optim.Optimizer, tenso
     for path, tensor in tensors.items():
         key, name = path.split("/")
         parameter = parameters[name]
-        optimizer.state[parameter][key] = tensor.to(parameter.device)  # a fused optimizer keeps its count there too
+        # To the device with its count too, as a fused optimizer wants; a copy, because the file will be deleted.
+        optimizer.state[parameter][key] = tensor.to(parameter.device, copy=True)

@@ -1,6 +1,7 @@
 """A run's diary: one JSON object per line in `run/log.jsonl`, and TensorBoard files if asked for."""
 
 import json
+from importlib.util import find_spec
 from pathlib import Path
 from types import TracebackType
 from typing import Any, Self
@@ -12,7 +13,7 @@ from regard.files import write_atomically
 class Log:
     """Appends records that carry a step. A resumed run first forgets what came after the step it resumes from."""
 
-    def __init__(self, folder: Path, *, resumed_step: int, tensorboard: bool) -> None:
+    def __init__(self, folder: Path, resumed_step: int, *, tensorboard: bool) -> None:
         path = folder / "log.jsonl"
         if path.exists():
             kept = [line for line in path.read_bytes().splitlines(keepends=True) if _step(line) <= resumed_step]
@@ -46,9 +47,13 @@ def _step(line: bytes) -> float:
         return float("inf")  # a line cut off by a crash
 
 
+def check_tensorboard() -> None:
+    """Whether TensorBoard is there, before any work."""
+    if find_spec("tensorboard") is None:
+        raise RunError("train.tensorboard needs TensorBoard: pip install 'regard[tensorboard]'")
+
+
 def _tensorboard(folder: Path, resumed_step: int) -> Any:
-    try:
-        from torch.utils.tensorboard import SummaryWriter
-    except ImportError:
-        raise RunError("train.tensorboard needs TensorBoard: pip install 'regard[tensorboard]'") from None
+    from torch.utils.tensorboard import SummaryWriter
+
     return SummaryWriter(str(folder), purge_step=resumed_step + 1)

@@ -6,6 +6,7 @@ run was interrupted before it or not.
 
 import hashlib
 import itertools
+import math
 import time
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -15,6 +16,7 @@ from torch import nn
 
 from regard.data.batches import Batch, Position
 from regard.data.tokenizer import PAD, START
+from regard.errors import RunError
 from regard.model.face import SequenceModel
 from regard.settings import TrainSettings
 from regard.training.loss import add_gradient, loss_only
@@ -52,18 +54,22 @@ def learn(
     settings: TrainSettings,
     *,
     width: int,
-    first: int,
-    last: int,
+    first: int = 1,
 ) -> Iterator[Step]:
-    """Take the steps `first` to `last`, one per request."""
+    """Take the steps from `first` to the last, one per request."""
     model.train()
-    for step in range(first, last + 1):
+    for step in range(first, settings.steps + 1):
         began = time.perf_counter()
         rate = learning_rate(step, settings, width)
         for group in optimizer.param_groups:
             group["lr"] = rate
         micro = list(itertools.islice(stream, micro_batches(settings)))
         loss, tokens = gradient(model, [batch for batch, _ in micro], settings, step)
+        if not math.isfinite(loss):
+            raise RunError(
+                f"the loss of step {step:,} is not a finite number: the run diverged; start again in another --out, "
+                f"with a lower train.learning_rate (it is {settings.learning_rate}) or with --set train.clip=1"
+            )
         if settings.clip:
             nn.utils.clip_grad_norm_(model.parameters(), settings.clip, foreach=True)
         optimizer.step()
@@ -86,12 +92,20 @@ def gradient(model: SequenceModel, batches: list[Batch], settings: TrainSettings
     tokens = sum(batch.target_tokens for batch in batches)
     loss = 0.0
     for number, batch in enumerate(batches):
-        torch.manual_seed(derived_seed(settings.seed, "dropout", step, number))
         source_BS = torch.from_numpy(batch.source_BS).to(device)
         target_BT = torch.from_numpy(batch.target_BT).to(device)
-        with torch.autocast(device.type, torch.bfloat16, enabled=settings.precision == "bfloat16"):
+        # The caller's own random numbers are not touched.
+        with torch.random.fork_rng(devices=[device] if device.type == "cuda" else []):
+            torch.manual_seed(derived_seed(settings.seed, "dropout", step, number))
             loss += add_gradient(
-                model, source_BS, target_BT, start=START, pad=PAD, smoothing=settings.smoothing, tokens=tokens
+                model,
+                source_BS,
+                target_BT,
+                start=START,
+                pad=PAD,
+                smoothing=settings.smoothing,
+                tokens=tokens,
+                bfloat16=settings.precision == "bfloat16",
             )
     return loss, tokens
 

@@ -5,6 +5,7 @@ once: positions pass through the projection a chunk at a time, and each chunk's 
 """
 
 from collections.abc import Iterator
+from functools import partial
 from typing import Any
 
 import torch
@@ -14,6 +15,7 @@ from torch import Tensor
 from regard.model.face import SequenceModel
 
 CHUNK_NUMBERS = 4_000_000  # scores held at once: 16 MB, which stays near the processor
+GPU_CHUNK_NUMBERS = 64_000_000  # a GPU wants larger products
 
 
 class SmoothedLoss(torch.autograd.Function):
@@ -48,18 +50,30 @@ def summed_loss(scores_NV: Tensor, target_N: Tensor, smoothing: float) -> Tensor
 
 
 def add_gradient(
-    model: SequenceModel, source_BS: Tensor, target_BT: Tensor, *, start: int, pad: int, smoothing: float, tokens: int
+    model: SequenceModel,
+    source_BS: Tensor,
+    target_BT: Tensor,
+    *,
+    start: int,
+    pad: int,
+    smoothing: float,
+    tokens: int,
+    bfloat16: bool = False,
 ) -> float:
     """Add to `.grad` this micro-batch's share of the mean loss over `tokens` pieces; return its summed loss."""
-    hidden_ND, target_N = _before_each_piece(model, source_BS, target_BT, start, pad)
+    forward = partial(torch.autocast, source_BS.device.type, torch.bfloat16, enabled=bfloat16)
+    with forward():
+        hidden_ND, target_N = _before_each_piece(model, source_BS, target_BT, start, pad)
     leaf_ND = hidden_ND.detach().requires_grad_()
-    total = 0.0
+    total = torch.zeros((), device=source_BS.device)
     for part_ND, part_N in _chunks(model, leaf_ND, target_N):
-        loss = summed_loss(model.project(part_ND).float(), part_N, smoothing)
+        with forward():
+            scores_NV = model.project(part_ND)
+        loss = summed_loss(scores_NV.float(), part_N, smoothing)
         (loss / tokens).backward()
-        total += loss.item()
+        total += loss.detach()
     hidden_ND.backward(leaf_ND.grad)
-    return total
+    return total.item()
 
 
 def loss_only(model: SequenceModel, source_BS: Tensor, target_BT: Tensor, *, start: int, pad: int) -> float:
@@ -84,5 +98,6 @@ def _before_each_piece(
 
 def _chunks(model: SequenceModel, hidden_ND: Tensor, target_N: Tensor) -> Iterator[tuple[Tensor, Tensor]]:
     """Positions a few at a time, so that their scores fit CHUNK_NUMBERS."""
-    rows = max(1, CHUNK_NUMBERS // model.vocabulary)
+    numbers = CHUNK_NUMBERS if hidden_ND.device.type == "cpu" else GPU_CHUNK_NUMBERS
+    rows = max(1, numbers // model.vocabulary)
     return zip(hidden_ND.split(rows), target_N.split(rows), strict=True)

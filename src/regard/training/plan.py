@@ -49,7 +49,7 @@ class Plan:
         return self.settings.train.steps * self.seconds_per_step / SHARE_FOR_STEPS
 
     def validates(self, step: int) -> bool:
-        return step % self.validate_every == 0 or step == self.settings.train.steps
+        return step > 0 and (step % self.validate_every == 0 or step == self.settings.train.steps)
 
     def averaged_steps(self, last: int) -> list[int]:
         """The checkpoints that an average ending at step `last` takes in."""
@@ -76,23 +76,31 @@ def choose_size(pairs: int, device: str) -> tuple[str, str]:
     return size, f"size {size}, because there are {pairs:,} training pairs and {machine}"
 
 
-def choose_steps(target_tokens: int, tokens_per_step: float, seconds_per_step: float) -> tuple[int, str]:
+@dataclass(frozen=True)
+class Speed:
+    """What one step takes on this machine, and how many target pieces it has."""
+
+    seconds: float
+    tokens: float
+
+
+def choose_steps(target_tokens: int, speed: Speed) -> tuple[int, str]:
     """Enough passes over the data to learn it, within a time one can wait for; and why."""
     passes = min(40.0, max(5.0, 30e6 / target_tokens))
-    wanted = max(500, round(passes * target_tokens / tokens_per_step))
-    affordable = max(1, round(SHARE_FOR_STEPS * LONGEST_SECONDS / seconds_per_step))
+    wanted = max(500, round(passes * target_tokens / speed.tokens))
+    affordable = max(1, round(SHARE_FOR_STEPS * LONGEST_SECONDS / speed.seconds))
     if affordable < wanted:
         return affordable, (
             f"{affordable:,} steps, what fits in {LONGEST_SECONDS // 3600} hours on this machine "
             f"({wanted:,} would be better: --steps {wanted}, or a --budget)"
         )
-    return wanted, f"{wanted:,} steps, about {wanted * tokens_per_step / target_tokens:.0f} passes over the data"
+    return wanted, f"{wanted:,} steps, about {wanted * speed.tokens / target_tokens:.0f} passes over the data"
 
 
 def measure(
     model: Transformer, stream: Iterator[tuple[Batch, Position]], settings: TrainSettings, seconds: float = 6.0
-) -> tuple[float, float]:
-    """Seconds and target pieces of one step on this machine, from a few micro-batches. The model is only warmed up."""
+) -> Speed:
+    """How long a step takes here, from a few micro-batches. No step is taken."""
     model.train()
     gradient(model, [next(stream)[0]], settings, 0)
     began, batches, tokens = time.perf_counter(), 0, 0
@@ -102,7 +110,7 @@ def measure(
         batches, tokens = batches + 1, tokens + batch.target_tokens
     per_micro = (time.perf_counter() - began) / batches
     count = micro_batches(settings)
-    return per_micro * count, tokens / batches * count
+    return Speed(per_micro * count, tokens / batches * count)
 
 
 def choose_validations(steps: int, seconds_per_step: float) -> int:
@@ -111,9 +119,15 @@ def choose_validations(steps: int, seconds_per_step: float) -> int:
     return max(1, steps // count)
 
 
-def steps_within(seconds: float, seconds_per_step: float) -> int:
-    """How many steps a budget of time has room for."""
-    return max(1, int(SHARE_FOR_STEPS * seconds / seconds_per_step))
+def steps_within(budget: float, spent: float, seconds_per_step: float) -> int:
+    """How many steps a budget of seconds has room for, of which some are spent already."""
+    steps = int(SHARE_FOR_STEPS * (budget - spent) / seconds_per_step)
+    if steps < 1:
+        raise RunError(
+            f"a budget of {budget:.0f} s has no room for a step: preparing took {spent:.0f} s, and a step takes "
+            f"{seconds_per_step:.1f} s; give a larger --budget, or --steps"
+        )
+    return steps
 
 
 def pick_device(wanted: str) -> str:
@@ -124,7 +138,7 @@ def pick_device(wanted: str) -> str:
         raise RunError("train.device=mps, but torch sees no Apple GPU here; leave it at auto")
     if wanted != "auto":
         return wanted
-    return "cuda" if torch.cuda.is_available() else "mps" if torch.backends.mps.is_available() else "cpu"
+    return "cuda" if torch.cuda.is_available() else "cpu"  # mps, which few have run, only for who asks
 
 
 def versions() -> dict[str, str]:
@@ -143,9 +157,18 @@ def differences(before: Mapping[str, Any], now: Mapping[str, Any]) -> list[str]:
 
 
 def _show(value: Any) -> str:
-    if isinstance(value, dict):
-        return ", ".join(f"{name} {str(entry)[:12]}" for name, entry in value.items()) or "nothing"
-    return "not given" if value is None else str(value)
+    match value:
+        case None:
+            return "not given"
+        case [] | {}:
+            return "nothing"
+        case {"name": name, "sha256": str(digest)}:
+            return f"{name} ({digest[:12]})"
+        case dict():
+            return ", ".join(f"{name}={entry}" for name, entry in value.items())
+        case list():
+            return " ".join(map(_show, value))
+    return str(value)
 
 
 def save_plan(path: Path, plan: Plan) -> None:

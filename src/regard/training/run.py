@@ -19,22 +19,25 @@ from regard.data.batches import batches
 from regard.data.pairs import corpora
 from regard.data.pairs import languages as named_languages
 from regard.data.shards import Shards, prepare_ids
-from regard.data.texts import Preparing, Texts, fingerprint, prepare_texts
+from regard.data.texts import Preparing, Texts, describe, prepare_texts
 from regard.data.tokenizer import Tokenizer, choose_size, train_tokenizer
+from regard.decoding.convert import make_fast
 from regard.errors import RunError
-from regard.files import new_folder, read_json, sha256, write_json
+from regard.files import make_folder, new_folder, read_json, sha256, write_json
 from regard.folder import Languages, ModelFolder, open_folder, save_folder
 from regard.model.transformer import Transformer
 from regard.settings import FINE_TUNE, Layer, Settings, assemble, size_layer, user_layer
 from regard.training import plan as planning
 from regard.training.card import Prepared, write_card
 from regard.training.checkpoints import Checkpoints, Progress
-from regard.training.log import Log
+from regard.training.log import Log, check_tensorboard
 from regard.training.loop import Step, derived_seed, learn, make_optimizer
 from regard.training.plan import Plan
 from regard.training.validation import Validation, Validator
 
 TOKENIZER_SENTENCES = 1_000_000  # more text does not make better pieces
+SAVE_SECONDS = 600  # the most a crash can cost
+FEW_SENTENCES = 200
 
 
 @dataclass(frozen=True)
@@ -90,66 +93,59 @@ def train(
     `budget` is in seconds. `stop` is asked after every step. The same call goes on where it was interrupted.
     """
     began = time.monotonic()
-    if steps is not None and budget is not None:
-        raise RunError("give --steps or --budget, not both: a budget is turned into steps")
-    if parent is not None and size is not None:
-        raise RunError("a fine-tune keeps the size of the model it starts from; leave --size out")
+    out = Path(out)
     folder = open_folder(Path(parent)) if parent is not None else None
     wish = _Wish(size, budget, steps, user_layer(overrides, settings_file), folder)
     wish.check()
     train_corpora = corpora([Path(path) for path in paths])
     valid_corpora = corpora([Path(path) for path in valid]) if valid else []
-    found: Languages = languages or (wish.parent.languages if wish.parent else named_languages(train_corpora))
+    sides: Languages = languages or (folder.languages if folder else named_languages(train_corpora))
     request = {
-        "training data": fingerprint(train_corpora),
-        "validation data": fingerprint(valid_corpora),
-        "languages": list(found),
+        "training data": (yield from describe(train_corpora)),
+        "validation data": (yield from describe(valid_corpora)),
+        "languages": list(sides),
         **wish.request(),
     }
-    out = Path(out)
-    run = out / "run"
-    plan = _checked_plan(run / "plan.json", request, out)
-    if plan is not None and (out / "manifest.json").exists():
-        yield Finished(out)
-        return
-    if plan is None and out.exists() and any(path.name != "run" for path in out.iterdir()):
+    _check_place(out)
+    with _alone(out / "run"):
+        plan = _checked_plan(out, request)
+        if plan is not None and (out / "manifest.json").exists():
+            make_fast(out)
+            yield Finished(out)
+            return
+        texts = yield from prepare_texts(out / "run" / "texts", train_corpora, valid_corpora, seed=wish.seed)
+        plan, made = yield from _prepare(out / "run", plan, wish, request, sides, texts, began)
+        yield from _learn(out, plan, made, stop)
+
+
+def _check_place(out: Path) -> None:
+    """Whether `out` is free, or holds a run."""
+    if out.exists() and not out.is_dir():
+        raise RunError(f"--out {out} is a file; choose another name for the model folder")
+    if out.exists() and not (out / "run").exists() and any(out.iterdir()):
         raise RunError(f"{out} holds other files already; choose another --out, or remove it first")
-    with _alone(run):
-        texts = yield from prepare_texts(run / "texts", train_corpora, valid_corpora, seed=wish.seed)
-        device = planning.pick_device(wish.device)
-        settings, reasons = wish.settings(len(texts.train), device) if plan is None else (plan.settings, [])
-        tokenizer = wish.parent.tokenizer if wish.parent else (yield from _tokenizer(run, texts, settings))
-        shards = yield from prepare_ids(run / "shards", texts, tokenizer, longest=settings.model.longest)
-        if shards.dropped:
-            dropped = ", ".join(f"{reason}: {count:,}" for reason, count in shards.dropped.items())
-            yield Note(f"left out {dropped}; {run / 'shards' / 'dropped.tsv'} lists them")
-        if plan is None:
-            settings = replace(settings, model=replace(settings.model, vocabulary=tokenizer.rows))
-            reasons.append(f"{tokenizer.size:,} pieces for {texts.words:,} words of text")
-            plan = yield from _make_plan(wish, settings, reasons, request, shards, device, began)
-            planning.save_plan(run / "plan.json", plan)
-        elif plan.versions != planning.versions():
-            yield Note("the run began with other versions of its libraries: it goes on, but not bit for bit")
-        yield from _learn(out, plan, Prepared(found, texts, shards, tokenizer, wish.parent), stop)
 
 
-def _checked_plan(path: Path, request: dict[str, Any], out: Path) -> Plan | None:
+def _checked_plan(out: Path, request: dict[str, Any]) -> Plan | None:
     """The plan of the run in this folder, if there is one and it was asked for in the same words."""
-    if not path.exists():
+    if not (out / "run" / "plan.json").exists():
+        if (out / "manifest.json").exists():
+            raise RunError(f"{out} holds a finished model; choose another --out, or remove it first")
         return None
-    plan = planning.load_plan(path)
+    plan = planning.load_plan(out / "run" / "plan.json")
     if changed := planning.differences(plan.request, request):
         raise RunError(
             f"{out} holds a run that was started differently:\n" + "\n".join(changed) + "\n"
             "give the same command to go on with it, or another --out for a new run"
         )
+    planning.pick_device(plan.device)
     return plan
 
 
 @contextmanager
 def _alone(run: Path) -> Iterator[None]:
     """No two processes work on one run. The system lifts the lock when a process dies."""
-    run.mkdir(parents=True, exist_ok=True)
+    make_folder(run)
     lock = FileLock(run / "lock")
     try:
         lock.acquire(timeout=0)
@@ -172,10 +168,22 @@ class _Wish:
     parent: ModelFolder | None
 
     def check(self) -> None:
-        """Mistakes in settings come before any work."""
-        if self.parent is not None and "model" in self.user:
-            raise RunError("a fine-tune keeps the model it starts from; leave model.* settings out")
-        assemble(size_layer(self.size or "tiny"), self.user)
+        """Mistakes come before any work; what would have no effect is refused."""
+        if self.steps is not None and self.budget is not None:
+            raise RunError("give --steps or --budget, not both: a budget is turned into steps")
+        if (self.steps is not None or self.budget is not None) and "steps" in self.user.get("train", {}):
+            raise RunError("give train.steps, or --steps, or --budget: one of them says how long to train")
+        if "vocabulary" in self.user.get("model", {}):
+            raise RunError("model.vocabulary follows from the tokenizer; set tokenizer.pieces instead")
+        if self.parent is not None:
+            if self.size is not None:
+                raise RunError("a fine-tune keeps the size of the model it starts from; leave --size out")
+            for part in ("model", "tokenizer"):
+                if part in self.user:
+                    raise RunError(f"a fine-tune keeps the {part} it starts from; leave {part}.* settings out")
+        settings = assemble(size_layer(self.size or "tiny"), self.user)
+        if settings.train.tensorboard:
+            check_tensorboard()
 
     def request(self) -> dict[str, Any]:
         """What makes another command another run."""
@@ -222,6 +230,29 @@ def _tokenizer(run: Path, texts: Texts, settings: Settings) -> Generator[Prepari
     return Tokenizer(data)
 
 
+def _prepare(
+    run: Path, plan: Plan | None, wish: _Wish, request: dict[str, Any], sides: Languages, texts: Texts, began: float
+) -> Generator[Event, None, tuple[Plan, Prepared]]:
+    """Find the pieces, turn the texts into numbers, and fix the plan, or read what an earlier start made."""
+    device = planning.pick_device(wish.device)
+    settings, reasons = wish.settings(len(texts.train), device) if plan is None else (plan.settings, [])
+    tokenizer = wish.parent.tokenizer if wish.parent else (yield from _tokenizer(run, texts, settings))
+    shards = yield from prepare_ids(run / "shards", texts, tokenizer, longest=settings.model.longest)
+    if shards.dropped:
+        dropped = ", ".join(f"{reason}: {count:,}" for reason, count in shards.dropped.items())
+        yield Note(f"left out {dropped}; {run / 'shards' / 'dropped.tsv'} lists them")
+    if plan is None:
+        settings = replace(settings, model=replace(settings.model, vocabulary=tokenizer.rows))
+        names = " to ".join(side or "unknown" for side in sides)
+        reasons = [f"languages {names} (--languages names them)", *reasons]
+        reasons.append(f"{tokenizer.size:,} pieces for {texts.words:,} words of text")
+        plan = yield from _make_plan(wish, settings, reasons, request, shards, device, began)
+        planning.save_plan(run / "plan.json", plan)
+    elif plan.versions != planning.versions():
+        yield Note("the run began with other versions of its libraries: it goes on, but not bit for bit")
+    return plan, Prepared(sides, texts, shards, tokenizer, wish.parent)
+
+
 def _make_plan(
     wish: _Wish,
     settings: Settings,
@@ -235,73 +266,100 @@ def _make_plan(
     yield Preparing("measuring speed", 0, 1)
     model = Transformer(settings.model, settings.train.dropout).to(device)
     stream = batches(shards.train, tokens=settings.train.micro_tokens, seed=settings.train.seed)
-    seconds_per_step, tokens_per_step = planning.measure(model, stream, settings.train)
+    speed = planning.measure(model, stream, settings.train)
     yield Preparing("measuring speed", 1, 1)
     if wish.steps is not None:
         steps, reason = wish.steps, f"{wish.steps:,} steps, as asked"
     elif wish.budget is not None:
-        steps = planning.steps_within(wish.budget - (time.monotonic() - began), seconds_per_step)
-        reason = (
-            f"{steps:,} steps, what fits in the budget at {tokens_per_step / seconds_per_step:,.0f} pieces a second"
-        )
+        steps = planning.steps_within(wish.budget, time.monotonic() - began, speed.seconds)
+        reason = f"{steps:,} steps, what fits in the budget at {speed.tokens / speed.seconds:,.0f} pieces a second"
     elif "steps" in wish.user.get("train", {}) or wish.size in ("base", "big"):
         steps, reason = settings.train.steps, f"{settings.train.steps:,} steps, from the settings"
     else:
-        steps, reason = planning.choose_steps(len(shards.train.target_ids), tokens_per_step, seconds_per_step)
+        steps, reason = planning.choose_steps(len(shards.train.target_ids), speed)
+    reasons.append(reason)
+    if settings.train.schedule == "paper" and steps <= settings.train.warmup:
+        reasons.append(f"note: the learning rate rises for {settings.train.warmup:,} steps (train.warmup), to the end")
+    # A size's own interval is meant for its own number of steps.
+    every = settings.train.validate_every
+    if not every or (steps != settings.train.steps and "validate_every" not in wish.user.get("train", {})):
+        every = planning.choose_validations(steps, speed.seconds)
     return Plan(
         request=request,
         settings=planning.with_steps(settings, steps),
-        validate_every=settings.train.validate_every or planning.choose_validations(steps, seconds_per_step),
-        seconds_per_step=seconds_per_step,
+        validate_every=every,
+        seconds_per_step=speed.seconds,
         threads=torch.get_num_threads(),
         device=device,
         versions=planning.versions(),
-        reasons=(*reasons, reason),
+        reasons=tuple(reasons),
     )
 
 
 def _learn(out: Path, plan: Plan, made: Prepared, stop: Callable[[], bool]) -> Iterator[Event]:
     """Take the plan's steps from where the newest checkpoint is, then choose the weights to keep."""
     settings = plan.settings.train
-    torch.set_num_threads(plan.threads)
-    torch.manual_seed(derived_seed(settings.seed, "weights"))
-    model = Transformer(plan.settings.model, settings.dropout)
-    if made.parent is not None:
-        model.load_state_dict(made.parent.build().state_dict())
-    model.to(plan.device)
+    model = _begin(plan, made.parent)
     optimizer = make_optimizer(model, settings)
     checkpoints = Checkpoints(out / "run" / "checkpoints")
     progress, problems = checkpoints.resume(model, optimizer)
     for problem in problems:
-        yield Note(f"a checkpoint is damaged, so the one before it is used: {problem}")
+        yield Note(f"a checkpoint is damaged, so the run goes on from the one before it, if any: {problem}")
     yield Planned(plan, progress.step)
     validator = Validator(made.texts, made.shards, made.tokenizer, plan.settings)
     stream = batches(made.shards.train, tokens=settings.micro_tokens, seed=settings.seed, position=progress.position)
-    last = progress.step if progress.is_stale(settings.patience) else settings.steps
-    steps = learn(
-        model, optimizer, stream, settings, width=plan.settings.model.width, first=progress.step + 1, last=last
-    )
-    with Log(out / "run", resumed_step=progress.step, tensorboard=settings.tensorboard) as log:
-        for step in steps:
-            log.write(step.step, loss=step.loss, learning_rate=step.learning_rate, seconds=step.seconds)
-            yield step
-            progress = replace(progress, step=step.step, position=step.position)
+    steps = learn(model, optimizer, stream, settings, width=plan.settings.model.width, first=progress.step + 1)
+    with _threads(plan.threads), Log(out / "run", progress.step, tensorboard=settings.tensorboard) as log:
+        saved_step, saved_time = progress.step, time.monotonic()
+        while True:
             stopping = stop()
-            if plan.validates(step.step):
-                validation = validator.quick(model, step.step)
-                log.write(step.step, validation_loss=validation.loss, bleu=validation.bleu, chrf=validation.chrf)
-                progress = progress.validated(validation.loss)
-                yield validation
-            if stopping or plan.validates(step.step):
+            overdue = time.monotonic() - saved_time > SAVE_SECONDS
+            if (stopping or overdue) and saved_step < progress.step:
                 checkpoints.save(model, optimizer, progress)
-                checkpoints.prune({*plan.averaged_steps(step.step), progress.best_step})
+                saved_step, saved_time = progress.step, time.monotonic()
             if stopping:
-                yield Stopped(step.step)
+                yield Stopped(progress.step)
                 return
+            if plan.validates(progress.step) and progress.validated_step < progress.step:
+                validation = validator.quick(model, progress.step)
+                log.write(progress.step, validation_loss=validation.loss, bleu=validation.bleu, chrf=validation.chrf)
+                progress = progress.validated(validation.loss)
+                checkpoints.save(model, optimizer, progress)
+                checkpoints.prune({*plan.averaged_steps(progress.step), progress.best_step})
+                saved_step, saved_time = progress.step, time.monotonic()
+                yield validation
+                continue  # whoever wants to stop has waited for the validation
             if progress.is_stale(settings.patience):
                 yield Note(f"no better validation loss for {progress.stale} validations: stopping early")
                 break
+            if progress.step == settings.steps:
+                break
+            step = next(steps)
+            log.write(step.step, loss=step.loss, learning_rate=step.learning_rate, seconds=step.seconds)
+            progress = replace(progress, step=step.step, position=step.position)
+            yield step
     yield from _finish(out, plan, made, model, checkpoints, progress, validator)
+
+
+def _begin(plan: Plan, parent: ModelFolder | None) -> Transformer:
+    """The model before its first step."""
+    with torch.random.fork_rng(devices=[]):
+        torch.manual_seed(derived_seed(plan.settings.train.seed, "weights"))
+        model = Transformer(plan.settings.model, plan.settings.train.dropout)
+    if parent is not None:
+        model.load_state_dict(parent.build().state_dict())
+    return model.to(plan.device)
+
+
+@contextmanager
+def _threads(count: int) -> Iterator[None]:
+    """Compute with so many threads: sums of floats depend on how they are split."""
+    before = torch.get_num_threads()
+    torch.set_num_threads(count)
+    try:
+        yield
+    finally:
+        torch.set_num_threads(before)
 
 
 def _finish(
@@ -320,7 +378,9 @@ def _finish(
         yield Preparing("choosing weights", number, len(candidates))
         model.load_state_dict(weights)
         scored.append((validator.full(model, progress.step), name, weights))
-    scores, kept, weights = max(scored, key=lambda entry: (entry[0].bleu, -entry[0].loss))
+    # On few sentences BLEU is mostly chance.
+    few = scored[0][0].sentences < FEW_SENTENCES
+    scores, kept, weights = max(scored, key=lambda one: (-one[0].loss if few else one[0].bleu, -one[0].loss))
     save_folder(
         out,
         settings=plan.settings.model,
@@ -329,15 +389,20 @@ def _finish(
         languages=made.languages,
         card=write_card(plan, made, progress.step, [(name, validation) for validation, name, _ in scored], kept),
     )
+    yield Preparing("making the engine's files", 0, 1)
+    make_fast(out)
     yield Finished(out, scores, kept)
 
 
 def _candidates(plan: Plan, checkpoints: Checkpoints, progress: Progress) -> dict[str, dict[str, Tensor]]:
-    averaged = plan.averaged_steps(progress.step)
-    candidates = {"the last checkpoint": checkpoints.weights(progress.step)}
-    if len(averaged) > 1:
-        candidates[f"the average of the last {len(averaged)} checkpoints"] = checkpoints.average(averaged)
-    if progress.best_step != progress.step:
-        name = f"the checkpoint of the best validation loss, step {progress.best_step:,}"
-        candidates[name] = checkpoints.weights(progress.best_step)
-    return candidates
+    """The weights there are to choose from. A checkpoint that was damaged since is left out."""
+    averaged = checkpoints.average(plan.averaged_steps(progress.step))
+    last, best = checkpoints.weights(progress.step), checkpoints.weights(progress.best_step)
+    candidates = {
+        "the last checkpoint": last,
+        f"the average of the last {averaged.count} checkpoints": averaged.weights if averaged.count > 1 else None,
+        f"the checkpoint of the best validation loss, step {progress.best_step:,}": best
+        if progress.best_step != progress.step
+        else None,
+    }
+    return {name: weights for name, weights in candidates.items() if weights is not None}

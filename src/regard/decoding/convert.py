@@ -1,0 +1,115 @@
+"""Our weights in the engine's own format. Runs in a process of its own, because the engine's writer imports torch.
+
+    python -m regard.decoding.convert MODEL-FOLDER OUT-FOLDER COMPUTE-TYPE
+
+The result is written whole or not at all, with a manifest that says which weights, engine and compute type it is for.
+"""
+
+import sys
+from pathlib import Path
+from typing import Any
+
+import torch
+from ctranslate2.specs.common_spec import Activation
+from ctranslate2.specs.transformer_spec import TransformerSpec
+from torch import nn
+
+from regard.data.tokenizer import Tokenizer
+from regard.decoding.fast import made_for, usable
+from regard.files import new_folder, write_json, write_manifest
+from regard.folder import open_folder
+from regard.model.attention import MultiHeadAttention
+from regard.model.layers import DecoderLayer, FeedForward
+from regard.model.transformer import Stack, Transformer
+
+
+def convert(model_folder: Path, out: Path, compute_type: str) -> None:
+    """Write the engine's files of a model folder to `out`."""
+    opened = open_folder(model_folder)
+    spec = _spec(opened.build(), row_names(opened.tokenizer))
+    # "float32" is how the engine computes; to keep the weights so, its writer wants no quantization at all.
+    spec.optimize(quantization=None if compute_type == "float32" else compute_type)
+    with new_folder(out) as new:
+        spec.save(str(new))
+        write_json(new / "made_for.json", made_for(model_folder, compute_type))
+        write_manifest(new, sorted(path.name for path in new.iterdir()))
+
+
+def make_fast(model_folder: Path) -> None:
+    """The engine's files of a model in its own `fast/`, unless they are there."""
+    if not usable(model_folder / "fast", made_for(model_folder, "float32")):
+        convert(model_folder, model_folder / "fast", "float32")
+
+
+def row_names(tokenizer: Tokenizer) -> list[str]:
+    """A name for every row of the embedding, those of no piece included."""
+    pieces = tokenizer.pieces(range(tokenizer.size))
+    return pieces + [f"<row {row}>" for row in range(tokenizer.size, tokenizer.rows)]
+
+
+def _spec(model: Transformer, names: list[str]) -> Any:
+    settings = model.settings
+    spec = TransformerSpec.from_config(
+        (settings.encoder_layers, settings.decoder_layers),
+        settings.heads,
+        pre_norm=settings.norm == "pre",
+        activation=Activation.RELU,
+    )
+    _stack(spec.encoder, spec.encoder.embeddings[0], model.encoder, model)
+    _stack(spec.decoder, spec.decoder.embeddings, model.decoder, model)
+    spec.decoder.projection.weight = _array(model.embedding.weight)
+    spec.register_source_vocabulary(names)
+    spec.register_target_vocabulary(names)
+    spec.config.add_source_eos = True
+    spec.validate()
+    return spec
+
+
+def _stack(spec: Any, embeddings: Any, stack: Stack[Any], model: Transformer) -> None:
+    embeddings.weight = _array(model.embedding.weight)
+    spec.scale_embeddings = True
+    spec.position_encodings.encodings = _array(model.positions.weight)
+    if "norm" in stack:
+        _norm(spec.layer_norm, stack["norm"])
+    for (_, layer), into in zip(stack.layers(), spec.layer, strict=True):
+        _self_attention(into.self_attention, layer.self, layer.self_norm)
+        if isinstance(layer, DecoderLayer):
+            _cross_attention(into.attention, layer.cross, layer.cross_norm)
+        _feedforward(into.ffn, layer.feedforward, layer.feedforward_norm)
+
+
+def _self_attention(spec: Any, attention: MultiHeadAttention, norm: nn.LayerNorm) -> None:
+    _linear(spec.linear[0], attention.query, attention.key, attention.value)
+    _linear(spec.linear[1], attention.output)
+    _norm(spec.layer_norm, norm)
+
+
+def _cross_attention(spec: Any, attention: MultiHeadAttention, norm: nn.LayerNorm) -> None:
+    _linear(spec.linear[0], attention.query)
+    _linear(spec.linear[1], attention.key, attention.value)
+    _linear(spec.linear[2], attention.output)
+    _norm(spec.layer_norm, norm)
+
+
+def _feedforward(spec: Any, feedforward: FeedForward, norm: nn.LayerNorm) -> None:
+    _linear(spec.linear_0, feedforward.inner)
+    _linear(spec.linear_1, feedforward.outer)
+    _norm(spec.layer_norm, norm)
+
+
+def _linear(spec: Any, *layers: nn.Linear) -> None:
+    """One matrix product for layers that look at the same input."""
+    spec.weight = _array(torch.cat([layer.weight for layer in layers]))
+    spec.bias = _array(torch.cat([layer.bias for layer in layers]))
+
+
+def _norm(spec: Any, norm: Any) -> None:
+    spec.gamma, spec.beta = _array(norm.weight), _array(norm.bias)
+
+
+def _array(tensor: torch.Tensor) -> Any:
+    return tensor.detach().numpy()
+
+
+if __name__ == "__main__":
+    convert(Path(sys.argv[1]), Path(sys.argv[2]), sys.argv[3])

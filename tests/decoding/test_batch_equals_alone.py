@@ -1,0 +1,87 @@
+"""A thousand sentences come out the same alone and in batches of any size, whatever company they are in."""
+
+import random
+
+import pytest
+import torch
+
+from regard.data.numbers import split
+from regard.data.tokenizer import END, PAD, START, Tokenizer, train_tokenizer
+from regard.decoding.translator import Translator
+from regard.model.transformer import Transformer
+from regard.settings import DecodeSettings, ModelSettings, TrainSettings
+from regard.training.loop import make_optimizer
+from regard.training.loss import add_gradient
+
+torch.set_num_threads(1)
+
+LEARNT, UNSEEN = split(1500, 1000, seed=1, below=100_000)
+TEXTS = [words for _, words in UNSEEN]
+STEPS = 250
+
+
+@pytest.fixture(scope="module")
+def translator() -> Translator:
+    """A small model that has begun to learn what numbers are, and is still in doubt about many."""
+    tokenizer = Tokenizer(train_tokenizer((text for pair in LEARNT for text in pair), kind="unigram", pieces=320))
+    settings = ModelSettings(
+        vocabulary=tokenizer.rows, width=32, heads=2, feedforward=64, encoder_layers=1, decoder_layers=1, norm="pre"
+    )
+    torch.manual_seed(1)
+    model = Transformer(settings)
+    optimizer = make_optimizer(model, TrainSettings())
+    sources, targets = (tokenizer.encode([pair[side] for pair in LEARNT]) for side in (1, 0))
+    numbers = random.Random(1)
+    for step in range(STEPS):
+        chosen = [int(len(LEARNT) * numbers.random()) for _ in range(48)]
+        for group in optimizer.param_groups:
+            group["lr"] = 0.01 * (1 - step / STEPS)
+        model.zero_grad()
+        source_BS, target_BT = (padded([side[index] for index in chosen]) for side in (sources, targets))
+        tokens = int((target_BT != PAD).sum())
+        add_gradient(model, source_BS, target_BT, start=START, pad=PAD, smoothing=0.1, tokens=tokens)
+        optimizer.step()
+    return Translator(model.eval(), tokenizer, longest=64)
+
+
+def padded(rows: list[list[int]]) -> torch.Tensor:
+    width = max(map(len, rows)) + 1
+    return torch.tensor([[*row, END] + [PAD] * (width - 1 - len(row)) for row in rows])
+
+
+DECODE = DecodeSettings(extra=5)
+
+
+@pytest.fixture(scope="module")
+def alone(translator: Translator) -> dict[str, tuple[str, float]]:
+    """Each text's translation by itself, and its score."""
+    assert len(TEXTS) == len(set(TEXTS)) == 1000
+    found = [translator.translate(text, DECODE) for text in TEXTS]
+    return {each.source: (each.text, each.score) for each in found}
+
+
+def test_the_translations_are_worth_comparing(alone: dict[str, tuple[str, float]]) -> None:
+    """Texts of many lengths become many different texts; an untrained model would write the same again and again."""
+    assert len({text for text, _ in alone.values()}) > 300
+    assert len({len(text) for text in TEXTS}) > 20
+
+
+@pytest.mark.parametrize("size", [2, 8, 64])
+def test_in_a_batch_as_alone(translator: Translator, alone: dict[str, tuple[str, float]], size: int) -> None:
+    texts = random.Random(size).sample(TEXTS, len(TEXTS))
+    different = []
+    for start in range(0, len(texts), size):
+        for found in translator.stream(texts[start : start + size], DECODE, batch_tokens=1 << 30):
+            text, score = alone[found.source]
+            assert found.score == pytest.approx(score, abs=1e-4)
+            if found.text != text:
+                different.append((found.source, found.text, text))
+    assert different == []
+
+
+@pytest.mark.parametrize(("window", "batch_tokens"), [(2048, 8192), (100, 300)])
+def test_in_a_stream_as_alone(
+    translator: Translator, alone: dict[str, tuple[str, float]], window: int, batch_tokens: int
+) -> None:
+    found = translator.stream(TEXTS, DECODE, window=window, batch_tokens=batch_tokens)
+    assert [each.text for each in found] == [alone[text][0] for text in TEXTS]

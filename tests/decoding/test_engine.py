@@ -1,0 +1,219 @@
+"""The engine's road gives the text of torch's, and its files are made where they can be and only when they must."""
+
+import os
+import random
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+import torch
+
+import regard
+from regard.data.tokenizer import END, Tokenizer, train_tokenizer
+from regard.decoding import fast
+from regard.decoding.convert import convert, make_fast
+from regard.decoding.engine import Engine
+from regard.errors import FolderError, SettingsError
+from regard.folder import open_folder, save_folder
+from regard.model.transformer import Transformer
+from regard.settings import DecodeSettings, ModelSettings
+
+WORDS = [
+    "the",
+    "a",
+    "red",
+    "old",
+    "cat",
+    "dog",
+    "house",
+    "tree",
+    "sees",
+    "paints",
+    "finds",
+    "and",
+    "under",
+    "with",
+    "two",
+    "three",
+]
+SHAPES = {
+    "post": {"norm": "post"},
+    "pre": {"norm": "pre"},
+    "learned": {"norm": "pre", "positions": "learned"},
+    "unequal": {"norm": "post", "encoder_layers": 3, "decoder_layers": 1},
+}
+
+
+def sentences(count: int) -> list[str]:
+    chance = random.Random(1)
+    texts = [" ".join(chance.choices(WORDS, k=chance.randint(1, 14))) for _ in range(count)]
+    return [*texts, "½ naïve  ▁ 中文", "", "  ", texts[0]]
+
+
+def write_model(folder: Path, shape: dict[str, object]) -> Path:
+    """A model of random weights that writes texts of many lengths."""
+    tokenizer = Tokenizer(train_tokenizer(iter(sentences(200)), kind="unigram", pieces=330))
+    plain = {"width": 32, "heads": 4, "feedforward": 48, "encoder_layers": 2, "decoder_layers": 2, "longest": 64}
+    settings = ModelSettings(vocabulary=tokenizer.rows, **{**plain, **shape})
+    torch.manual_seed(3)
+    model = Transformer(settings)
+    with torch.no_grad():
+        model.embedding.weight.mul_(1.5)
+        # Sharper, and with an end that comes sooner or later.
+        last = (
+            model.decoder["norm"]
+            if "norm" in model.decoder
+            else model.decoder[str(settings.decoder_layers)].feedforward_norm
+        )
+        last.bias.add_(1.2 * model.embedding.weight[END])
+    weights = model.state_dict()
+    save_folder(folder, settings=settings, weights=weights, tokenizer=tokenizer, languages=("en", "xx"), card="")
+    return folder
+
+
+@pytest.fixture(autouse=True)
+def cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A cache of the test's own."""
+    monkeypatch.setattr(fast, "user_cache_path", lambda name: tmp_path / "cache" / name)
+    return tmp_path / "cache" / "regard" / "fast"
+
+
+@pytest.fixture(scope="module")
+def model_folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = write_model(tmp_path_factory.mktemp("engine") / "model", SHAPES["pre"])
+    make_fast(folder)
+    return folder
+
+
+@pytest.mark.parametrize("shape", SHAPES)
+def test_both_roads_write_the_same(tmp_path: Path, shape: str) -> None:
+    folder = write_model(tmp_path / "model", SHAPES[shape])
+    make_fast(folder)
+    texts = sentences(60)
+    for beams, extra in [(1, 50), (4, 50), (4, 2), (3, 1)]:
+        decode = DecodeSettings(beams=beams, best=beams, extra=extra)
+        quick = regard.load(folder).translate_all(texts, decode)
+        slow = regard.load(folder, fast=None).translate_all(texts, decode)
+        assert [found.text for found in quick] == [found.text for found in slow]
+        assert [found.pieces for found in quick] == [found.pieces for found in slow]
+        assert [found.score for found in quick] == pytest.approx([found.score for found in slow], abs=1e-4)
+        for one, other in zip(quick, slow, strict=True):
+            assert [found.text for found in one.alternatives] == [found.text for found in other.alternatives]
+
+
+def test_the_texts_are_of_many_lengths_and_some_reach_their_limit(model_folder: Path) -> None:
+    """Else the test above would prove little."""
+    found = regard.load(model_folder).translate_all(sentences(60), DecodeSettings(extra=2))
+    assert len({len(one.pieces) for one in found}) > 5
+
+
+@pytest.mark.parametrize("size", [1, 2, 8])
+def test_alone_or_in_company_a_text_is_the_same(model_folder: Path, size: int) -> None:
+    translator = regard.load(model_folder)
+    texts = sentences(60)
+    together = [found.text for found in translator.translate_all(texts)]
+    in_groups = [
+        found.text for at in range(0, len(texts), size) for found in translator.translate_all(texts[at : at + size])
+    ]
+    assert in_groups == together
+
+
+def test_what_may_not_be_written_is_not(model_folder: Path) -> None:
+    opened = open_folder(model_folder)
+    model = opened.build()
+    unwritable = [number for number, may in enumerate(opened.tokenizer.writable) if not may]
+    with torch.no_grad():
+        model.embedding.weight[unwritable] = 3 * model.embedding.weight[20]
+    folder = model_folder.parent / "tempting"
+    save_folder(
+        folder,
+        settings=opened.settings,
+        weights=model.state_dict(),
+        tokenizer=opened.tokenizer,
+        languages=("en", "xx"),
+        card="",
+    )
+    names = set(opened.tokenizer.pieces(range(END)))
+    for found in regard.load(folder).translate_all(sentences(20)):
+        assert not names & set(found.pieces)
+
+
+def test_files_in_the_folder_are_used(model_folder: Path, cache: Path) -> None:
+    regard.load(model_folder).translate("the cat")
+    assert not cache.exists()
+
+
+@pytest.mark.parametrize("harm", ["missing", "damaged", "of other weights"])
+def test_without_usable_files_they_are_made_in_the_cache(tmp_path: Path, cache: Path, harm: str) -> None:
+    folder = write_model(tmp_path / "model", SHAPES["post"])
+    if harm != "missing":
+        make_fast(folder)
+    if harm == "damaged":
+        path = folder / "fast" / "model.bin"
+        data = bytearray(path.read_bytes())
+        data[len(data) // 2] ^= 1
+        path.write_bytes(data)
+    if harm == "of other weights":
+        (folder / "manifest.json").write_text((folder / "manifest.json").read_text() + "\n")
+    before = {path: path.stat().st_mtime_ns for path in folder.rglob("*")}
+    wanted = regard.load(folder, fast=None).translate("the old tree").text
+    assert regard.load(folder).translate("the old tree").text == wanted
+    assert {path: path.stat().st_mtime_ns for path in folder.rglob("*")} == before
+    [made] = [path for path in cache.iterdir() if path.is_dir()]
+    again = made.stat().st_mtime_ns
+    regard.load(folder)
+    assert made.stat().st_mtime_ns == again
+
+
+def test_a_conversion_that_fails_names_folder_and_reason(model_folder: Path, tmp_path: Path) -> None:
+    (tmp_path / "cache").write_text("a file where a folder should be")
+    with pytest.raises((FolderError, OSError), match="cache"):
+        regard.load(model_folder, fast="int8")
+
+
+def test_a_type_the_processor_lacks_is_named(model_folder: Path) -> None:
+    with pytest.raises(SettingsError, match=r"this processor does not compute in float8; it can in .*float32"):
+        regard.load(model_folder, fast="float8")
+
+
+def test_the_process_that_translates_never_imports_torch(model_folder: Path) -> None:
+    program = (
+        "import sys, regard\n"
+        f"regard.load({str(model_folder)!r}).translate('the cat sees a tree')\n"
+        "assert not {'torch', 'transformers'} & set(sys.modules), 'torch was imported'\n"
+    )
+    subprocess.run([sys.executable, "-c", program], check=True)
+
+
+def test_processes_that_need_the_same_files_make_them_once(tmp_path: Path) -> None:
+    folder = write_model(tmp_path / "model", SHAPES["post"])
+    program = f"import regard; print(regard.load({str(folder)!r}).translate('the old tree').text)"
+    environment = {**os.environ, "XDG_CACHE_HOME": str(tmp_path / "shared")}
+    several = [
+        subprocess.Popen([sys.executable, "-c", program], env=environment, stdout=subprocess.PIPE) for _ in range(2)
+    ]
+    said = {process.communicate()[0] for process in several}
+    assert [process.returncode for process in several] == [0, 0]
+    assert len(said) == 1
+
+
+def test_an_empty_translation_is_a_translation(model_folder: Path, tmp_path: Path) -> None:
+    opened = open_folder(model_folder)
+    model = opened.build()
+    with torch.no_grad():
+        model.decoder["norm"].bias.add_(20 * model.embedding.weight[END])
+    folder = tmp_path / "silent"
+    save_folder(
+        folder,
+        settings=opened.settings,
+        weights=model.state_dict(),
+        tokenizer=opened.tokenizer,
+        languages=("a", "b"),
+        card="",
+    )
+    convert(folder, folder / "fast", "float32")
+    engine = Engine(folder / "fast", opened.tokenizer, longest=opened.settings.longest)
+    quick, slow = engine.translate("the cat"), regard.load(folder, fast=None).translate("the cat")
+    assert quick.text == slow.text == ""
+    assert quick.score == pytest.approx(slow.score, abs=1e-4)
