@@ -219,6 +219,13 @@ def test_damage_is_found_and_named(whole: Path, harm: Callable[[Path], object], 
     assert damage(whole) == found.format(whole)
 
 
+def test_only_some_files_may_be_looked_at(whole: Path) -> None:
+    flip(whole / "a", 4)
+    assert damage(whole, only=["inner/b"]) is None
+    assert damage(whole, only=["a"]) == f"{whole / 'a'} was changed after it was written (its SHA-256 differs)"
+    assert damage(whole, only=["unheard of"]) == f"{whole / 'manifest.json'} is not readable"
+
+
 def test_no_flipped_bit_anywhere_stays_unseen(whole: Path) -> None:
     for path in (whole / "a", whole / "manifest.json"):
         for position in range(path.stat().st_size):

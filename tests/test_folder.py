@@ -165,7 +165,7 @@ def test_no_such_folder(tmp_path: Path) -> None:
 
 
 def test_a_file_is_not_a_model_folder(folder: Path) -> None:
-    assert refused(folder / "card.md").startswith(f"{folder / 'card.md'}: no such model folder")
+    assert refused(folder / "card.md").startswith(f"{folder / 'card.md'} is a file, and a model is a folder")
 
 
 def test_some_other_folder(tmp_path: Path) -> None:

@@ -81,7 +81,7 @@ def test_the_recipe_of_the_paper(size: str, dropout: float, steps: int, average:
 
 def test_base_is_the_default() -> None:
     assert sized("base").model == ModelSettings()
-    assert sized("base").train == TrainSettings()
+    assert sized("base").train == TrainSettings(validate_every=1_500)
 
 
 @pytest.mark.parametrize("size", ["tiny", "small"])
@@ -118,6 +118,10 @@ def test_of_two_equal_overrides_the_last_wins() -> None:
 def test_what_the_user_did_not_touch_is_not_in_the_users_layer() -> None:
     assert user_layer() == {}
     assert user_layer(["train.steps=9"]) == {"train": {"steps": 9}}
+
+
+def test_a_micro_batch_is_no_larger_than_a_batch() -> None:
+    assert assemble(user_layer(["train.batch_tokens=100"])).train.micro_tokens == 100
 
 
 def test_nothing_given_gives_the_defaults() -> None:
@@ -179,6 +183,7 @@ def test_a_typed_value_gets_the_type_of_its_setting(override: str, section: str,
         ("train.precision=float16", "train.precision must be one of float32, bfloat16, got 'float16'"),
         ("model.heads=7", "model.width (512) must be a multiple of model.heads (7)"),
         ("model.width=0", "model.width must be at least 1, got 0"),
+        ("model.longest=7", "model.longest must be at least 8, got 7"),
         ("train.steps=0", "train.steps must be at least 1, got 0"),
         ("train.seed=-1", "train.seed must be at least 0, got -1"),
         ("train.epsilon=-1", "train.epsilon must be at least 0, got -1.0"),

@@ -42,6 +42,8 @@ class _Commands(click.Group):
         except UserError as error:
             fail(str(error))
             context.exit(2)
+        except KeyboardInterrupt:
+            context.exit(130)
         except OSError as error:
             # A full disk, a folder that may not be written: nothing of ours is wrong, and nothing is half done.
             fail(f"{error.filename}: {error.strerror}" if error.filename else str(error))

@@ -94,7 +94,7 @@ def damage(folder: Path, only: Sequence[str] | None = None) -> str | None:
     """What is wrong with a folder, or only with some of its files, according to its manifest; None if nothing is."""
     try:
         manifest = read_json(folder / "manifest.json")
-        names = manifest if only is None else only
+        names = manifest.keys() if only is None else only
         entries = [(name, int(manifest[name]["bytes"]), manifest[name]["sha256"]) for name in names]
     except FileNotFoundError:
         return f"{folder / 'manifest.json'} is missing"

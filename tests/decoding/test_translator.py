@@ -14,6 +14,7 @@ from torch import Tensor, nn
 
 from regard.data.tokenizer import END
 from regard.decoding.translator import Translation, Translator
+from regard.errors import DataError
 from regard.model.transformer import Transformer
 from regard.settings import DecodeSettings, ModelSettings
 
@@ -277,3 +278,15 @@ def test_a_real_model_scores_what_it_wrote(tiny: Callable[[], Translator]) -> No
 def test_the_part_the_engine_shares_is_free_of_torch() -> None:
     code = "import sys, regard.decoding.translation; sys.exit('torch' in sys.modules)"
     assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0
+
+
+def test_what_came_before_an_unreadable_line_is_translated() -> None:
+    def lines() -> Iterator[str]:
+        yield from ["a", "b", "a"]
+        raise DataError("line 4")
+
+    found = []
+    with pytest.raises(DataError, match="line 4"):  # noqa: PT012
+        for translation in upper().stream(lines(), GREEDY, window=2):
+            found.append(translation.text)  # noqa: PERF401
+    assert found == ["A", "B", "A"]

@@ -9,6 +9,7 @@ from typing import Any
 
 import pytest
 
+from regard.training.loop import Step
 from regard.training.plan import Speed
 from regard.training.run import Event, Planned, train
 
@@ -47,6 +48,13 @@ class TinyRuns:
         """Such a run to its end; what happened."""
         return list(self.events(out, files, **changes))
 
+    def stopped(self, out: Path, step: int, **changes: Any) -> list[Event]:
+        """Such a run, asked to stop when it has taken this step."""
+        happened: list[Event] = []
+        for event in self.events(out, **changes, stop=lambda: bool(happened) and _is_step(happened[-1], step)):
+            happened.append(event)  # noqa: PERF402 (`stop` looks at what has happened)
+        return happened
+
     def fresh(self, out: Path) -> Path:
         """A folder in which everything is prepared and the plan is made, but no step is taken."""
         shutil.copytree(self.prepared, out)
@@ -70,6 +78,10 @@ class TinyRuns:
         for side, path in enumerate(paths):
             path.write_text("".join(pair[side] + "\n" for pair in pairs), "utf-8")
         return paths
+
+
+def _is_step(event: Event, step: int) -> bool:
+    return isinstance(event, Step) and event.step == step
 
 
 @pytest.fixture(scope="module", autouse=True)

@@ -66,10 +66,23 @@ class TextTranslator(ABC):
         window: int = WINDOW,
         batch_tokens: int | None = None,
     ) -> Iterator[Translation]:
-        """Translate lines as they come, in order, holding a window of them."""
+        """Translate lines as they come, in order, holding a window of them.
+
+        An error of `lines`, such as one that cannot be read, is passed on after what came before it.
+        """
         remaining = iter(lines)
-        while texts := list(islice(remaining, window)):
+        problem: Exception | None = None
+        while problem is None:
+            texts: list[str] = []
+            try:
+                texts.extend(islice(remaining, window))
+            except Exception as error:
+                problem = error
+            if not texts:
+                break
             yield from self._translate_window(texts, decode, batch_tokens or self.batch_tokens)
+        if problem is not None:
+            raise problem
 
     @abstractmethod
     def _write(self, sources: list[list[int]], limits: list[int], decode: DecodeSettings) -> list[list[Hypothesis]]:

@@ -98,7 +98,7 @@ def choose_steps(target_tokens: int, speed: Speed) -> tuple[int, str]:
 
 
 def measure(
-    model: Transformer, stream: Iterator[tuple[Batch, Position]], settings: TrainSettings, seconds: float = 6.0
+    model: Transformer, stream: Iterator[tuple[Batch, Position]], settings: TrainSettings, seconds: float
 ) -> Speed:
     """How long a step takes here, from a few micro-batches. No step is taken."""
     model.train()

@@ -266,7 +266,8 @@ def _make_plan(
     yield Preparing("measuring speed", 0, 1)
     model = Transformer(settings.model, settings.train.dropout).to(device)
     stream = batches(shards.train, tokens=settings.train.micro_tokens, seed=settings.train.seed)
-    speed = planning.measure(model, stream, settings.train)
+    # Steps that are given need only a rough estimate of their time.
+    speed = planning.measure(model, stream, settings.train, 2.0 if wish.steps is not None else 6.0)
     yield Preparing("measuring speed", 1, 1)
     if wish.steps is not None:
         steps, reason = wish.steps, f"{wish.steps:,} steps, as asked"
