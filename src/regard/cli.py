@@ -106,7 +106,7 @@ def train(
             out=out,
             valid=valid,
             size=size,
-            budget=parse_duration(budget) if budget else None,
+            budget=parse_duration(budget) if budget is not None else None,
             steps=steps,
             parent=parent,
             languages=languages,

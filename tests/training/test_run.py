@@ -375,7 +375,6 @@ def test_mistakes_come_before_any_work(
     assert not (tmp_path / "model").exists()
 
 
-@pytest.mark.xfail(reason="_Wish.seed and _Wish.device judge the settings without the size")
 def test_settings_are_judged_together_with_the_size(tiny: "TinyRuns", tmp_path: Path) -> None:
     """A width of 20 goes with tiny's four heads, if not with the eight of the paper."""
     events = tiny.events(tmp_path / "model", overrides=("model.width=20", *tiny.overrides[2:]), stop=lambda: True)

@@ -63,7 +63,10 @@ def parse_duration(text: str) -> float:
     if not text.strip() or found is None:
         raise SettingsError(f"--budget {text}: write a time such as 90s, 20m or 1h30m")
     hours, minutes, seconds = (float(part or 0) for part in found.groups())
-    return hours * 3600 + minutes * 60 + seconds
+    total = hours * 3600 + minutes * 60 + seconds
+    if total == 0:
+        raise SettingsError(f"--budget {text}: that is no time at all; write a time such as 90s, 20m or 1h30m")
+    return total
 
 
 def choose_size(pairs: int, device: str) -> tuple[str, str]:
@@ -160,7 +163,7 @@ def _show(value: Any) -> str:
     match value:
         case None:
             return "not given"
-        case [] | {}:
+        case list() | dict() if not value:
             return "nothing"
         case {"name": name, "sha256": str(digest)}:
             return f"{name} ({digest[:12]})"

@@ -26,7 +26,7 @@ from regard.errors import RunError
 from regard.files import make_folder, new_folder, read_json, sha256, write_json
 from regard.folder import Languages, ModelFolder, open_folder, save_folder
 from regard.model.transformer import Transformer
-from regard.settings import FINE_TUNE, Layer, Settings, assemble, size_layer, user_layer
+from regard.settings import FINE_TUNE, Layer, Settings, TrainSettings, assemble, size_layer, user_layer
 from regard.training import plan as planning
 from regard.training.card import Prepared, write_card
 from regard.training.checkpoints import Checkpoints, Progress
@@ -113,7 +113,7 @@ def train(
             make_fast(out)
             yield Finished(out)
             return
-        texts = yield from prepare_texts(out / "run" / "texts", train_corpora, valid_corpora, seed=wish.seed)
+        texts = yield from prepare_texts(out / "run" / "texts", train_corpora, valid_corpora, seed=wish.train.seed)
         plan, made = yield from _prepare(out / "run", plan, wish, request, sides, texts, began)
         yield from _learn(out, plan, made, stop)
 
@@ -181,8 +181,7 @@ class _Wish:
             for part in ("model", "tokenizer"):
                 if part in self.user:
                     raise RunError(f"a fine-tune keeps the {part} it starts from; leave {part}.* settings out")
-        settings = assemble(size_layer(self.size or "tiny"), self.user)
-        if settings.train.tensorboard:
+        if self.train.tensorboard:
             check_tensorboard()
 
     def request(self) -> dict[str, Any]:
@@ -196,12 +195,9 @@ class _Wish:
         }
 
     @property
-    def seed(self) -> int:
-        return assemble(self.user).train.seed
-
-    @property
-    def device(self) -> str:
-        return assemble(self.user).train.device
+    def train(self) -> TrainSettings:
+        """What does not depend on the size: seed, device."""
+        return assemble(size_layer(self.size or "tiny"), self.user).train
 
     def settings(self, pairs: int, device: str) -> tuple[Settings, list[str]]:
         if self.parent is not None:
@@ -234,7 +230,7 @@ def _prepare(
     run: Path, plan: Plan | None, wish: _Wish, request: dict[str, Any], sides: Languages, texts: Texts, began: float
 ) -> Generator[Event, None, tuple[Plan, Prepared]]:
     """Find the pieces, turn the texts into numbers, and fix the plan, or read what an earlier start made."""
-    device = planning.pick_device(wish.device)
+    device = planning.pick_device(wish.train.device)
     settings, reasons = wish.settings(len(texts.train), device) if plan is None else (plan.settings, [])
     tokenizer = wish.parent.tokenizer if wish.parent else (yield from _tokenizer(run, texts, settings))
     shards = yield from prepare_ids(run / "shards", texts, tokenizer, longest=settings.model.longest)
