@@ -513,7 +513,8 @@ def test_an_argument_that_is_not_utf8_is_named(model: Path) -> None:
     assert said.decode().startswith("error: character 4 of the text (U+DCE9) is half of a surrogate pair")
 
 
-def test_whoever_types_gets_an_answer_after_each_line(model: Path) -> None:
+@pytest.mark.parametrize("leaving", ["Ctrl-D", "Ctrl-C"])
+def test_whoever_types_gets_an_answer_after_each_line(model: Path, leaving: str) -> None:
     pty = pytest.importorskip("pty")
     ours, theirs = pty.openpty()
     with process("translate", "--model", model, stdin=theirs) as running:
@@ -522,10 +523,15 @@ def test_whoever_types_gets_an_answer_after_each_line(model: Path) -> None:
         for line in (b"a bo cat\n", b"\n"):
             os.write(ours, line)
             assert running.stdout.readline().endswith(b"\n")
-        os.write(ours, b"\x04")  # Ctrl-D
+        if leaving == "Ctrl-D":
+            os.write(ours, b"\x04")
+        else:
+            running.send_signal(signal.SIGINT)
+        said = running.stderr.read()
     os.close(ours)
     os.close(theirs)
-    assert running.returncode == 0
+    assert said == b""
+    assert running.returncode == (0 if leaving == "Ctrl-D" else 130)
 
 
 # settings
