@@ -138,7 +138,7 @@ def test_a_new_flag_is_a_decision() -> None:
         for name, command in main.commands.items()
     }
     assert found == {
-        "demo": ["--budget", "--out"],
+        "demo": ["--out", "--steps"],
         "evaluate": ["--by-source", "--fast", "--json", "--model", "--out", "--set", "--tokenize", "files"],
         "train": [
             "--budget",

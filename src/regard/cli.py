@@ -14,6 +14,7 @@ import click
 
 from regard import __version__
 from regard.console import fail, follow, say, show_evaluation, show_training, standard_output
+from regard.data import numbers
 from regard.errors import SettingsError, UserError
 from regard.settings import SIZES, DecodeSettings, as_markdown, assemble, user_layer
 
@@ -264,12 +265,10 @@ def settings() -> None:
 
 @main.command()
 @click.option("--out", default="demo-model", show_default=True, type=click.Path(path_type=Path), help="Where to train.")
-@click.option("--budget", default="100s", show_default=True, metavar="TIME", help="How long to train.")
-def demo(out: Path, budget: str) -> None:
+@click.option("--steps", default=numbers.STEPS, show_default=True, help="How many steps to train.")
+def demo(out: Path, steps: int) -> None:
     """Watch a model learn to spell numbers, then try it on numbers it never saw."""
-    from regard.data import numbers
     from regard.decoding.load import load
-    from regard.training.plan import parse_duration
     from regard.training.run import train as run
 
     learnt, unseen = numbers.split(20_000, 500, seed=1)
@@ -279,8 +278,7 @@ def demo(out: Path, budget: str) -> None:
         file.write_text("".join(pair[side] + "\n" for pair in learnt), "utf-8")
     say(f"learning to spell numbers from {len(learnt):,} examples such as {learnt[-1][0]} → {learnt[-1][1]}")
     stop = _Stop()
-    settings = numbers.SETTINGS
-    _watch(run(files, out=out, size="tiny", budget=parse_duration(budget), overrides=settings, stop=stop), stop)
+    _watch(run(files, out=out, size="tiny", steps=steps, overrides=numbers.SETTINGS, stop=stop), stop)
     translator = load(out)
     translations = translator.translate_all([digits for digits, _ in unseen])
     right = sum(found.text == words for found, (_, words) in zip(translations, unseen, strict=True))

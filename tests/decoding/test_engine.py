@@ -5,6 +5,7 @@ import random
 import subprocess
 import sys
 from pathlib import Path
+from typing import Any
 
 import pytest
 import torch
@@ -37,7 +38,7 @@ WORDS = [
     "two",
     "three",
 ]
-SHAPES = {
+SHAPES: dict[str, dict[str, Any]] = {
     "post": {"norm": "post"},
     "pre": {"norm": "pre"},
     "learned": {"norm": "pre", "positions": "learned"},
@@ -51,7 +52,13 @@ def sentences(count: int) -> list[str]:
     return [*texts, "½ naïve  ▁ 中文", "", "  ", texts[0]]
 
 
-def write_model(folder: Path, shape: dict[str, object]) -> Path:
+def end_sooner(model: Transformer, strength: float) -> None:
+    """Lean the last thing the decoder does towards the end mark."""
+    last: Any = model.decoder["norm"] if "norm" in model.decoder else model.decoder.layers()[-1][1].feedforward_norm
+    last.bias.add_(strength * model.embedding.weight[END])
+
+
+def write_model(folder: Path, shape: dict[str, Any]) -> Path:
     """A model of random weights that writes texts of many lengths."""
     tokenizer = Tokenizer(train_tokenizer(iter(sentences(200)), kind="unigram", pieces=330))
     plain = {"width": 32, "heads": 4, "feedforward": 48, "encoder_layers": 2, "decoder_layers": 2, "longest": 64}
@@ -61,12 +68,7 @@ def write_model(folder: Path, shape: dict[str, object]) -> Path:
     with torch.no_grad():
         model.embedding.weight.mul_(1.5)
         # Sharper, and with an end that comes sooner or later.
-        last = (
-            model.decoder["norm"]
-            if "norm" in model.decoder
-            else model.decoder[str(settings.decoder_layers)].feedforward_norm
-        )
-        last.bias.add_(1.2 * model.embedding.weight[END])
+        end_sooner(model, 1.2)
     weights = model.state_dict()
     save_folder(folder, settings=settings, weights=weights, tokenizer=tokenizer, languages=("en", "xx"), card="")
     return folder
@@ -202,7 +204,7 @@ def test_an_empty_translation_is_a_translation(model_folder: Path, tmp_path: Pat
     opened = open_folder(model_folder)
     model = opened.build()
     with torch.no_grad():
-        model.decoder["norm"].bias.add_(20 * model.embedding.weight[END])
+        end_sooner(model, 20.0)
     folder = tmp_path / "silent"
     save_folder(
         folder,

@@ -1,5 +1,6 @@
 """A run that is killed, anywhere, goes on with the same command and ends in the same weights, bit for bit."""
 
+import itertools
 import json
 import os
 import random
@@ -215,48 +216,51 @@ def test_killed_at_every_single_act_on_the_disk(tiny: "TinyRuns", server: Server
 @pytest.mark.slow
 def test_killed_twenty_times_at_random_moments(tiny: "TinyRuns", server: Server, tmp_path: Path) -> None:
     """A real command under `kill -9`: 15 times by the clock, 5 times inside a save or a stage of preparation."""
-    steps, more = 600, "train.validate_every=20"
-    began = time.monotonic()
+    steps, more = 300, "train.validate_every=20"
     whole = tmp_path / "whole"
+    began = time.monotonic()
     assert subprocess.run(python_m_regard(command(tiny, whole, steps, more)), check=False).returncode == 0
     duration = time.monotonic() - began
     wanted = sha256(whole / "weights.safetensors")
 
     numbers = random.Random(20)
-    by_the_clock = [numbers.uniform(0.1, 0.9) * duration for _ in range(15)]
     stages = ["sync run/texts.tmp/train/target.offsets", "rename run/tokenizer.tmp", "sync run/shards.tmp/train/lines"]
-    moments: list[float | str] = [*stages, *by_the_clock[:4], "save", *by_the_clock[4:8], "save", *by_the_clock[8:]]
-    finished = killed = 0
-    out = tmp_path / "killed-0"
-    for moment in moments:
+    outs = (tmp_path / f"killed-{number}" for number in itertools.count())
+    out, killed = next(outs), 0
+    while killed < 20:
         arguments = command(tiny, out, steps, more)
-        if isinstance(moment, str):
-            at = moment if moment != "save" else f"sync run/checkpoints/{next_checkpoint(out)}.tmp/weights.safetensors"
-            outcome = server.run(arguments, out, at=at)
+        if killed < 3 or killed in (8, 14):
+            outcome = server.run(arguments, out, at=stages[killed] if killed < 3 else next_save(out, steps))
             assert outcome.code == -signal.SIGKILL, outcome.said
             killed += 1
-            continue
-        process = subprocess.Popen(python_m_regard(arguments), stderr=subprocess.DEVNULL)
-        try:
-            assert process.wait(timeout=moment) == 0
-        except subprocess.TimeoutExpired:
-            process.kill()
-            process.wait()
-            killed += 1
-        else:  # sooner than expected; the next begins anew
+        else:
+            killed += is_killed_after(numbers.uniform(0.1, 0.7) * duration, arguments)
+        if (out / "manifest.json").exists():  # it came to its end before we did; the next begins anew
             assert sha256(out / "weights.safetensors") == wanted
-            finished += 1
-            out = tmp_path / f"killed-{finished}"
-    assert killed >= 15
+            out = next(outs)
     assert server.run(command(tiny, out, steps, more), out).code == 0
     assert sha256(out / "weights.safetensors") == wanted
 
 
-def next_checkpoint(out: Path) -> str:
-    """The folder the next save will write."""
-    found = sorted(path.name for path in (out / "run" / "checkpoints").glob("step-????????"))
-    newest = int(found[-1].removeprefix("step-")) if found else 0
-    return f"step-{newest + 20:08d}"
+def is_killed_after(seconds: float, arguments: list[str]) -> bool:
+    """Run a command and kill it; False if it came to its end before."""
+    process = subprocess.Popen(python_m_regard(arguments), stderr=subprocess.DEVNULL)
+    try:
+        assert process.wait(timeout=seconds) == 0
+    except subprocess.TimeoutExpired:
+        process.kill()
+        process.wait()
+        return True
+    return False
+
+
+def next_save(out: Path, steps: int) -> str:
+    """Where the next checkpoint is being written, or the model itself after the last."""
+    found = [int(path.name.removeprefix("step-")) for path in (out / "run" / "checkpoints").glob("step-????????")]
+    step = (max(found, default=0) // 20 + 1) * 20
+    if step > steps:
+        return "sync weights.safetensors.tmp"
+    return f"sync run/checkpoints/step-{step:08d}.tmp/weights.safetensors"
 
 
 def python_m_regard(arguments: list[str]) -> list[str]:

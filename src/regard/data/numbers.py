@@ -22,7 +22,8 @@ _TENS = ["twenty", "thirty", "forty", "fifty", "sixty", "seventy", "eighty", "ni
 _WORDS_BELOW = 100
 
 # Few pieces, so that digits stay single and their place can be learnt.
-SETTINGS = ("tokenizer.pieces=360", "train.dropout=0.1", "train.batch_tokens=1024", "train.micro_tokens=1024")
+STEPS = 800
+SETTINGS = ("tokenizer.pieces=360", "train.dropout=0", "train.batch_tokens=1024", "train.micro_tokens=1024")
 
 
 def spell(number: int) -> str:
