@@ -171,7 +171,7 @@ def test_a_typed_value_gets_the_type_of_its_setting(override: str, section: str,
     ("override", "message"),
     [
         ("train.stepz=5", "unknown setting train.stepz; did you mean train.steps?"),
-        ("model.zzz=5", "unknown setting model.zzz"),
+        ("model.zzz=5", "unknown setting model.zzz; `regard settings` lists them"),
         ("modle.width=5", "unknown section 'modle'; the sections are model, tokenizer, train, decode"),
         ("train.steps", "--set train.steps: write it as section.name=value, for example train.steps=4000"),
         ("steps=5", "--set steps=5: write it as section.name=value, for example train.steps=4000"),

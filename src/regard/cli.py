@@ -133,6 +133,7 @@ class _Stop:
 
     def _heard(self, number: int, frame: object) -> None:
         if self.signal or not self.learning:
+            say("stopped; the same command goes on with what is done")
             sys.exit(128 + number)
         self.signal = number
         say("stopping after this step; once more stops at once")
@@ -160,7 +161,7 @@ def _watch(events: "Iterator[Event]", stop: _Stop) -> None:
 @FAST
 @SET
 def translate(model: Path, texts: tuple[str, ...], as_json: bool, fast: str, overrides: tuple[str, ...]) -> None:
-    """Translate TEXT, or standard input line by line."""
+    """Translate each TEXT (put a sentence in quotes), or standard input line by line."""
     decode = assemble(user_layer(overrides)).decode
     if decode.best > 1 and not as_json:
         raise SettingsError("several translations of a text (decode.best) are shown with --json only; add it")

@@ -86,7 +86,7 @@ def open_folder(path: Path) -> ModelFolder:
     if not path.is_dir():
         raise FolderError(f"{path}: no such model folder; `regard train SOURCE TARGET --out {path}` makes one")
     if not (path / "manifest.json").exists():
-        unfinished = (path / "run").exists()
+        unfinished = (path / "run" / "plan.json").exists()
         raise FolderError(
             f"{path}: the training of this model has not finished; give the same `regard train` command again to go on"
             if unfinished

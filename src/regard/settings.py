@@ -269,7 +269,9 @@ def _known_section(section: str) -> None:
 
 def _nearest(name: str, names: Mapping[str, Any] | Sequence[str], prefix: str = "") -> str:
     close = difflib.get_close_matches(name, list(names), n=1)
-    return f"; did you mean {prefix}{close[0]}?" if close else ""
+    if close:
+        return f"; did you mean {prefix}{close[0]}?"
+    return "; `regard settings` lists them" if prefix else ""
 
 
 def as_markdown() -> str:
