@@ -175,6 +175,7 @@ def test_some_other_folder(tmp_path: Path) -> None:
 def test_a_half_finished_folder_says_to_give_the_same_command(folder: Path) -> None:
     (folder / "manifest.json").unlink()
     (folder / "run").mkdir()
+    (folder / "run" / "plan.json").touch()
     assert refused(folder) == (
         f"{folder}: the training of this model has not finished; give the same `regard train` command again to go on"
     )
@@ -307,4 +308,5 @@ def test_a_save_cut_short_is_never_taken_for_a_model(
     with pytest.raises(KeyboardInterrupt):
         save_folder(folder, settings=SETTINGS, weights=other, tokenizer=TOKENIZER, languages=(None, None), card="")
     (folder / "run").mkdir()
+    (folder / "run" / "plan.json").touch()
     assert "has not finished" in refused(folder)
