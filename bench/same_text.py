@@ -39,4 +39,7 @@ def differ(one: list[str], other: list[str]) -> str:
 
 
 if __name__ == "__main__":
-    main(sys.argv[1], sys.argv[2], *map(int, sys.argv[3:]))
+    if len(sys.argv) > 2:
+        main(sys.argv[1], sys.argv[2], *map(int, sys.argv[3:]))
+    else:
+        print(f"nothing measured; it wants a model and a file: {(__doc__ or '').splitlines()[2].strip()}")
