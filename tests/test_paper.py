@@ -28,7 +28,7 @@ from regard.data.shards import Shard
 from regard.data.tokenizer import END, PAD, START, choose_size
 from regard.decoding.hypothesis import Hypothesis, length_penalty, ranked
 from regard.decoding.search import search
-from regard.decoding.translation import TextTranslator
+from regard.decoding.translation import Sources, TextTranslator
 from regard.model.attention import MultiHeadAttention, attend, causal_mask
 from regard.model.dropout import Dropout
 from regard.model.layers import DecoderLayer, EncoderLayer, FeedForward, LayerState
@@ -875,9 +875,9 @@ class Limits(TextTranslator):
 
     seen: dict[int, int]
 
-    def _write(self, sources: list[list[int]], limits: list[int], decode: DecodeSettings) -> list[list[Hypothesis]]:
-        self.seen = dict(zip(map(len, sources), limits, strict=True))
-        return [[Hypothesis.of((), (-1.0,), decode.alpha)] for _ in sources]
+    def _begin(self, batches: list[Sources], decode: DecodeSettings) -> Iterator[list[list[Hypothesis]]]:
+        self.seen = {len(source): limit for batch in batches for source, limit in batch}
+        return ([[Hypothesis.of((), (-1.0,), decode.alpha)] for _ in batch] for batch in batches)
 
 
 def test_a_translation_may_be_50_pieces_longer_than_its_source():

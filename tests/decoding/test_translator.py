@@ -157,7 +157,7 @@ def test_a_text_larger_than_a_batch_is_a_batch() -> None:
     assert next(upper().stream(["abcdefgh"], batch_tokens=1)).text == "ABCDEFGH"
 
 
-def test_a_stream_reads_no_further_than_its_window() -> None:
+def test_a_stream_reads_no_further_than_its_window_and_the_next() -> None:
     read = 0
 
     def lines() -> Iterator[str]:
@@ -168,9 +168,24 @@ def test_a_stream_reads_no_further_than_its_window() -> None:
 
     stream = upper().stream(lines(), GREEDY, window=3)
     assert [next(stream).text for _ in range(3)] == ["LINE 0", "LINE 1", "LINE 2"]
-    assert read == 3
-    assert next(stream).text == "LINE 3"
     assert read == 6
+    assert next(stream).text == "LINE 3"
+    assert read == 9
+
+
+def test_a_stream_of_single_lines_answers_before_it_reads_on() -> None:
+    """Or a person at a terminal would wait for an answer until they had typed the next line."""
+    read = 0
+
+    def lines() -> Iterator[str]:
+        nonlocal read
+        for number in itertools.count():
+            read += 1
+            yield f"line {number}"
+
+    stream = upper().stream(lines(), GREEDY, window=1)
+    assert (next(stream).text, read) == ("LINE 0", 1)
+    assert (next(stream).text, read) == ("LINE 1", 2)
 
 
 def test_lines_are_translated_one_by_one() -> None:

@@ -50,6 +50,7 @@ class Tokenizer:
         except (RuntimeError, TypeError, ValueError) as error:
             raise FolderError("the tokenizer is not a SentencePiece model; train or copy the model again") from error
         self.size: int = self._model.get_piece_size()
+        self._pieces: list[str] = self._model.id_to_piece(list(range(self.size)))
         if not self._has_our_ids():
             raise FolderError(
                 "the tokenizer is a SentencePiece model of another program (Regard's begins with <pad> <unk> <s> "
@@ -93,7 +94,7 @@ class Tokenizer:
 
     def pieces(self, ids: Sequence[int]) -> list[str]:
         """The pieces as people read them: U+2581 marks a space, `<0xE2>` a byte."""
-        return [self._model.id_to_piece(int(identity)) for identity in ids]
+        return [self._pieces[identity] for identity in ids]
 
     def _has_our_ids(self) -> bool:
         expected = ["<pad>", "<unk>", "<s>", "</s>", *(f"<0x{byte:02X}>" for byte in range(BYTES))]

@@ -5,77 +5,128 @@ by the paper's. Its one limit of length is for a whole batch, so a text that rea
 """
 
 import os
+import time
+from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import ctranslate2
 
 from regard.data.tokenizer import END, Tokenizer
 from regard.decoding.hypothesis import Hypothesis, length_penalty, ranked
-from regard.decoding.translation import TextTranslator
+from regard.decoding.translation import Sources, TextTranslator
 from regard.settings import DecodeSettings
 
 # Exactly zero would also change when the engine stops; n to this power is 1.
 _NO_PENALTY = 1e-30
-_BATCH_TOKENS = 8192
-_LARGE_BYTES = 1 << 27
-_Found = tuple[list[str], float]
+_UnderWay = list[Any]  # the engine's promises, one for each source
 
 
 class Engine(TextTranslator):
     """Raw text in, raw text out, by the engine's files in a folder."""
 
-    batch_tokens = 1 << 17  # the engine cuts this into batches of its own, one for each worker at a time
+    batch_tokens = 2048  # as quick as more on two cores, and whoever waits for the first text waits less
 
     def __init__(self, files: Path, tokenizer: Tokenizer, *, longest: int, compute_type: str = "float32") -> None:
         super().__init__(tokenizer, longest=longest)
-        workers, threads = _split_of_cores(files)
-        self._engine = ctranslate2.Translator(
-            str(files), device="cpu", compute_type=compute_type, inter_threads=workers, intra_threads=threads
-        )
+        self._files, self._compute_type = str(files), compute_type
+        self._cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+        self.workers = 1
+        self._for_many = self._for_one = self._open(workers=1)
+        self._tried = self._cores == 1
         self._names = tokenizer.pieces(range(tokenizer.size))
         self._ids = {name: number for number, name in enumerate(self._names)}
         rows = [f"<row {row}>" for row in range(tokenizer.size, tokenizer.rows)]
         self._forbidden = [[name] for name in (*self._names[:END], *rows)]
 
-    def _write(self, sources: list[list[int]], limits: list[int], decode: DecodeSettings) -> list[list[Hypothesis]]:
-        found = self._search(sources, max(limits), decode)
-        # Where a search did not get to its own limit, a larger one changed nothing.
-        reached = [
-            index
-            for index, its in enumerate(found)
-            if max(len(names) for names, _ in its) >= limits[index] < max(limits)
-        ]
-        for limit in {limits[index] for index in reached}:
-            again = [index for index in reached if limits[index] == limit]
-            for index, its in zip(again, self._search([sources[i] for i in again], limit, decode), strict=True):
-                found[index] = its
-        return [ranked([self._read_one(*one, decode.alpha) for one in its], decode.beams) for its in found]
+    def _open(self, workers: int) -> ctranslate2.Translator:
+        """The engine, its cores divided among workers that each take a batch."""
+        return ctranslate2.Translator(
+            self._files,
+            device="cpu",
+            compute_type=self._compute_type,
+            inter_threads=workers,
+            intra_threads=self._cores // workers,
+            max_queued_batches=-1,
+        )
 
-    def _search(self, sources: list[list[int]], limit: int, decode: DecodeSettings) -> list[list[_Found]]:
-        """What the engine finds: pieces, the end mark among them if it was written, and their log-probability."""
-        results = self._engine.translate_batch(
-            [[self._names[number] for number in source] for source in sources],
+    def _begin(self, batches: list[Sources], decode: DecodeSettings) -> Iterator[list[list[Hypothesis]]]:
+        tried = {} if self._tried else self._try(batches, decode)
+        engine = self._for_many if len(batches) > 1 else self._for_one
+        others = self._run(engine, [batch for at, batch in enumerate(batches) if at not in tried], decode)
+        return (tried[at] if at in tried else next(others) for at in range(len(batches)))
+
+    def _try(self, batches: list[Sources], decode: DecodeSettings) -> dict[int, list[list[Hypothesis]]]:
+        """Find the quickest way to divide the cores, by translating some batches each way; return what came of them.
+
+        A small model is quickest with a core for each batch, a large one with all of them at the same.
+        """
+        ways = [self._cores >> halvings for halvings in range(self._cores.bit_length())]
+        each = 2 * self._cores
+        if len(batches) < each * len(ways):
+            return {}
+        self._tried = True
+        found: dict[int, list[list[Hypothesis]]] = {}
+        best = 0.0
+        for way, workers in enumerate(ways):
+            engine = self._open(workers) if workers > 1 else self._for_one
+            list(self._run(engine, batches[-1:] * workers, decode))  # a first time is slower
+            # Every way gets some of the long and some of the short.
+            sample = range(way, each * len(ways), len(ways))
+            began = time.perf_counter()
+            its = list(self._run(engine, [batches[at] for at in sample], decode))
+            speed = sum(len(one[0].pieces) for batch in its for one in batch) / (time.perf_counter() - began)
+            found.update(zip(sample, its, strict=True))
+            if speed < best:
+                break
+            best, self._for_many, self.workers = speed, engine, workers
+        return found
+
+    def _run(
+        self, engine: ctranslate2.Translator, batches: list[Sources], decode: DecodeSettings
+    ) -> Iterator[list[list[Hypothesis]]]:
+        """Put all batches in the engine's queue now; what it finds comes one by one."""
+        under_way = [self._search(engine, batch, max(limit for _, limit in batch), decode) for batch in batches]
+        return (self._finish(engine, batch, its, decode) for batch, its in zip(batches, under_way, strict=True))
+
+    def _search(self, engine: ctranslate2.Translator, batch: Sources, limit: int, decode: DecodeSettings) -> _UnderWay:
+        promises: _UnderWay = engine.translate_batch(
+            [[self._names[number] for number in source] for source, _ in batch],
             beam_size=decode.beams,
             num_hypotheses=decode.beams,
             length_penalty=_NO_PENALTY,
             max_decoding_length=limit,
             min_decoding_length=0,
             max_input_length=0,
-            max_batch_size=_BATCH_TOKENS // decode.beams,
-            batch_type="tokens",
             suppress_sequences=self._forbidden,
             return_scores=True,
             return_end_token=True,
+            asynchronous=True,
         )
-        return [list(zip(result.hypotheses, result.scores, strict=True)) for result in results]
+        return promises
 
-    def _read_one(self, names: list[str], log_probability: float, alpha: float) -> Hypothesis:
+    def _finish(
+        self, engine: ctranslate2.Translator, batch: Sources, under_way: _UnderWay, decode: DecodeSettings
+    ) -> list[list[Hypothesis]]:
+        """Wait for a batch, and for a second search of the texts that grew beyond their own limit."""
+        found = [promise.result() for promise in under_way]
+        # Where a search did not get to its own limit, a larger one changed nothing.
+        largest = max(limit for _, limit in batch)
+        again = {
+            index: self._search(engine, [batch[index]], batch[index][1], decode)[0]
+            for index, result in enumerate(found)
+            if max(map(len, result.hypotheses)) >= batch[index][1] < largest
+        }
+        for index, promise in again.items():
+            found[index] = promise.result()
+        return [self._ranked(result, decode) for result in found]
+
+    def _ranked(self, result: Any, decode: DecodeSettings) -> list[Hypothesis]:
+        each = zip(result.hypotheses, result.scores, strict=True)
+        return ranked([self._hypothesis(names, score, decode.alpha) for names, score in each], decode.beams)
+
+    def _hypothesis(self, names: list[str], log_probability: float, alpha: float) -> Hypothesis:
+        """Of pieces as the engine gives them, the end mark among them if it was written."""
         pieces = [self._ids[name] for name in names]
         score = log_probability / length_penalty(len(pieces), alpha)
         return Hypothesis(tuple(pieces[:-1] if pieces[-1:] == [END] else pieces), log_probability, score, ())
-
-
-def _split_of_cores(files: Path) -> tuple[int, int]:
-    """Workers, and threads of each. A small model gains nothing from several threads on one batch."""
-    cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
-    return (1, cores) if (files / "model.bin").stat().st_size > _LARGE_BYTES else (cores, 1)

@@ -17,6 +17,10 @@ from regard.settings import DecodeSettings
 
 DEFAULT = DecodeSettings()
 WINDOW = 2048
+REMEMBERED = 20_000  # parts, about; a part that comes again among them is not translated again
+
+Sources = list[tuple[list[int], int]]  # the ids of a source without the end mark, and the most pieces to write
+_Known = dict[str, list["Translation"]]
 
 
 class TextTokenizer(Protocol):
@@ -66,12 +70,14 @@ class TextTranslator(ABC):
         window: int = WINDOW,
         batch_tokens: int | None = None,
     ) -> Iterator[Translation]:
-        """Translate lines as they come, in order, holding a window of them.
+        """Translate lines as they come, in order, holding a window of them; and, unless it is of one line, the next.
 
         An error of `lines`, such as one that cannot be read, is passed on after what came before it.
         """
         remaining = iter(lines)
         problem: Exception | None = None
+        known: _Known = {}
+        before: Iterator[Translation] = iter(())
         while problem is None:
             texts: list[str] = []
             try:
@@ -80,19 +86,42 @@ class TextTranslator(ABC):
                 problem = error
             if not texts:
                 break
-            yield from self._translate_window(texts, decode, batch_tokens or self.batch_tokens)
+            # Whoever still fills the old one keeps it.
+            known = known if len(known) < REMEMBERED else {}
+            # The next window is begun before the last is read, so that whoever computes never waits for us.
+            begun = self._begin_window(texts, known, decode, batch_tokens or self.batch_tokens)
+            yield from before
+            before = begun
+            if window == 1:
+                yield from before
+        yield from before
         if problem is not None:
             raise problem
 
     @abstractmethod
-    def _write(self, sources: list[list[int]], limits: list[int], decode: DecodeSettings) -> list[list[Hypothesis]]:
-        """For each source (ids without the end mark) its hypotheses, best first, of at most so many pieces."""
+    def _begin(self, batches: list[Sources], decode: DecodeSettings) -> Iterator[list[list[Hypothesis]]]:
+        """Begin to translate; for each batch in turn, each source's hypotheses, best first."""
 
-    def _translate_window(self, texts: list[str], decode: DecodeSettings, batch_tokens: int) -> list[Translation]:
+    def _begin_window(
+        self, texts: list[str], known: _Known, decode: DecodeSettings, batch_tokens: int
+    ) -> Iterator[Translation]:
         plans = [self._parts(text) for text in texts]
-        parts = list(dict.fromkeys(part for plan in plans for part, _ in plan if not _is_blank(part)))
-        translated = dict(zip(parts, self._translate_parts(parts, decode, batch_tokens), strict=True))
-        return [_joined(text, plan, translated) for text, plan in zip(texts, plans, strict=True)]
+        asked = (part for plan in plans for part, _ in plan if not _is_blank(part))
+        parts = [part for part in dict.fromkeys(asked) if part not in known]
+        known.update((part, []) for part in parts)
+        sources = [(source, min(len(source) + decode.extra, self.longest)) for source in self.tokenizer.encode(parts)]
+        batches = list(_batches([len(source) for source, _ in sources], max(1, batch_tokens // decode.beams)))
+        written = self._begin([[sources[index] for index in batch] for batch in batches], decode)
+
+        def finish() -> Iterator[Translation]:
+            for batch, found in zip(batches, written, strict=True):
+                best = [hypotheses[: decode.best] for hypotheses in found]
+                for part, translations in self._read([parts[index] for index in batch], best):
+                    known[part] += translations
+            for text, plan in zip(texts, plans, strict=True):
+                yield _joined(text, plan, known)
+
+        return finish()
 
     def _parts(self, text: str) -> list[tuple[str, str]]:
         """What is translated by itself, each with what stands between it and the next."""
@@ -110,23 +139,17 @@ class TextTranslator(ABC):
             return True
         return len(self.tokenizer.encode([text])[0]) < self.longest
 
-    def _translate_parts(self, parts: list[str], decode: DecodeSettings, batch_tokens: int) -> list[list[Translation]]:
-        """For each part its translations, best first."""
-        sources = self.tokenizer.encode(parts)
-        results: list[list[Translation]] = [[] for _ in parts]
-        for batch in _batches([len(source) for source in sources], max(1, batch_tokens // decode.beams)):
-            limits = [min(len(sources[index]) + decode.extra, self.longest) for index in batch]
-            found = self._write([sources[index] for index in batch], limits, decode)
-            for index, hypotheses in zip(batch, found, strict=True):
-                results[index] = self._read(parts[index], hypotheses[: decode.best])
-        return results
-
-    def _read(self, source: str, hypotheses: Sequence[Hypothesis]) -> list[Translation]:
-        texts = self.tokenizer.decode([hypothesis.pieces for hypothesis in hypotheses])
-        return [
-            Translation(source, text, hypothesis.score, tuple(self.tokenizer.pieces(hypothesis.pieces)))
-            for text, hypothesis in zip(texts, hypotheses, strict=True)
-        ]
+    def _read(self, sources: list[str], found: list[list[Hypothesis]]) -> Iterator[tuple[str, list[Translation]]]:
+        """Each source with its translations."""
+        texts = iter(self.tokenizer.decode([one.pieces for hypotheses in found for one in hypotheses]))
+        for source, hypotheses in zip(sources, found, strict=True):
+            yield (
+                source,
+                [
+                    Translation(source, next(texts), one.score, tuple(self.tokenizer.pieces(one.pieces)))
+                    for one in hypotheses
+                ],
+            )
 
 
 def _is_blank(text: str) -> bool:
@@ -137,24 +160,25 @@ def _batches(lengths: Sequence[int], tokens: int) -> Iterator[list[int]]:
     """Indices of like length together, longest first: if one does not fit into memory, that shows at once."""
     batch: list[int] = []
     for index in sorted(range(len(lengths)), key=lambda index: -lengths[index]):
-        if batch and (len(batch) + 1) * (lengths[batch[0]] + 1) > tokens:
-            yield batch
-            batch = []
+        if batch:
+            length, size = lengths[batch[0]] + 1, len(batch)
+            # A batch half full ends where the next length begins: of one length, it has no padding and one limit.
+            if (size + 1) * length > tokens or (2 * size * length > tokens and lengths[index] < lengths[batch[0]]):
+                yield batch
+                batch = []
         batch.append(index)
     if batch:
         yield batch
 
 
-def _joined(text: str, plan: list[tuple[str, str]], translated: dict[str, list[Translation]]) -> Translation:
+def _joined(text: str, plan: list[tuple[str, str]], translated: _Known) -> Translation:
     """The best of every part is the translation, the second best of every part the first alternative, and so on."""
     ranks = max((len(translated[part]) for part, _ in plan if part in translated), default=1)
     best, *others = (_joined_at(text, plan, translated, rank) for rank in range(ranks))
     return Translation(best.source, best.text, best.score, best.pieces, tuple(others))
 
 
-def _joined_at(
-    text: str, plan: list[tuple[str, str]], translated: dict[str, list[Translation]], rank: int
-) -> Translation:
+def _joined_at(text: str, plan: list[tuple[str, str]], translated: _Known, rank: int) -> Translation:
     written: list[str] = []
     pieces: list[str] = []
     score = 0.0

@@ -13,7 +13,7 @@ from torch import Tensor
 from regard.data.tokenizer import END, PAD, START
 from regard.decoding.hypothesis import Hypothesis
 from regard.decoding.search import State, search
-from regard.decoding.translation import TextTokenizer, TextTranslator, Translation
+from regard.decoding.translation import Sources, TextTokenizer, TextTranslator, Translation
 from regard.model.face import SequenceModel
 from regard.settings import DecodeSettings
 
@@ -39,14 +39,17 @@ class Translator(TextTranslator):
         self.device = torch.device(device)
         self._writable_V = torch.tensor(tokenizer.writable, device=self.device)
 
+    def _begin(self, batches: list[Sources], decode: DecodeSettings) -> Iterator[list[list[Hypothesis]]]:
+        return (self._write(batch, decode) for batch in batches)
+
     @torch.inference_mode()
-    def _write(self, sources: list[list[int]], limits: list[int], decode: DecodeSettings) -> list[list[Hypothesis]]:
+    def _write(self, batch: Sources, decode: DecodeSettings) -> list[list[Hypothesis]]:
         with _evaluating(self.model):
-            memory = self.model.encode(_padded(sources).to(self.device))
+            memory = self.model.encode(_padded([source for source, _ in batch]).to(self.device))
             return search(
                 self._step,
                 self.model.start(memory),
-                limits_B=torch.tensor(limits, device=self.device),
+                limits_B=torch.tensor([limit for _, limit in batch], device=self.device),
                 beams=decode.beams,
                 alpha=decode.alpha,
                 writable_V=self._writable_V,
