@@ -10,6 +10,8 @@ os.environ.setdefault("OMP_NUM_THREADS", "1")
 import pytest
 from hypothesis import settings
 
+import regard.decoding  # noqa: F401 (says how threads wait, which torch takes up when it is imported)
+
 REPOSITORY = Path(__file__).parents[1]
 SHARED_DATA = Path(os.environ.get("REGARD_SHARED_DATA", REPOSITORY.parent / "shared" / "data"))
 

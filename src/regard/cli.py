@@ -13,7 +13,7 @@ from typing import IO, TYPE_CHECKING, Any
 import click
 
 from regard import __version__
-from regard.console import fail, follow, say, show_evaluation, show_training, standard_output
+from regard.console import fail, follow, say, show_evaluation, show_speed, show_training, standard_output
 from regard.data import numbers
 from regard.errors import SettingsError, UserError
 from regard.settings import SIZES, DecodeSettings, as_markdown, assemble, user_layer
@@ -256,6 +256,32 @@ class _Followed:
 
     def translate_all(self, texts: Any, decode: DecodeSettings) -> list[Any]:
         return list(follow(self._stream(texts, decode), "sentences", len(texts)))
+
+
+@main.group()
+def bench() -> None:
+    """Measure a model on this machine."""
+
+
+@bench.command("translate")
+@MODEL
+@click.option("--json", "as_json", is_flag=True, help="The figures as JSON.")
+@FAST
+@SET
+def bench_translate(model: Path, as_json: bool, fast: str, overrides: tuple[str, ...]) -> None:
+    """Measure how fast a model translates lines of standard input; it takes about a minute."""
+    decode = assemble(user_layer(overrides)).decode
+    if sys.stdin.isatty():
+        raise UserError(f"give it lines to translate: regard bench translate --model {model} < lines.txt")
+    from regard.decoding.speed import Speed, measure
+
+    for found in measure(model, list(_lines(sys.stdin.buffer)), decode, fast=fast):
+        if not isinstance(found, Speed):
+            say(f"measuring: {found}")
+        elif as_json:
+            click.echo(json.dumps(asdict(found)))
+        else:
+            show_speed(found)
 
 
 @main.command()

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, TypeVar
 if TYPE_CHECKING:
     from rich.progress import Progress
 
+    from regard.decoding.speed import Speed
     from regard.evaluation.evaluate import Evaluation
     from regard.training.run import Event, Planned
 
@@ -171,6 +172,18 @@ def show_evaluation(evaluation: "Evaluation") -> None:
         f"{scores.sentences:,} sentences{several}\n"
         f"BLEU {scores.bleu:.2f}   {scores.bleu_signature}\n"
         f"chrF {scores.chrf:.2f}   {scores.chrf_signature}\n"
+    )
+
+
+def show_speed(speed: "Speed") -> None:
+    """Figures for people, on standard output."""
+    memory = f"{speed.peak_memory_mb:,.0f} MB" if speed.peak_memory_mb is not None else "not told by this system"
+    sys.stdout.write(
+        f"many sentences    {speed.sentences_per_second:,.1f} sentences, {speed.pieces_per_second:,.0f} pieces a second"
+        f" ({speed.workers} at once; {speed.share_of_engine:.0%} of the engine's own speed)\n"
+        f"one sentence      {speed.p50_milliseconds:,.1f} ms (p50), {speed.p99_milliseconds:,.1f} ms (p99)\n"
+        f"from nothing      {speed.cold_start_seconds:.2f} s for the first sentence\n"
+        f"memory            {memory} at most\n"
     )
 
 

@@ -55,10 +55,15 @@ def new_folder(path: Path) -> Iterator[Path]:
         shutil.rmtree(temporary)
     make_folder(path.parent)
     temporary.mkdir()
-    yield temporary
-    for inner in sorted(temporary.rglob("*")):
-        sync(inner)
-    sync(temporary)
+    try:
+        yield temporary
+        for inner in sorted(temporary.rglob("*")):
+            sync(inner)
+        sync(temporary)
+    except BaseException:
+        # A full disk should not stay full because of us.
+        shutil.rmtree(temporary, ignore_errors=True)
+        raise
     if path.exists():
         shutil.rmtree(path)
     temporary.replace(path)

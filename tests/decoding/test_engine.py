@@ -2,8 +2,11 @@
 
 import os
 import random
+import shutil
 import subprocess
 import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -121,6 +124,23 @@ def test_alone_or_in_company_a_text_is_the_same(model_folder: Path, size: int) -
     assert in_groups == together
 
 
+def test_the_cores_are_divided_on_the_first_batches_and_the_text_is_the_same(model_folder: Path) -> None:
+    texts = list(dict.fromkeys(sentences(200)))
+    decode = DecodeSettings(beams=2)
+    plain = regard.load(model_folder).translate_all(texts, decode)
+    for cores in (1, 2):
+        translator = regard.load(model_folder)
+        assert isinstance(translator, Engine)
+        translator._cores = cores
+        translator._tried = False
+        # Small batches, so that there are enough to try on; and a second time, when it is known.
+        for _ in range(2):
+            found = list(translator.stream(texts, decode, batch_tokens=24))
+            assert [one.text for one in found] == [one.text for one in plain]
+            assert translator._tried
+        assert translator.workers in {cores, cores // 2, 1}
+
+
 def test_what_may_not_be_written_is_not(model_folder: Path) -> None:
     opened = open_folder(model_folder)
     model = opened.build()
@@ -172,6 +192,50 @@ def test_a_conversion_that_fails_names_folder_and_reason(model_folder: Path, tmp
     (tmp_path / "cache").write_text("a file where a folder should be")
     with pytest.raises((FolderError, OSError), match="cache"):
         regard.load(model_folder, fast="int8")
+
+
+@contextmanager
+def disk(at: Path, options: str) -> Iterator[Path]:
+    """A real file system of its own."""
+    at.mkdir(parents=True, exist_ok=True)
+    mounted = subprocess.run(["mount", "-t", "tmpfs", "-o", options, "none", str(at)], capture_output=True, check=False)
+    if mounted.returncode:
+        pytest.skip("only root may mount a disk to fill")
+    try:
+        yield at
+    finally:
+        subprocess.run(["umount", str(at)], check=True)
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="mounts a tmpfs")
+def test_a_full_disk_is_told_before_and_while_it_fills(tmp_path: Path, cache: Path) -> None:
+    folder = write_model(tmp_path / "model", SHAPES["post"])
+    needed = (folder / "weights.safetensors").stat().st_size
+    with disk(cache, f"size={needed // 2}"):
+        with pytest.raises(FolderError) as refused:
+            regard.load(folder)
+        assert str(refused.value) == (
+            f"{cache}: no room for the engine's files of {folder}: {needed:,} bytes are needed and "
+            f"{shutil.disk_usage(cache).free:,} are free; make room there"
+        )
+        # Room for the weights, but not for all: it shows while they are written.
+        resize = ["mount", "-o", f"remount,size={needed + 8192}", str(cache)]
+        subprocess.run(resize, check=True)
+        with pytest.raises(FolderError, match=r"cannot be made ready for the engine in .*[Nn]o space left"):
+            regard.load(folder)
+        assert [path.name for path in cache.iterdir() if path.suffix != ".lock"] == []
+        subprocess.run([*resize[:2], "remount,size=100m", str(cache)], check=True)
+        assert regard.load(folder).translate("the cat").text == regard.load(folder, fast=None).translate("the cat").text
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="mounts a tmpfs")
+def test_a_folder_that_cannot_be_written_is_translated_with(tmp_path: Path) -> None:
+    with disk(tmp_path / "disk", "size=100m") as at:
+        folder = write_model(at / "model", SHAPES["post"])
+        subprocess.run(["mount", "-o", "remount,ro", str(at)], check=True)
+        with pytest.raises(OSError, match="Read-only"):
+            (folder / "mark").write_text("")
+        assert regard.load(folder).translate("the cat").text == regard.load(folder, fast=None).translate("the cat").text
 
 
 def test_a_type_the_processor_lacks_is_named(model_folder: Path) -> None:

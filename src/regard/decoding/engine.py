@@ -6,7 +6,7 @@ by the paper's. Its one limit of length is for a whole batch, so a text that rea
 
 import os
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -50,6 +50,13 @@ class Engine(TextTranslator):
             max_queued_batches=-1,
         )
 
+    def translate_bare(self, texts: Sequence[str], decode: DecodeSettings) -> None:
+        """What the engine does of translating, and nothing else: to know what the rest costs."""
+        sources = self._in_pieces(self.tokenizer.encode(texts))
+        self._for_many.translate_batch(
+            sources, beam_size=decode.beams, max_batch_size=self.batch_tokens, batch_type="tokens", max_input_length=0
+        )
+
     def _begin(self, batches: list[Sources], decode: DecodeSettings) -> Iterator[list[list[Hypothesis]]]:
         tried = {} if self._tried else self._try(batches, decode)
         engine = self._for_many if len(batches) > 1 else self._for_one
@@ -91,7 +98,7 @@ class Engine(TextTranslator):
 
     def _search(self, engine: ctranslate2.Translator, batch: Sources, limit: int, decode: DecodeSettings) -> _UnderWay:
         promises: _UnderWay = engine.translate_batch(
-            [[self._names[number] for number in source] for source, _ in batch],
+            self._in_pieces([source for source, _ in batch]),
             beam_size=decode.beams,
             num_hypotheses=decode.beams,
             length_penalty=_NO_PENALTY,
@@ -104,6 +111,9 @@ class Engine(TextTranslator):
             asynchronous=True,
         )
         return promises
+
+    def _in_pieces(self, sources: Sequence[Sequence[int]]) -> list[list[str]]:
+        return [[self._names[number] for number in source] for source in sources]
 
     def _finish(
         self, engine: ctranslate2.Translator, batch: Sources, under_way: _UnderWay, decode: DecodeSettings

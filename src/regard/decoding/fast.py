@@ -6,6 +6,7 @@ before anything is loaded. A child process makes them, because the engine's writ
 
 import hashlib
 import json
+import shutil
 import subprocess
 import sys
 from pathlib import Path
@@ -38,8 +39,18 @@ def engine_files(model_folder: Path, compute_type: str) -> Path:
     # Of several processes that need the same files, one makes them and the others wait.
     with FileLock(cache / f"{key}.lock"):
         if not usable(cache / key, wanted):
+            _check_room(cache, model_folder)
             _convert_in_child(model_folder, cache / key, compute_type)
     return cache / key
+
+
+def _check_room(cache: Path, model_folder: Path) -> None:
+    needed, free = (model_folder / "weights.safetensors").stat().st_size, shutil.disk_usage(cache).free
+    if free < needed:
+        raise FolderError(
+            f"{cache}: no room for the engine's files of {model_folder}: {needed:,} bytes are needed and {free:,} are "
+            "free; make room there"
+        )
 
 
 def _convert_in_child(model_folder: Path, out: Path, compute_type: str) -> None:
