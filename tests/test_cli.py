@@ -18,7 +18,7 @@ import pytest
 import torch
 
 import regard
-from regard.cli import main
+from regard.cli import bench, main
 from regard.evaluation.scores import score
 from regard.settings import DecodeSettings, as_markdown
 from regard.training.plan import Speed
@@ -133,11 +133,14 @@ def model(trained: Trained) -> Path:
 
 
 def test_a_new_flag_is_a_decision() -> None:
+    commands = {name: command for name, command in main.commands.items() if command is not bench}
+    commands |= {f"bench {name}": command for name, command in bench.commands.items()}
     found = {
         name: sorted(option for parameter in command.params for option in (*parameter.opts, *parameter.secondary_opts))
-        for name, command in main.commands.items()
+        for name, command in commands.items()
     }
     assert found == {
+        "bench translate": ["--fast", "--json", "--model", "--set"],
         "demo": ["--out", "--steps"],
         "evaluate": ["--by-source", "--fast", "--json", "--model", "--out", "--set", "--tokenize", "files"],
         "train": [
@@ -665,3 +668,33 @@ def test_the_public_names_are_all_there() -> None:
         assert getattr(regard, name) is not None
     with pytest.raises(AttributeError, match="module 'regard' has no attribute 'nothing'"):
         regard.nothing  # noqa: B018
+
+
+# How fast
+
+
+def test_a_model_is_measured_on_this_machine(model: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("regard.decoding.speed._SECONDS", 0.05)
+    monkeypatch.setattr("regard.decoding.speed._COLD_STARTS", 1)
+    lines = "".join(text + "\n" for text in [*sentences(20), "", *sentences(20)]).encode()
+    done = call("bench", "translate", "--model", model, "--json", typed=lines)
+    assert done.said.splitlines() == [
+        "measuring: many sentences",
+        "measuring: one sentence at a time",
+        "measuring: starting from nothing",
+    ]
+    found = json.loads(done.output)
+    assert found["sentences"] == 20
+    assert 0 < found["p50_milliseconds"] <= found["p99_milliseconds"] < 1000 * found["cold_start_seconds"]
+    assert found["pieces_per_second"] > 0 < found["sentences_per_second"]
+    assert found["share_of_engine"] > 0
+    shown = call("bench", "translate", "--model", model, typed=lines)
+    assert [line.split("  ")[0] for line in shown.lines] == ["many sentences", "one sentence", "from nothing", "memory"]
+
+
+def test_without_text_there_is_nothing_to_measure(model: Path) -> None:
+    done = call("bench", "translate", "--model", model, typed=b"\n  \n")
+    assert (done.code, done.said) == (
+        2,
+        "error: there is no text to measure with; give some lines: regard bench translate --model … < lines\n",
+    )

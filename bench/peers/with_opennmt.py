@@ -1,0 +1,159 @@
+"""OpenNMT-py, float32, by its own inference engine: text transforms, sorting and batching are its own too.
+
+    python with_opennmt.py --convert MODEL-FOLDER OUT
+
+Our pre-norm weights fit its checkpoint, so its texts are ours (its beam search stops as soon as the likeliest beam has
+ended). It has no post-norm: there it runs the same shape, on weights that mean nothing to it, and writes as many pieces
+as such text usually has, all sentences of a batch equally many, which is the easiest case for any batch.
+"""
+
+import argparse
+import json
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+
+import onmt
+import onmt.opts
+import sentencepiece
+import torch
+from onmt.inference_engine import InferenceEnginePY
+from onmt.utils.logging import logger
+from onmt.utils.parse import ArgumentParser
+from weights import read, renamed
+from worker import ALPHA, END, Peer, Settings, cores, serve
+
+POSITIONS = 5000  # its table is of this length
+ATTENTION = {"query": "linear_query", "key": "linear_keys", "value": "linear_values", "output": "final_linear"}
+PARTS = {
+    **{f"self.{ours}": f"self_attn.{theirs}" for ours, theirs in ATTENTION.items()},
+    **{f"cross.{ours}": f"context_attn.{theirs}" for ours, theirs in ATTENTION.items()},
+    "encoder.self_norm": "layer_norm",
+    "decoder.self_norm": "layer_norm_1",
+    "cross_norm": "layer_norm_2",
+    "feedforward.inner": "feed_forward.w_1",
+    "feedforward.outer": "feed_forward.w_2",
+    "feedforward_norm": "feed_forward.layer_norm",
+}
+STACKS = {"encoder": "encoder.transformer", "decoder": "decoder.transformer_layers"}
+
+
+def convert(folder: Path, out: Path) -> None:
+    """Write a model folder as a checkpoint."""
+    shape, weights, positions = read(folder)
+    table = torch.zeros(POSITIONS, 1, shape["width"])
+    table[: len(positions), 0] = positions
+    theirs = renamed(weights, PARTS, STACKS)
+    for side in ("encoder", "decoder"):
+        embedding = f"{side}.embeddings.make_embedding"
+        theirs[f"{embedding}.emb_luts.0.weight"] = weights["embedding.weight"]
+        theirs[f"{embedding}.pe.pe"] = table
+        for kind, neutral in (("weight", torch.ones), ("bias", torch.zeros)):
+            theirs[f"{side}.layer_norm.{kind}"] = weights.get(f"{side}.norm.{kind}", neutral(shape["width"]))
+    tokenizer = sentencepiece.SentencePieceProcessor(model_file=str(folder / "tokenizer.model"))
+    names = [tokenizer.id_to_piece(number) for number in range(tokenizer.get_piece_size())]
+    names[0] = "<blank>"  # its name for padding
+    names += [f"<row{row}>" for row in range(len(names), shape["vocabulary"])]
+    checkpoint = {
+        "model": theirs,
+        "generator": {"weight": weights["embedding.weight"], "bias": torch.zeros(shape["vocabulary"])},
+        "vocab": {"src": names, "tgt": names, "data_task": "seq2seq", "decoder_start_token": "<s>"},
+        "opt": _model_options(shape),
+    }
+    out.mkdir(parents=True, exist_ok=True)
+    torch.save(checkpoint, out / "model.pt")
+    made = {"tokenizer": str((folder / "tokenizer.model").resolve()), "same weights": shape["norm"] == "pre"}
+    (out / "peer.json").write_text(json.dumps(made), "utf-8")
+
+
+def _model_options(shape: Settings) -> argparse.Namespace:
+    """Its defaults for training, as a checkpoint keeps them, and what differs."""
+    parser = ArgumentParser()
+    onmt.opts.train_opts(parser)
+    options = parser.parse_args(["-data", "unused", "-src_vocab", "unused"])
+    options.encoder_type = options.decoder_type = "transformer"
+    options.enc_layers, options.dec_layers = shape["encoder_layers"], shape["decoder_layers"]
+    options.hidden_size = options.word_vec_size = shape["width"]
+    options.heads, options.transformer_ff = shape["heads"], shape["feedforward"]
+    options.position_encoding = options.share_embeddings = options.share_decoder_embeddings = True
+    options.add_qkvbias = options.add_ffnbias = True
+    options.norm_eps = 1e-5
+    return options
+
+
+class OpenNMT(Peer):
+    def __init__(self, files: str) -> None:
+        made = json.loads((Path(files) / "peer.json").read_text("utf-8"))
+        # Since torch 2.6 a checkpoint may not hold other objects; the options in this one are such.
+        torch.serialization.add_safe_globals([argparse.Namespace])
+        self._engine = InferenceEnginePY(_options(str(Path(files) / "model.pt"), made))
+        logger.setLevel("ERROR")
+        self._translator = self._engine.translator
+        self._written: list[list[torch.Tensor]] = []
+        self._translator.translate_batch = self._noting(self._translator.translate_batch)
+        self.about = {
+            "OpenNMT-py": onmt.__version__,
+            "torch": torch.__version__,
+            "sentencepiece": sentencepiece.__version__,
+            "attention": "scaled-dot-flash",
+            "length penalty": f"wu, {ALPHA}",
+            "weights": "ours" if made["same weights"] else "without meaning; lengths forced",
+        }
+
+    def _noting(self, translate_batch):
+        def noting(batch, attn_debug):
+            found = translate_batch(batch, attn_debug)
+            self._written += [best[0] for best in found["predictions"]]
+            return found
+
+        return noting
+
+    def choices(self, beams: int) -> list[Settings]:
+        threads = sorted({cores(), 1}, reverse=True)
+        batches = [("sents", 32), ("sents", 128), ("tokens", 1024), ("tokens", 4096)]
+        # Greedy is a beam of one, or its search by sampling from the best one.
+        searches = [0, 1] if beams == 1 else [0]
+        return [
+            {"threads": count, "batch_type": kind, "batch_size": size, "random_sampling_topk": best}
+            for best in searches
+            for count in threads
+            for kind, size in batches
+        ]
+
+    def prepare(self, settings: Settings, beams: int) -> None:
+        torch.set_num_threads(settings["threads"])
+        self._engine.opt.batch_type = settings["batch_type"]
+        self._engine.opt.batch_size = settings["batch_size"]
+        self._translator.beam_size = beams
+        self._translator.sample_from_topk = settings["random_sampling_topk"]
+
+    def translate(self, lines: Sequence[str]) -> tuple[list[str], int]:
+        self._written = []
+        _, found = self._engine.infer_list(list(lines))
+        pieces = sum(len(one) - int(one[-1] == END) for one in self._written)
+        return [best[0] for best in found], pieces
+
+
+def _options(checkpoint: str, made: Settings) -> argparse.Namespace:
+    """As `onmt_translate` makes them from its command line."""
+    parser = ArgumentParser()
+    onmt.opts.translate_opts(parser)
+    arguments = ["-model", checkpoint, "-src", "unused", "-output", "/dev/null", "-precision", "fp32"]
+    arguments += ["-transforms", "sentencepiece", "suffix", "-src_suffix", "</s>"]
+    arguments += ["-src_subword_model", made["tokenizer"], "-tgt_subword_model", made["tokenizer"]]
+    arguments += ["-length_penalty", "wu", "-alpha", str(ALPHA), "-self_attn_type", "scaled-dot-flash"]
+    if not made["same weights"]:
+        arguments += ["-min_length", "1000", "-max_length_ratio", "0.75"]
+    options = parser.parse_args(arguments)
+    ArgumentParser.validate_translate_opts(options)
+    ArgumentParser._get_all_transform_translate(options)
+    ArgumentParser._validate_transforms_opts(options)
+    ArgumentParser.validate_translate_opts_dynamic(options)
+    return options
+
+
+if __name__ == "__main__":
+    if sys.argv[1] == "--convert":
+        convert(Path(sys.argv[2]), Path(sys.argv[3]))
+    else:
+        serve(OpenNMT)

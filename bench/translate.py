@@ -1,0 +1,268 @@
+"""How fast Regard translates beside its peers: raw text in, raw text out, the same weights, one machine, one run.
+
+Needs models of the sizes to measure (or makes some with --make that copy their source) and the corpus in
+../shared/data/multi30k (or $REGARD_SHARED_DATA). Peers are installed into environments of their own in the user's cache
+folder. Every measurement is added to bench/results/translate.jsonl, and the page is written from the newest of each, so
+that sizes can be measured apart.
+
+    python bench/translate.py --models multi30k
+    python bench/translate.py --sizes base --make /tmp/models --sentences 1000
+    python bench/translate.py --parts            # writes the page only
+"""
+
+import argparse
+import gzip
+import json
+import statistics
+import subprocess
+import sys
+import time
+from collections.abc import Sequence
+from contextlib import AbstractContextManager, ExitStack
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any
+
+from multi30k import DATA
+from peers.copier import make as make_copier
+from peers.driver import Worker, command_of, run, working
+from peers.environment import PEERS, ROOT, variables
+from peers.page import page
+from peers.results import append, machine, plain
+
+from regard.settings import SIZES, assemble
+
+# What is measured: the name, its environment, what its worker is told besides where the files are.
+SYSTEMS: dict[str, tuple[str, list[str]]] = {
+    "regard": ("regard", ["float32"]),
+    "regard-torch": ("regard", ["torch"]),
+    "ctranslate2": ("ctranslate2", []),
+    "transformers": ("transformers", []),
+    "opennmt": ("opennmt", []),
+}
+TYPES = ["float32", "int8", "int16", "bfloat16"]
+BEAMS = (4, 1)
+TRIAL = 512  # sentences on which settings are tried
+COLD_ROUNDS = 5
+COLD_TEXT = "A man in a blue shirt is standing on a ladder cleaning a window."
+SIZES_MEASURED = ("tiny", "small", "base")
+
+
+def main() -> None:
+    options = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    options.add_argument("--models", nargs="*", type=Path, default=[], help="trained model folders, of any size")
+    options.add_argument("--make", type=Path, metavar="FOLDER", help="write copiers here for the sizes without a model")
+    options.add_argument("--sizes", nargs="*", choices=SIZES_MEASURED, default=SIZES_MEASURED)
+    options.add_argument("--parts", nargs="*", choices=list(PARTS), default=list(PARTS), help="none: the page only")
+    options.add_argument("--only", nargs="*", choices=list(SYSTEMS), default=list(SYSTEMS), metavar="SYSTEM")
+    options.add_argument("--sentences", nargs="*", type=int, default=[1_000, 10_000])
+    options.add_argument("--rounds", type=int, default=3)
+    options.add_argument("--results", type=Path, default=ROOT / "bench" / "results" / "translate.jsonl")
+    options.add_argument("--out", type=Path, default=ROOT / "docs" / "benchmarks.md")
+    asked = options.parse_args()
+    if not DATA.is_dir():
+        print(f"no corpus in {DATA}; nothing measured")
+        return
+    models = {size_of(folder): folder for folder in asked.models}
+    if asked.parts:
+        print(machine(), flush=True)
+        for size in asked.sizes:
+            if size not in models and asked.make:
+                models[size] = copier(size, asked.make / size)
+        if not models.keys() & set(asked.sizes):
+            print("nothing measured; it wants models: --models FOLDER…, or --make FOLDER")
+            return
+    for size in asked.sizes:
+        for part in asked.parts if size in models else []:
+            PARTS[part](size, models[size], asked)
+    if asked.results.exists():
+        asked.out.write_text(page(asked.results), "utf-8")
+        print(f"wrote {asked.out}")
+
+
+def size_of(folder: Path) -> str:
+    """Which size a model is, by its shape."""
+    shape = json.loads((folder / "settings.json").read_text("utf-8"))["model"]
+    for size, layer in SIZES.items():
+        if asdict(assemble(layer).model) | {"vocabulary": shape["vocabulary"]} == shape:
+            return size
+    raise SystemExit(f"error: {folder} has the shape of no size: {shape}")
+
+
+def copier(size: str, out: Path) -> Path:
+    """A model of that size that copies; made once."""
+    if not (out / "manifest.json").exists():
+        print(f"making {out}, which copies its source", flush=True)
+        make_copier(size, DATA / "train.en.gz", DATA / "train.de.gz", out)
+    return out
+
+
+def lines_of(part: str, most: int | None = None, side: str = "en") -> list[str]:
+    with gzip.open(DATA / f"{part}.{side}.gz", "rt", encoding="utf-8", newline="\n") as file:
+        return [line.rstrip("\n") for _, line in zip(range(most or sys.maxsize), file, strict=False)]
+
+
+def texts(count: int) -> list[str]:
+    """The test set, or as much of the training set as is asked for."""
+    test = lines_of("test_2016_flickr")
+    return test[:count] if count <= len(test) else lines_of("train", count)
+
+
+# -- speed
+
+
+@dataclass
+class System:
+    """A worker, the settings that suit it best, and how all that were tried did, in target pieces a second."""
+
+    worker: Worker
+    settings: dict[str, Any]
+    tried: list[tuple[dict[str, Any], int]]
+
+
+def speed(size: str, folder: Path, asked: argparse.Namespace) -> None:
+    """All systems side by side, each with the settings that suit it best."""
+    trial = lines_of("train", 20 * TRIAL)[::20][: max(asked.sentences)]
+    with ExitStack() as stack:
+        workers = {name: stack.enter_context(start(name, folder)) for name in asked.only}
+        for name, worker in workers.items():
+            print(f"{size}, {name}: {plain(worker.about)}", flush=True)
+        for beams in BEAMS:
+            systems = {name: try_settings(name, worker, trial, beams) for name, worker in workers.items()}
+            for count in asked.sentences:
+                lines = texts(count)
+                print(f"{size}, {len(lines):,} sentences, beams {beams}", flush=True)
+                measured = compare(systems, lines, beams, asked.rounds)
+                facts = {"model": about_model(folder), "distinct": len(set(lines)), "systems": measured}
+                append(asked.results, part="speed", size=size, sentences=len(lines), beams=beams, **facts)
+
+
+def start(name: str, folder: Path) -> AbstractContextManager[Worker]:
+    environment, road = SYSTEMS[name]
+    return working([*command_of(environment, folder), *road], name)
+
+
+def try_settings(name: str, worker: Worker, lines: list[str], beams: int) -> System:
+    """Every choice, after a short warm-up. Where there is none, just warm up."""
+    tried = []
+    for choice in worker.choices[str(beams)] if len(worker.choices[str(beams)]) > 1 else []:
+        worker.ask(lines[:64], beams, choice)
+        found = worker.ask(lines, beams, choice)
+        tried.append((choice, round(found["pieces"] / found["seconds"])))
+        print(f"  tried {name}, beams {beams}, {plain(choice)}: {tried[-1][1]:,} pieces a second", flush=True)
+    best = max(tried, key=lambda one: one[1])[0] if tried else worker.choices[str(beams)][0]
+    worker.ask(lines[:128], beams, best)
+    return System(worker, best, tried)
+
+
+def compare(systems: dict[str, System], lines: list[str], beams: int, rounds: int) -> dict[str, Any]:
+    """Rounds in which the systems take turns, another one first each time."""
+    names = list(systems)
+    seconds: dict[str, list[float]] = {name: [] for name in names}
+    found: dict[str, dict[str, Any]] = {}
+    for number in range(rounds):
+        first = number % len(names)
+        for name in names[first:] + names[:first]:
+            time.sleep(0.5)  # threads of the one before may still be spinning
+            found[name] = systems[name].worker.ask(lines, beams, systems[name].settings)
+            seconds[name].append(round(found[name]["seconds"], 4))
+            pace = found[name]["pieces"] / seconds[name][-1]
+            print(f"  round {number + 1}, {name}: {pace:,.0f} pieces a second", flush=True)
+    reference = found[names[0]]["texts"]
+    measured = {
+        name: {
+            "seconds": seconds[name],
+            "pieces": found[name]["pieces"],
+            "same": 1 - differing(reference, found[name]["texts"]) / len(lines),
+            "settings": system.settings,
+            "tried": system.tried,
+            "about": system.worker.about,
+        }
+        for name, system in systems.items()
+    }
+    for name in names[1:]:
+        ratio = rate(measured[names[0]]) / rate(measured[name])
+        print(f"  {names[0]} / {name}: {ratio:.2f}; the same text: {measured[name]['same']:.1%}", flush=True)
+    return measured
+
+
+def about_model(folder: Path) -> str:
+    shape = json.loads((folder / "settings.json").read_text("utf-8"))["model"]
+    return (
+        f"{shape['encoder_layers']}+{shape['decoder_layers']} layers, width {shape['width']}, feed-forward "
+        f"{shape['feedforward']}, {shape['heads']} heads, {shape['norm']}-norm, {shape['vocabulary']:,} pieces"
+    )
+
+
+# -- cold start
+
+
+def cold(size: str, folder: Path, asked: argparse.Namespace) -> None:
+    """One sentence in a fresh process, from the command to the text."""
+    commands = {
+        "regard translate": [sys.executable, "-m", "regard", "translate", "--model", str(folder), COLD_TEXT],
+        "import torch": [sys.executable, "-c", "import torch"],
+    }
+    for name in (name for name in asked.only if name in PEERS):
+        commands[name] = [*command_of(name, folder), "--once", COLD_TEXT]
+    seconds: dict[str, list[float]] = {name: [] for name in commands}
+    for number in range(COLD_ROUNDS + 1):
+        for name, command in commands.items():
+            began = time.perf_counter()
+            subprocess.run(command, check=True, capture_output=True, env=variables())
+            if number:  # the first brings the files into memory
+                seconds[name].append(round(time.perf_counter() - began, 4))
+    for name, values in seconds.items():
+        print(f"{size}, cold start: {name} {statistics.median(values):.2f} s", flush=True)
+    append(asked.results, part="cold", size=size, systems={name: {"seconds": s} for name, s in seconds.items()})
+
+
+# -- less precise
+
+
+def quantised(size: str, folder: Path, asked: argparse.Namespace) -> None:
+    """Speed, BLEU, and how many texts depend on their company, for each compute type this processor has."""
+    import ctranslate2
+
+    lines, references = texts(1_000), lines_of("test_2016_flickr", side="de")
+    types = [name for name in TYPES if name in ctranslate2.get_supported_compute_types("cpu")]
+    with ExitStack() as stack:
+        command = command_of("regard", folder)
+        workers = {name: stack.enter_context(working([*command, name], name)) for name in types}
+        for beams in BEAMS:
+            print(f"{size}, compute types, beams {beams}", flush=True)
+            systems = {name: try_settings(name, worker, lines, beams) for name, worker in workers.items()}
+            measured = compare(systems, lines, beams, asked.rounds)
+            for name, worker in workers.items():
+                measured[name] |= company(worker, lines, references, beams)
+                print(f"  {name}: BLEU {measured[name]['bleu']}, {plain(measured[name]['changed'])}", flush=True)
+            append(asked.results, part="quantised", size=size, sentences=len(lines), beams=beams, systems=measured)
+
+
+def company(worker: Worker, lines: list[str], references: list[str], beams: int) -> dict[str, Any]:
+    """BLEU, and how many texts come out differently alone, in batches of 8, and all at once."""
+    import sacrebleu
+
+    def in_groups(size: int) -> list[str]:
+        groups = [lines[at : at + size] for at in range(0, len(lines), size)]
+        return [text for group in groups for text in worker.ask(group, beams, {})["texts"]]
+
+    alone, eights, together = (in_groups(size) for size in (1, 8, len(lines)))
+    return {
+        "bleu": round(sacrebleu.corpus_bleu(together, [references]).score, 2),
+        "changed": {"alone and in eights": differing(alone, eights), "alone and together": differing(alone, together)},
+    }
+
+
+def differing(one: Sequence[str], other: Sequence[str]) -> int:
+    return sum(a != b for a, b in zip(one, other, strict=True))
+
+
+def rate(system: dict[str, Any]) -> float:
+    return system["pieces"] / statistics.median(system["seconds"])
+
+
+PARTS = {"speed": speed, "cold": cold, "quantised": quantised}
+
+if __name__ == "__main__":
+    main()
