@@ -140,6 +140,19 @@ def test_a_new_flag_is_a_decision() -> None:
     assert found == {
         "demo": ["--out", "--steps"],
         "evaluate": ["--by-source", "--fast", "--json", "--model", "--out", "--set", "--tokenize", "files"],
+        "look": [
+            "--html",
+            "--json",
+            "--model",
+            "--pieces",
+            "--set",
+            "--svg",
+            "--target",
+            "--trace",
+            "--without",
+            "--word",
+            "text",
+        ],
         "train": [
             "--budget",
             "--from",

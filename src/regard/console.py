@@ -4,6 +4,7 @@ Everything but results goes to standard error, so that output can be piped.
 """
 
 import io
+import os
 import sys
 import time
 from collections.abc import Iterable, Iterator
@@ -172,6 +173,17 @@ def show_evaluation(evaluation: "Evaluation") -> None:
         f"BLEU {scores.bleu:.2f}   {scores.bleu_signature}\n"
         f"chrF {scores.chrf:.2f}   {scores.chrf_signature}\n"
     )
+
+
+def show_lines(lines: Iterable[str]) -> None:
+    """Lines for people or programs, on standard output."""
+    with standard_output() as output:
+        try:
+            output.writelines(line + "\n" for line in lines)
+            output.flush()
+        except BrokenPipeError:
+            # Whoever read us has enough. Nothing more can be written, not even at exit.
+            os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
 
 def standard_output() -> io.TextIOWrapper:
