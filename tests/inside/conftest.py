@@ -15,7 +15,7 @@ from regard.folder import save_folder
 from regard.model.transformer import Transformer
 from regard.settings import ModelSettings
 
-WORDS = "the a red old cat dog house tree sees paints finds and under with two three it was tired".split()
+WORDS = "the a red old cat dog house tree sees paints finds and under with two three it was tired".split()  # noqa: SIM905
 SHAPES: dict[str, dict[str, Any]] = {
     "post": {"norm": "post"},
     "pre": {"norm": "pre"},

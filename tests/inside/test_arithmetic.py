@@ -5,6 +5,7 @@ The model here is so small that lists of floats do.
 
 import math
 import re
+from typing import Any
 
 import pytest
 from safetensors.numpy import load_file
@@ -52,7 +53,7 @@ class Plain:
 
     def position(self, place: int, i: int) -> float:
         if self.settings.positions == "learned":
-            return self.weights["positions.weight"][place][i]
+            return float(self.weights["positions.weight"][place][i])
         angle = place / 10_000 ** (i // 2 * 2 / self.settings.width)
         return math.cos(angle) if i % 2 else math.sin(angle)
 
@@ -68,7 +69,7 @@ class Plain:
             joined: Vector = []
             for head in range(heads):
                 part = slice(head * width, (head + 1) * width)
-                steps = []
+                steps: list[dict[str, Any]] = []
                 for column, (key, value) in enumerate(zip(keys, values, strict=True)):
                     products = [a * b for a, b in zip(query[part], key[part], strict=True)]
                     steps.append(
@@ -220,7 +221,7 @@ def test_a_piece_is_followed_from_its_row_of_the_embedding_to_its_last_vector(bo
 
 def test_a_walk_is_of_one_head(model_of):
     view = model_of("pre").look(TEXT, DECODE)
-    with pytest.raises(LookError, match="a map over several heads; the arithmetic is of one, as encoder.1.self.1"):
+    with pytest.raises(LookError, match=r"a map over several heads; the arithmetic is of one, as encoder.1.self.1"):
         view.walk("encoder.self.mean", "cat")
 
 

@@ -3,6 +3,7 @@
 import os
 import subprocess
 import sys
+from itertools import pairwise
 from pathlib import Path
 
 import numpy as np
@@ -124,7 +125,7 @@ def test_rows_of_the_decoder_know_what_was_read_and_what_is_written(model_of):
     assert view.trace.read.ids == (START, *view.trace.written.ids[:-1])
     steps = view.steps()
     assert steps[0].read == "<s>" and steps[-1].piece == "</s>"
-    for step, following in zip(steps, steps[1:], strict=False):
+    for step, following in pairwise(steps):
         assert following.read == step.piece
     # What the search found is what the forced pass finds again.
     log_probability = sum(np.log(step.probability) for step in steps)
@@ -172,7 +173,7 @@ def test_where_the_roads_differ_both_are_shown(model_of):
     view = Other(plain._translator, plain._tokenizer, lambda: plain.torch, name="other").look(TEXT, BEAM)
     assert view.text == "a dog"
     assert view.torch_text == plain.translate(TEXT, BEAM).text
-    assert view.torch_text in "\n".join(heading(view, Paper()))
+    assert str(view.torch_text) in "\n".join(heading(view, Paper()))
     assert view.trace.written.pieces == ("▁a", "▁dog", "</s>")
 
 

@@ -9,6 +9,8 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+import numpy as np
+
 from regard.data.tokenizer import END, START, Tokenizer
 from regard.decoding.hypothesis import Hypothesis
 from regard.decoding.load import translator_of
@@ -16,11 +18,13 @@ from regard.decoding.translation import DEFAULT, TextTranslator
 from regard.errors import LookError
 from regard.folder import open_folder
 from regard.inside.beams import Search, watch
-from regard.inside.trace import Trace, record
+from regard.inside.trace import Array, Trace, record
 from regard.inside.view import View
 from regard.inside.without import changed
 from regard.inside.words import Tokens, visible
 from regard.settings import DecodeSettings
+
+_PICTURED = 64
 
 if TYPE_CHECKING:
     from regard.model.transformer import Transformer
@@ -84,6 +88,8 @@ class Model(TextTranslator):
             trace=self.recorded(source, written, without),
             search=searched,
             names=tuple(map(visible, self._tokenizer.pieces(range(self._tokenizer.size)))),
+            parameters=sum(tensor.numel() for tensor in self.torch.state_dict().values()),
+            positions=self._positions(max(len(source.ids), len(written.ids))),
         )
 
     def recorded(self, source: Tokens, written: Tokens, without: str | None = None) -> Trace:
@@ -106,6 +112,12 @@ class Model(TextTranslator):
                 f"{self.longest} pieces); look at one of them, such as {parts[0][:60]!r}"
             )
         return self._tokens([*self._tokenizer.encode([text])[0], END])
+
+    def _positions(self, used: int) -> Array:
+        """The rows of the table that were used, or as many as make a picture."""
+        table = self.torch.positions.weight[: max(used, _PICTURED)].detach().cpu().numpy().copy()
+        table.flags.writeable = False
+        return np.asarray(table)
 
     def _text(self, tokens: Tokens) -> str:
         return self._tokenizer.decode([[identity for identity in tokens.ids if identity != END]])[0]

@@ -97,28 +97,31 @@ def model_svg(settings: ModelSettings, source: int | None = None, target: int | 
         *_stack(40, 300, "Encoder", settings.encoder_layers, encoder, f"{rows_in} × {width}"),
         *_stack(380, 300, "Decoder", settings.decoder_layers, decoder, f"{rows_out} × {width}"),
         # What the encoder made goes to every layer of the decoder.
-        '<path d="M160 86 V70 H330 V196 H374" class="line" marker-end="url(#arrow)"/>',
-        f'<text x="322" y="64" text-anchor="end">{rows_in} × {width}</text>',
+        '<path d="M160 168 V112 H330 V196 H374" fill="none" stroke="#888" marker-end="url(#arrow)"/>',
+        f'<text x="322" y="104" text-anchor="end">{rows_in} × {width}</text>',
         *_box(380, 18, "Probabilities", f"{rows_out} × {settings.vocabulary}"),
-        '<path d="M500 94 V66" class="line" marker-end="url(#arrow)"/>',
+        '<path d="M500 110 V68" fill="none" stroke="#888" marker-end="url(#arrow)"/>',
     ]
     return svg(660, 470, "The model: encoder and decoder", parts)
 
 
 def _stack(x: int, y: int, name: str, layers: int, boxes: list[tuple[str, str]], shape: str) -> Iterator[str]:
     top = y - 58 * len(boxes) - 16
-    yield f'<rect x="{x - 16}" y="{top}" width="272" height="{y - top + 8}" rx="12" class="layer"/>'
-    yield f'<text x="{x - 8}" y="{top - 8}" font-weight="bold">{name}: {layers} × </text>'
+    yield (
+        f'<rect x="{x - 16}" y="{top}" width="272" height="{y - top + 8}" rx="12" fill="none" stroke="#888" '
+        'stroke-dasharray="4 3"/>'
+    )
+    yield f'<text x="{x - 8}" y="{top - 8}" font-weight="bold">{name}, {layers} layers</text>'
     for index, (title, detail) in enumerate(boxes):
         yield from _box(x, top + 12 + 58 * index, title, detail)
     yield from _box(x, y + 60, "Embedding + position", shape)
-    yield f'<path d="M{x + 120} {y + 60} V{y + 12}" class="line" marker-end="url(#arrow)"/>'
+    yield f'<path d="M{x + 120} {y + 60} V{y + 12}" fill="none" stroke="#888" marker-end="url(#arrow)"/>'
     yield f'<text x="{x + 128}" y="{y + 40}">{shape}</text>'
     words = "the text, in pieces" if name == "Encoder" else "what is written so far"
     yield f'<text x="{x + 120}" y="{y + 140}" text-anchor="middle">{words}</text>'
 
 
 def _box(x: int, y: int, title: str, detail: str) -> Iterator[str]:
-    yield f'<rect x="{x}" y="{y}" width="240" height="46" rx="6" class="box"/>'
+    yield f'<rect x="{x}" y="{y}" width="240" height="46" rx="6" fill="#8080801f" stroke="#888"/>'
     yield f'<text x="{x + 120}" y="{y + 19}" text-anchor="middle" font-weight="bold">{title}</text>'
     yield f'<text x="{x + 120}" y="{y + 37}" text-anchor="middle">{detail}</text>'

@@ -23,7 +23,7 @@ from regard.files import write_atomically
 from regard.inside.arithmetic import Walk, chosen_piece, walk
 from regard.inside.beams import Search
 from regard.inside.maps import Map, all_heads, attention_map, split_address
-from regard.inside.trace import HEADED, Trace
+from regard.inside.trace import HEADED, Array, Trace
 
 ALTERNATIVES = 5
 
@@ -51,6 +51,8 @@ class View:
     trace: Trace
     search: Search | None  # none for a target given
     names: tuple[str, ...]  # of all pieces
+    parameters: int  # of the model
+    positions: Array  # the first rows of its table
 
     def __repr__(self) -> str:
         return f"<view of {self.source!r} → {self.text!r}; .attention(), .walk(), .steps(), .trace, .save()>"
