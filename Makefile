@@ -37,9 +37,9 @@ clean: ## Remove what make has made, the virtual environment included
 
 # The exported page is tested in Chromium. A package manager needs root; whoever is not gets to know what to do.
 $(BROWSER): | $(READY)
-	@if ! command -v chromium chromium-browser google-chrome >/dev/null; then \
-		if [ "$$(id -u)" = 0 ] && command -v apt-get >/dev/null; then apt-get update -qq && apt-get install -y -qq chromium >/dev/null; \
-		else echo "error: the tests need Chromium; install it, for example: sudo apt-get install chromium" >&2; exit 1; fi; fi
+	@if command -v chromium || command -v chromium-browser || command -v google-chrome; then :; \
+	elif [ "$$(id -u)" = 0 ] && command -v apt-get; then apt-get update -qq && apt-get install -y -qq chromium; \
+	else echo "error: the tests need Chromium; install it, for example: sudo apt-get install chromium" >&2; exit 1; fi >/dev/null
 	@touch $@
 
 # Made anew when a dependency changes. The constraints pin the tested versions, torch's among them.

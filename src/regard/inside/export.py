@@ -72,7 +72,7 @@ def _data(view: "View", heads: Sequence[str]) -> dict[str, Any]:
     trace = view.trace
     return {
         "model": view.model,
-        "command": f"regard look --model {shlex.quote(view.model)} {shlex.quote(view.source)}",
+        "command": _command(view),
         "texts": {
             "source": visible(view.source),
             "target": visible(view.text),
@@ -94,6 +94,14 @@ def _data(view: "View", heads: Sequence[str]) -> dict[str, Any]:
         "search": _search(view),
         "positions": _positions(view),
     }
+
+
+def _command(view: "View") -> str:
+    """What shows more of this pass, in a terminal."""
+    words = ["regard", "look", "--model", view.model, view.source]
+    words += ["--target", view.text] if view.search is None else []
+    words += ["--without", view.without] if view.without else []
+    return visible(shlex.join(words))
 
 
 def _side(tokens: Tokens) -> dict[str, Any]:

@@ -1,8 +1,10 @@
-"""A loaded model: it translates, and one can look into what it did. Torch is imported when someone looks.
+"""A loaded model: it translates, and one can look into what it did.
 
-model = regard.load("my-model")
-view = model.look("The animal didn't cross the street because it was too tired.")
-view.attention("decoder.3.cross.1")
+    model = regard.load("my-model")
+    view = model.look("The animal didn't cross the street because it was too tired.")
+    view.attention("decoder.3.cross.1")
+
+Torch is imported when someone looks.
 """
 
 from collections.abc import Callable
@@ -24,10 +26,10 @@ from regard.inside.without import changed
 from regard.inside.words import Tokens, visible
 from regard.settings import DecodeSettings
 
-_PICTURED = 64
-
 if TYPE_CHECKING:
     from regard.model.transformer import Transformer
+
+_PICTURED = 64  # rows of the table of positions that make a picture
 
 
 def load(folder: str | Path, *, fast: str | None = "float32", device: str = "cpu") -> "Model":
@@ -114,7 +116,7 @@ class Model(TextTranslator):
         return self._tokens([*self._tokenizer.encode([text])[0], END])
 
     def _positions(self, used: int) -> Array:
-        """The rows of the table that were used, or as many as make a picture."""
+        """The rows of the table that were used, and at least so many as make a picture."""
         table = self.torch.positions.weight[: max(used, _PICTURED)].detach().cpu().numpy().copy()
         table.flags.writeable = False
         return np.asarray(table)

@@ -75,9 +75,7 @@ def _at(view: View, address: str, word: str | None, paper: Paper, *, pieces: boo
             raise LookError(
                 f"say which word to follow through the {address}, as --word {view.trace.source.words[0].text}"
             )
-        tokens, found = chosen_piece(view.trace, address, word, pieces=pieces)
-        yield f"{found.text}, its piece {tokens.pieces[found.begin]}, id {tokens.ids[found.begin]}"
-        yield from show_stages(list(follow(view.trace, address, found.begin)), paper)
+        yield from _followed(view, address, word, paper, pieces=pieces)
     elif word is None:
         yield from show_map(view.attention(address, pieces=pieces), paper)
     elif split_address(view.trace, address) is None:
@@ -90,6 +88,18 @@ def _at(view: View, address: str, word: str | None, paper: Paper, *, pieces: boo
             first, *others = tokens.pieces[found.begin : found.end]
             yield f"{found.text} begins with {first}; for its other pieces: --pieces --word {' or '.join(others)}"
         yield from show_walk(walk(view.trace, address, found.begin), paper)
+
+
+def _followed(view: View, stack: str, word: str, paper: Paper, *, pieces: bool) -> Iterator[str]:
+    """One piece from text to its last vector; in the decoder, the piece read before the word is written."""
+    _, found = chosen_piece(view.trace, stack, word, pieces=pieces)
+    tokens = view.trace.source if stack == "encoder" else view.trace.read
+    before = "" if stack == "encoder" else f"about to write {found.text}, after reading "
+    yield f"{before}{tokens.pieces[found.begin]}, which is piece {tokens.ids[found.begin]} of {len(view.names)}"
+    yield from show_stages(list(follow(view.trace, stack, found.begin)), paper)
+    if stack == "decoder":
+        likeliest = ", ".join(f"{name} {value:.3f}" for name, value in view.steps()[found.begin].alternatives)
+        yield f"probability: times the embedding's matrix, then softmax: {likeliest}"
 
 
 def _word(view: View, word: str, paper: Paper, *, pieces: bool) -> Iterator[str]:

@@ -4,7 +4,7 @@ Plain text is made to be read, or read aloud, line by line: `it → animal 0.41,
 These functions only make lines; who prints them is no concern of theirs.
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from dataclasses import dataclass
 
 import numpy as np
@@ -12,9 +12,9 @@ import wcwidth
 
 from regard.inside.drawing import colour
 from regard.inside.maps import Map, attention_map
-from regard.inside.trace import Array, Trace
+from regard.inside.trace import Array
 from regard.inside.view import View
-from regard.inside.words import Word, visible
+from regard.inside.words import visible
 
 _MOST = 5  # columns named in a line of plain text
 LABEL = 22
@@ -52,9 +52,9 @@ class Paper:
 
 def heading(view: View, paper: Paper) -> Iterator[str]:
     """The text, what it became, and what there is to see."""
-    yield f"{paper.strong('source')}  {' '.join(word.text for word in view.trace.source.words[:-1])}"
+    yield f"{paper.strong('source')}  {visible(view.source)}"
     said = "target given" if view.score is None else f"score {view.score:.3f}"
-    yield f"{paper.strong('target')}  {' '.join(word.text for word in _text_words(view.trace))}  ({said})"
+    yield f"{paper.strong('target')}  {visible(view.text)}  ({said})"
     if view.torch_text is not None:
         yield f"The two roads differ. Above and below is the engine's; torch's road writes: {visible(view.torch_text)}"
     if view.without is not None:
@@ -64,11 +64,6 @@ def heading(view: View, paper: Paper) -> Iterator[str]:
         f"{len(view.trace.source.ids)} source and {len(view.trace.written.ids)} target pieces; "
         f"{settings.encoder_layers} encoder and {settings.decoder_layers} decoder layers, {settings.heads} heads each"
     )
-
-
-def _text_words(trace: Trace) -> Sequence[Word]:
-    words = trace.written.words
-    return words[:-1] if words and words[-1].text == "</s>" else words
 
 
 def padded(text: str, width: int) -> str:

@@ -77,9 +77,13 @@ def lost_order(model: "Transformer", source: Tokens) -> list[Moved]:
 def _moves(model: "Transformer", pieces: tuple[int, ...]) -> list[float]:
     import torch
 
+    device = model.embedding.weight.device
     with torch.inference_mode():
-        forwards = model.encode(torch.tensor([[*pieces, END]])).hidden_BSD[0, :-1]
-        backwards = model.encode(torch.tensor([[*reversed(pieces), END]])).hidden_BSD[0, :-1].flip(0)
+        forwards, backwards = (
+            model.encode(torch.tensor([[*order, END]], device=device)).hidden_BSD[0, :-1]
+            for order in (pieces, pieces[::-1])
+        )
+        backwards = backwards.flip(0)
     moved: list[float] = ((forwards - backwards).norm(dim=-1) / forwards.norm(dim=-1)).tolist()
     return moved
 
