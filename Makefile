@@ -4,6 +4,7 @@ PYTHON ?= python3
 WORKERS ?= 2
 BIN := .venv/bin
 READY := .venv/.ready
+BROWSER := .venv/.browser
 
 .DEFAULT_GOAL := help
 .PHONY: help demo test test-all lint bench clean
@@ -14,10 +15,10 @@ help: ## Show this list
 demo: $(READY) ## Train a small translator and try it, in a few minutes
 	$(BIN)/regard demo
 
-test: lint ## Check everything that is quick: lint, then the tests not marked slow
+test: lint $(BROWSER) ## Check everything that is quick: lint, then the tests not marked slow
 	$(BIN)/pytest -n $(WORKERS) -m "not slow"
 
-test-all: lint ## Check everything, the slow tests included
+test-all: lint $(BROWSER) ## Check everything, the slow tests included
 	$(BIN)/pytest -n $(WORKERS)
 
 lint: $(READY) ## Check style, types and the direction of imports
@@ -33,6 +34,13 @@ bench: $(READY) ## Run the measurements in bench/
 clean: ## Remove what make has made, the virtual environment included
 	rm -rf .venv build dist demo-model .hypothesis .import_linter_cache .mypy_cache .pytest_cache .ruff_cache src/*.egg-info
 	find $(wildcard src tests bench) -name __pycache__ -type d -prune -exec rm -rf {} +
+
+# The exported page is tested in Chromium. A package manager needs root; whoever is not gets to know what to do.
+$(BROWSER): | $(READY)
+	@if command -v chromium || command -v chromium-browser || command -v google-chrome; then :; \
+	elif [ "$$(id -u)" = 0 ] && command -v apt-get; then apt-get update -qq && apt-get install -y -qq chromium; \
+	else echo "error: the tests need Chromium; install it, for example: sudo apt-get install chromium" >&2; exit 1; fi >/dev/null
+	@touch $@
 
 # Made anew when a dependency changes. The constraints pin the tested versions, torch's among them.
 $(READY): pyproject.toml constraints.txt

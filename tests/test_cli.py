@@ -143,6 +143,19 @@ def test_a_new_flag_is_a_decision() -> None:
         "bench translate": ["--fast", "--json", "--model", "--set"],
         "demo": ["--out", "--steps"],
         "evaluate": ["--by-source", "--fast", "--json", "--model", "--out", "--set", "--tokenize", "files"],
+        "look": [
+            "--html",
+            "--json",
+            "--model",
+            "--pieces",
+            "--set",
+            "--svg",
+            "--target",
+            "--trace",
+            "--without",
+            "--word",
+            "text",
+        ],
         "train": [
             "--budget",
             "--from",
@@ -542,6 +555,90 @@ def test_whoever_types_gets_an_answer_after_each_line(model: Path, leaving: str)
 
 def test_every_setting_is_shown_with_its_default() -> None:
     assert call("settings") == Done(0, as_markdown().encode(), "")
+
+
+# look
+
+
+def test_look_shows_the_whole_at_a_glance(model: Path) -> None:
+    done = call("look", "--model", model, "a bo cat")
+    assert (done.code, done.said) == (0, "")
+    assert done.lines[0] == "source  a bo cat"
+    assert "mean of the 2 heads of decoder.1.cross: target looks at source" in done.lines
+    assert any(line.startswith("encoder.1.self.2: ") for line in done.lines)
+    assert "\x1b" not in done.output.decode()
+
+
+def test_look_explains_what_translate_writes(model: Path) -> None:
+    words = call("translate", "--model", model, "a bo cat").lines[0].split()
+    found = json.loads(call("look", "--model", model, "--json", "a bo cat").output)
+    assert found["text"].split() == words
+    assert found["torch_text"] is None
+    assert "encoder.1.self.2.weight" in found["numbers"]
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        (["--word", "bo"], "encoder.1.self, mean of 2 heads: bo"),
+        (
+            ["--word", "bo", "--trace", "encoder.1.self.2"],
+            "1. What the head reads: the vector of this piece, 16 numbers",
+        ),
+        (["--word", "bo", "--trace", "encoder"], "encoder.1.self.output: what it takes from its own side"),
+        (["--trace", "search"], "Found, best score first"),
+        (
+            ["--trace", "encoder.self.rollout", "--pieces"],
+            "rollout through 1 layers, mean of heads, half for the residual",
+        ),
+        (["--target", "cat a"], "(target given)"),
+        (["--without", "positions"], "Without positions the order of the words leaves no trace."),
+        (["--without", "scaling"], "without scaling"),
+    ],
+)
+def test_look_answers_questions(model: Path, words: list[str], said: str) -> None:
+    done = call("look", "--model", model, "a bo cat", *words)
+    assert done.code == 0, done.said
+    assert said in done.output.decode()
+
+
+def test_look_draws_the_model(model: Path, tmp_path: Path) -> None:
+    done = call("look", "--model", model, "--svg", tmp_path / "model.svg")
+    assert done.code == 0, done.said
+    assert done.lines[1].startswith("encoder, 1 layers, each of: self-attention, 2 heads of 8")
+    assert (tmp_path / "model.svg").read_text("utf-8").startswith("<svg")
+
+
+def test_look_writes_a_page_and_a_picture(model: Path, tmp_path: Path) -> None:
+    page, picture = tmp_path / "a.html", tmp_path / "a.svg"
+    done = call("look", "--model", model, "a bo", "--html", page, "--svg", picture, "--trace", "encoder.1.self.1")
+    assert (done.code, done.output) == (0, b"")
+    assert done.said.splitlines() == [
+        f"the page is in {page}; it needs nothing else",
+        f"{picture} shows encoder.1.self.1: source looks at source",
+    ]
+    assert page.read_text("utf-8").startswith("<!doctype html>")
+
+
+@pytest.mark.parametrize(
+    ("words", "message"),
+    [
+        (["a bo", "--word", "dog"], "there is no word 'dog' here; the words are: a, bo, </s>; "),
+        (
+            ["a bo", "--trace", "encoder.2.self.1"],
+            "there is no attention 'encoder.2.self'; this model has 1 and 1 layers",
+        ),
+        (["  "], "the text is blank: there is nothing to look at"),
+        (["--word", "bo"], "give a text to look at; without one, the model is drawn"),
+        (["a bo", "--html", "page.txt"], "page.txt: a view is saved as .html or .json"),
+        (["a bo", "--svg", "a.svg"], "--svg draws one map; name it"),
+        (["a bo", "--html", "nowhere/a.html"], "nowhere/a.html.tmp: No such file or directory"),
+    ],
+)
+def test_look_says_what_is_wrong(model: Path, words: list[str], message: str) -> None:
+    done = call("look", "--model", model, *words)
+    assert (done.code, done.output) == (2, b"")
+    assert done.said.startswith(f"error: {message}")
 
 
 # evaluate

@@ -3,6 +3,7 @@
     import regard
     model = regard.load("my-model")
     model.translate("I am a student.").text
+    model.look("I am a student.")
 
 The public names are found lazily: importing regard imports neither torch nor numpy.
 """
@@ -10,23 +11,26 @@ The public names are found lazily: importing regard imports neither torch nor nu
 from typing import TYPE_CHECKING, Any
 
 __version__ = "0.1.0"
-__all__ = ["DecodeSettings", "TextTranslator", "Translation", "UserError", "evaluate", "load", "train"]
+__all__ = ["DecodeSettings", "Model", "TextTranslator", "Translation", "UserError", "View", "evaluate", "load", "train"]
 
 if TYPE_CHECKING:
-    from regard.decoding.load import load
     from regard.decoding.translation import TextTranslator, Translation
     from regard.errors import UserError
     from regard.evaluation.evaluate import evaluate
+    from regard.inside.model import Model, load
+    from regard.inside.view import View
     from regard.settings import DecodeSettings
     from regard.training.run import train
 
 _HOMES = {
     "DecodeSettings": "regard.settings",
+    "Model": "regard.inside.model",
     "TextTranslator": "regard.decoding.translation",
     "Translation": "regard.decoding.translation",
     "UserError": "regard.errors",
+    "View": "regard.inside.view",
     "evaluate": "regard.evaluation.evaluate",
-    "load": "regard.decoding.load",
+    "load": "regard.inside.model",
     "train": "regard.training.run",
 }
 

@@ -13,7 +13,16 @@ from typing import IO, TYPE_CHECKING, Any
 import click
 
 from regard import __version__
-from regard.console import fail, follow, say, show_evaluation, show_speed, show_training, standard_output
+from regard.console import (
+    fail,
+    follow,
+    say,
+    show_evaluation,
+    show_lines,
+    show_speed,
+    show_training,
+    standard_output,
+)
 from regard.data import numbers
 from regard.errors import SettingsError, UserError
 from regard.settings import SIZES, DecodeSettings, as_markdown, assemble, user_layer
@@ -60,6 +69,7 @@ def main() -> None:
     regard train train.en train.fr --out my-model
     regard translate --model my-model "I am a student."
     regard evaluate --model my-model test.tsv
+    regard look --model my-model "I am a student."
     """
 
 
@@ -282,6 +292,62 @@ def bench_translate(model: Path, as_json: bool, fast: str, overrides: tuple[str,
             click.echo(json.dumps(asdict(found)))
         else:
             show_speed(found)
+
+
+@main.command()
+@MODEL
+@click.argument("text", required=False)
+@click.option("--word", help="Where this word looks; the second such word is word:2.")
+@click.option(
+    "--trace",
+    multiple=True,
+    metavar="ADDRESS",
+    help="One head (encoder.2.self.5), with --word its arithmetic; a map over heads (decoder.cross.mean, .max, "
+    ".rollout); search; or encoder or decoder, to follow --word through it.",
+)
+@click.option("--target", help="Look at this translation instead of the model's own.")
+@click.option("--without", type=click.Choice(["positions", "scaling"]), help="The same sentence without this part.")
+@click.option("--pieces", is_flag=True, help="Pieces instead of words.")
+@click.option("--html", type=click.Path(path_type=Path), help="Write one self-contained page.")
+@click.option("--svg", type=click.Path(path_type=Path), help="Write the map of --trace as a picture.")
+@click.option("--json", "as_json", is_flag=True, help="The numbers as JSON; all numbers of the heads of --trace.")
+@SET
+def look(
+    model: Path,
+    text: str | None,
+    word: str | None,
+    trace: tuple[str, ...],
+    target: str | None,
+    without: str | None,
+    pieces: bool,
+    html: Path | None,
+    svg: Path | None,
+    as_json: bool,
+    overrides: tuple[str, ...],
+) -> None:
+    """Look inside: every number of translating TEXT. Without TEXT, draw the model."""
+    decode = assemble(user_layer(overrides)).decode
+    from regard.inside.model import load
+    from regard.inside.shown import model_lines, paper_of, save_svg, view_lines
+
+    loaded = load(model)
+    paper = paper_of(os.environ, sys.stdout.isatty())
+    if text is None:
+        if word or trace or target or without or html or as_json:
+            raise UserError("give a text to look at; without one, the model is drawn")
+        show_lines(model_lines(loaded, svg, paper))
+        return
+    view = loaded.look(text, decode, target=target, without=without)
+    if html is not None:
+        view.save(html, trace)
+        say(f"the page is in {html}; it needs nothing else")
+    if svg is not None:
+        say(save_svg(view, trace, svg, pieces=pieces))
+    if as_json:
+        show_lines([view.json(trace).rstrip("\n")])
+    elif html is None and svg is None:
+        # All of it first: an error should not come after half an answer.
+        show_lines(list(view_lines(loaded, view, trace, word, paper, pieces=pieces)))
 
 
 @main.command()

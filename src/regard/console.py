@@ -4,6 +4,7 @@ Everything but results goes to standard error, so that output can be piped.
 """
 
 import io
+import os
 import sys
 import time
 from collections.abc import Iterable, Iterator
@@ -185,6 +186,17 @@ def show_speed(speed: "Speed") -> None:
         f"from nothing      {speed.cold_start_seconds:.2f} s for the first sentence\n"
         f"memory            {memory} at most\n"
     )
+
+
+def show_lines(lines: Iterable[str]) -> None:
+    """Lines for people or programs, on standard output."""
+    with standard_output() as output:
+        try:
+            output.writelines(line + "\n" for line in lines)
+            output.flush()
+        except BrokenPipeError:
+            # Whoever read us has enough. Nothing more can be written, not even at exit.
+            os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
 
 def standard_output() -> io.TextIOWrapper:

@@ -22,3 +22,7 @@ class FolderError(UserError):
 
 class RunError(UserError):
     """A training run that cannot start or go on as asked."""
+
+
+class LookError(UserError):
+    """A text, word or address that cannot be looked at."""

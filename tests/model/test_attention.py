@@ -23,9 +23,10 @@ class Look:
     def __init__(self, edit: Callable[[Tensor], Tensor] = lambda weights: weights) -> None:
         self.edit = edit
         self.calls: list[tuple[str, Tensor]] = []
+        self.others: dict[str, Tensor] = {}
 
     def see(self, name: str, tensor: Tensor) -> None:
-        raise AssertionError(f"attention has no {name} to show but its weights")
+        self.others[name] = tensor
 
     def weights(self, name: str, weights_BHLM: Tensor) -> Tensor:
         self.calls.append((name, weights_BHLM))
@@ -147,6 +148,20 @@ def test_the_lens_is_called_once_per_attention_with_its_address(options):
     look = Look()
     attend(*inputs(), **options(L), name="decoder.3.cross", lens=look)
     assert [name for name, _ in look.calls] == ["decoder.3.cross"]
+
+
+@every_mask
+def test_the_lens_sees_every_step_from_the_query_to_the_mixture(options):
+    (q, k, v), look = inputs(), Look()
+    mixed = attend(q, k, v, **options(L), name="here", lens=look)
+    seen = {name.removeprefix("here."): tensor for name, tensor in look.others.items()}
+    assert set(seen) - {"mask"} == {"query", "key", "value", "score", "mixed"}
+    for name, tensor in {"query": q, "key": k, "value": v, "mixed": mixed}.items():
+        assert seen[name] is tensor
+    torch.testing.assert_close(seen["score"], torch.einsum("bhle,bhme->bhlm", q, k), atol=1e-5, rtol=0)
+    allowed = seen.get("mask", torch.tensor(True))
+    weights = (seen["score"] / E**0.5).masked_fill(~allowed, -torch.inf).softmax(dim=-1)
+    assert torch.equal(weights, look.seen)
 
 
 @pytest.mark.parametrize("options", [{}, {"mask": padding()[..., 4:]}, {"causal": True}], ids=["all", "mask", "causal"])

@@ -4,6 +4,7 @@ Shapes: B sentences, K beams, N = B * K rows, S source length, T target length, 
 """
 
 import itertools
+import re
 import threading
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any
@@ -261,7 +262,10 @@ def test_addresses_count_from_one_and_come_once_in_the_order_of_the_work(norm):
     attentions = ["encoder.1.self", "encoder.2.self"]
     attentions += [f"decoder.{number}.{part}" for number in (1, 2, 3) for part in ("self", "cross")]
     assert [name for name, _ in look.weights_seen] == attentions
-    assert [name for name, _ in look.seen] == ["encoder.1", "encoder.2", "decoder.1", "decoder.2", "decoder.3"]
+    layers = [name for name, _ in look.seen if re.fullmatch(r"\w+\.\d", name)]
+    assert layers == ["encoder.1", "encoder.2", "decoder.1", "decoder.2", "decoder.3"]
+    names = [name for name, _ in look.seen]
+    assert len(names) == len(set(names))
 
 
 def test_the_lens_sees_all_weights_of_all_heads():
@@ -283,6 +287,29 @@ def test_the_lens_sees_what_each_layer_hands_on():
     assert torch.equal(dict(look.seen)["encoder.2"], memory.hidden_BSD)
     hidden_BTD, _ = model.decode(pieces(3, T), model.start(memory), look)
     assert torch.equal(dict(look.seen)["decoder.2"], hidden_BTD)
+
+
+@both_norms
+def test_the_lens_sees_each_sum_and_norm_on_the_way(norm):
+    look, model = Look(), tiny(norm=norm)
+    hidden_BTD, _ = model.decode(pieces(3, T), model.start(model.encode(padded_source(), look)), look)
+    seen = dict(look.seen)
+    for stack in ("encoder", "decoder"):
+        assert torch.equal(seen[f"{stack}.scaled"], seen[f"{stack}.embedding"] * model.settings.width**0.5)
+        assert torch.equal(seen[f"{stack}.sum"], seen[f"{stack}.scaled"] + seen[f"{stack}.position"])
+    assert torch.equal(seen["decoder.output"], hidden_BTD)
+    x = seen["decoder.1"]
+    layer: Any = model.decoder["2"]
+    for part in ("self", "cross", "feedforward"):
+        its = {name: seen[f"decoder.2.{part}.{name}"] for name in ("input", "output", "residual", "norm")}
+        norm_of = getattr(layer, f"{part}_norm")
+        assert torch.equal(its["input"], norm_of(x) if norm == "pre" else x)
+        assert torch.equal(its["residual"], x + its["output"])
+        x = its["residual"] if norm == "pre" else norm_of(its["residual"])
+        assert torch.equal(its["norm"], its["input"] if norm == "pre" else x)
+    assert torch.equal(x, seen["decoder.2"])
+    assert torch.equal(seen["decoder.2.feedforward.active"], seen["decoder.2.feedforward.inner"].clamp(min=0))
+    assert torch.equal(layer.cross.output(seen["decoder.2.cross.joined"]), seen["decoder.2.cross.output"])
 
 
 def test_the_weights_of_a_step_are_the_last_row_of_those_of_the_whole():

@@ -8,7 +8,7 @@ from regard.decoding.engine import Engine
 from regard.decoding.fast import engine_files
 from regard.decoding.translation import TextTranslator
 from regard.errors import SettingsError
-from regard.folder import open_folder
+from regard.folder import ModelFolder, open_folder
 
 
 def load(folder: str | Path, *, fast: str | None = "float32", device: str = "cpu") -> TextTranslator:
@@ -17,7 +17,11 @@ def load(folder: str | Path, *, fast: str | None = "float32", device: str = "cpu
     `fast` is how the engine computes: float32, or int8, int16, bfloat16 where the processor can. None takes torch's
     road, and so does any device but the processor.
     """
-    opened = open_folder(Path(folder))
+    return translator_of(open_folder(Path(folder)), fast=fast, device=device)
+
+
+def translator_of(opened: ModelFolder, *, fast: str | None, device: str) -> TextTranslator:
+    """The translator of a folder already open."""
     if fast is not None and device == "cpu":
         _check(fast)
         files = engine_files(opened.path, fast)

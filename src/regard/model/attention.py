@@ -15,13 +15,20 @@ class Lens(Protocol):
     """An eye on the model. Without one nothing is computed for it or kept."""
 
     def see(self, name: str, tensor: Tensor) -> None:
-        """Record a tensor under its address, such as `encoder.2`."""
+        """Record a tensor under its address, such as `encoder.2` or `encoder.2.self.query`."""
 
     def weights(self, name: str, weights_BHLM: Tensor) -> Tensor:
         """Record the attention weights of all heads of, say, `decoder.3.cross`; return them, or others instead.
 
         In the cross attention of several beams, the beams of a sentence stand side by side as queries.
         """
+
+
+def show(lens: Lens | None, name: str, **tensors: Tensor) -> None:
+    """Let the lens, if there is one, see tensors of `name`, each under its own."""
+    if lens is not None:
+        for quantity, tensor in tensors.items():
+            lens.see(f"{name}.{quantity}", tensor)
 
 
 def attend(
@@ -43,11 +50,16 @@ def attend(
         return F.scaled_dot_product_attention(q_BHLE, k_BHME, v_BHME, attn_mask=mask, is_causal=causal)
     if causal:
         mask = q_BHLE.new_ones(q_BHLE.size(-2), k_BHME.size(-2), dtype=torch.bool).tril()
+    products_BHLM = q_BHLE @ k_BHME.mT
+    show(lens, name, query=q_BHLE, key=k_BHME, value=v_BHME, score=products_BHLM)
     # Dot products grow with the width; without the root, softmax would saturate (section 3.2.1).
-    scores_BHLM = q_BHLE @ k_BHME.mT / q_BHLE.size(-1) ** 0.5
+    scores_BHLM = products_BHLM / q_BHLE.size(-1) ** 0.5
     if mask is not None:
+        show(lens, name, mask=mask)
         scores_BHLM = scores_BHLM.masked_fill(~mask, float("-inf"))
-    return lens.weights(name, scores_BHLM.softmax(dim=-1)) @ v_BHME
+    mixed_BHLE = lens.weights(name, scores_BHLM.softmax(dim=-1)) @ v_BHME
+    show(lens, name, mixed=mixed_BHLE)
+    return mixed_BHLE
 
 
 def causal_mask(new: int, total: int, device: torch.device) -> Tensor:
@@ -72,9 +84,11 @@ class MultiHeadAttention(nn.Module):
     def keys_and_values(self, x_BMD: Tensor) -> tuple[Tensor, Tensor]:
         return self._split(self.key(x_BMD)), self._split(self.value(x_BMD))
 
-    def join(self, mixed_BHLE: Tensor) -> Tensor:
+    def join(self, mixed_BHLE: Tensor, name: str = "", lens: Lens | None = None) -> Tensor:
         """Put the heads side by side again and let them exchange what they found."""
-        out_BLD: Tensor = self.output(mixed_BHLE.transpose(1, 2).flatten(2))
+        joined_BLD = mixed_BHLE.transpose(1, 2).flatten(2)
+        out_BLD: Tensor = self.output(joined_BLD)
+        show(lens, name, joined=joined_BLD)
         return out_BLD
 
     def _split(self, x_BLD: Tensor) -> Tensor:

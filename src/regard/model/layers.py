@@ -9,7 +9,7 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor, nn
 
-from regard.model.attention import Lens, MultiHeadAttention, attend, causal_mask
+from regard.model.attention import Lens, MultiHeadAttention, attend, causal_mask, show
 from regard.model.dropout import Dropout
 
 
@@ -21,8 +21,11 @@ class FeedForward(nn.Module):
         self.inner = nn.Linear(width, inner)
         self.outer = nn.Linear(inner, width)
 
-    def forward(self, x: Tensor) -> Tensor:
-        out: Tensor = self.outer(F.relu(self.inner(x), inplace=True))
+    def forward(self, x: Tensor, name: str = "", lens: Lens | None = None) -> Tensor:
+        inner = self.inner(x)
+        active = F.relu(inner, inplace=lens is None)
+        show(lens, name, inner=inner, active=active)
+        out: Tensor = self.outer(active)
         return out
 
 
@@ -34,10 +37,14 @@ class Layer(nn.Module):
         self.pre = norm == "pre"
         self.dropout = Dropout(dropout)
 
-    def around(self, x: Tensor, norm: nn.LayerNorm, part: Callable[[Tensor], Tensor]) -> Tensor:
-        if self.pre:
-            return x + self.dropout(part(norm(x)))
-        out: Tensor = norm(x + self.dropout(part(x)))
+    def around(
+        self, x: Tensor, norm: nn.LayerNorm, part: Callable[[Tensor], Tensor], name: str, lens: Lens | None
+    ) -> Tensor:
+        read = norm(x) if self.pre else x
+        output = part(read)
+        total = x + self.dropout(output)
+        out: Tensor = total if self.pre else norm(total)
+        show(lens, name, input=read, output=output, residual=total, norm=read if self.pre else out)
         return out
 
 
@@ -54,10 +61,14 @@ class EncoderLayer(Layer):
     def forward(self, x_BSD: Tensor, mask: Tensor | None, name: str, lens: Lens | None) -> Tensor:
         def look(x: Tensor) -> Tensor:
             keys, values = self.self.keys_and_values(x)
-            return self.self.join(attend(self.self.queries(x), keys, values, mask, name=f"{name}.self", lens=lens))
+            mixed = attend(self.self.queries(x), keys, values, mask, name=f"{name}.self", lens=lens)
+            return self.self.join(mixed, f"{name}.self", lens)
 
-        x_BSD = self.around(x_BSD, self.self_norm, look)
-        return self.around(x_BSD, self.feedforward_norm, self.feedforward)
+        def think(x: Tensor) -> Tensor:
+            return self.feedforward(x, f"{name}.feedforward", lens)
+
+        x_BSD = self.around(x_BSD, self.self_norm, look, f"{name}.self", lens)
+        return self.around(x_BSD, self.feedforward_norm, think, f"{name}.feedforward", lens)
 
 
 @dataclass(frozen=True)
@@ -116,7 +127,7 @@ class DecoderLayer(Layer):
             mixed = attend(
                 self.self.queries(x), keys, values, mask, causal=1 < new == total, name=f"{name}.self", lens=lens
             )
-            return self.self.join(mixed)
+            return self.self.join(mixed, f"{name}.self", lens)
 
         def look_at_source(x: Tensor) -> Tensor:
             keys, values = state.cross_keys_BHSE, state.cross_values_BHSE
@@ -124,8 +135,11 @@ class DecoderLayer(Layer):
             # Beams of a sentence share its keys: they stand side by side as queries instead of each having a copy.
             q_BHLE = self.cross.queries(x).unflatten(0, (-1, beams)).transpose(1, 2).flatten(2, 3)
             mixed = attend(q_BHLE, keys, values, source_mask, name=f"{name}.cross", lens=lens)
-            return self.cross.join(mixed.unflatten(2, (beams, -1)).transpose(1, 2).flatten(0, 1))
+            return self.cross.join(mixed.unflatten(2, (beams, -1)).transpose(1, 2).flatten(0, 1), f"{name}.cross", lens)
 
-        x_NTD = self.around(x_NTD, self.self_norm, look_back)
-        x_NTD = self.around(x_NTD, self.cross_norm, look_at_source)
-        return self.around(x_NTD, self.feedforward_norm, self.feedforward), state
+        def think(x: Tensor) -> Tensor:
+            return self.feedforward(x, f"{name}.feedforward", lens)
+
+        x_NTD = self.around(x_NTD, self.self_norm, look_back, f"{name}.self", lens)
+        x_NTD = self.around(x_NTD, self.cross_norm, look_at_source, f"{name}.cross", lens)
+        return self.around(x_NTD, self.feedforward_norm, think, f"{name}.feedforward", lens), state

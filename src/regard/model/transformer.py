@@ -12,7 +12,7 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor, nn
 
-from regard.model.attention import Lens
+from regard.model.attention import Lens, show
 from regard.model.dropout import Dropout
 from regard.model.layers import DecoderLayer, EncoderLayer, LayerState
 from regard.model.positions import Positions
@@ -92,12 +92,14 @@ class Transformer(nn.Module):
         real_BS = source_BS != PAD
         # The fused kernel is quicker with no mask at all.
         mask = None if bool(real_BS.all()) else real_BS[:, None, None, :]
-        x_BSD = self._embed(source_BS, 0)
+        x_BSD = self._embed(source_BS, 0, "encoder", lens)
         for number, layer in self.encoder.layers():
             x_BSD = layer(x_BSD, mask, f"encoder.{number}", lens)
             if lens is not None:
                 lens.see(f"encoder.{number}", x_BSD)
-        return Memory(self.encoder.last(x_BSD), mask)
+        hidden_BSD = self.encoder.last(x_BSD)
+        show(lens, "encoder", output=hidden_BSD)
+        return Memory(hidden_BSD, mask)
 
     def start(self, memory: Memory) -> State:
         """A state in which nothing is written yet. The source's keys and values are projected here, once."""
@@ -106,7 +108,7 @@ class Transformer(nn.Module):
 
     def decode(self, tokens_NT: Tensor, state: State, lens: Lens | None = None) -> tuple[Tensor, State]:
         """Add these pieces to what is written; what the model thinks after each of them, and the new state."""
-        x_NTD = self._embed(tokens_NT, state.length)
+        x_NTD = self._embed(tokens_NT, state.length, "decoder", lens)
         layers: list[LayerState] = []
         for (number, layer), before in zip(self.decoder.layers(), state.layers, strict=True):
             x_NTD, after = layer(x_NTD, before, state.source_mask, f"decoder.{number}", lens)
@@ -114,7 +116,9 @@ class Transformer(nn.Module):
             if lens is not None:
                 lens.see(f"decoder.{number}", x_NTD)
         length = state.length + tokens_NT.size(1)
-        return self.decoder.last(x_NTD), replace(state, layers=tuple(layers), length=length)
+        hidden_NTD = self.decoder.last(x_NTD)
+        show(lens, "decoder", output=hidden_NTD)
+        return hidden_NTD, replace(state, layers=tuple(layers), length=length)
 
     def project(self, hidden: Tensor) -> Tensor:
         """Scores of every piece, by the same matrix that embeds them (section 3.4)."""
@@ -125,9 +129,13 @@ class Transformer(nn.Module):
         hidden_BTD, _ = self.decode(target_BT, self.start(self.encode(source_BS, lens)), lens)
         return self.project(hidden_BTD)
 
-    def _embed(self, tokens_BT: Tensor, start: int) -> Tensor:
+    def _embed(self, tokens_BT: Tensor, start: int, name: str, lens: Lens | None) -> Tensor:
+        embedding_BTD = self.embedding(tokens_BT)
         # Embeddings are small, so that the shared matrix projects well; sqrt(width) makes them match the positions.
-        x_BTD = self.embedding(tokens_BT) * self.settings.width**0.5 + self.positions(start, tokens_BT.size(1))
+        scaled_BTD = embedding_BTD * self.settings.width**0.5
+        position_TD = self.positions(start, tokens_BT.size(1))
+        x_BTD = scaled_BTD + position_TD
+        show(lens, name, embedding=embedding_BTD, scaled=scaled_BTD, position=position_TD, sum=x_BTD)
         out: Tensor = self.dropout(x_BTD)
         return out
 

@@ -1,0 +1,82 @@
+"""What looking costs: seconds to record a pass and to write its page, the page's size, and seconds to open it.
+
+The weights are random, so that attention is spread out and the maps hardly shrink: a trained model's page is smaller.
+Source and target are the same text, given, so that no search is timed.
+
+    python bench/look.py
+"""
+
+import datetime
+import platform
+import shutil
+import tempfile
+import time
+from pathlib import Path
+
+import torch
+
+import regard
+from regard.data import numbers
+from regard.data.tokenizer import Tokenizer, train_tokenizer
+from regard.folder import save_folder
+from regard.inside.model import Model
+from regard.model.transformer import Transformer
+from regard.settings import SIZES, ModelSettings, assemble
+
+LENGTHS = (12, 100, 500)
+
+
+def main() -> None:
+    print(f"{datetime.date.today()}, {platform.machine()}, torch {torch.__version__}")
+    print("| size | pieces a side | seconds to record | seconds to write | MB | seconds to open |")
+    print("|---|---|---|---|---|---|")
+    for size in ("tiny", "base"):
+        with tempfile.TemporaryDirectory() as folder:
+            model = random_model(assemble(SIZES[size]).model, Path(folder))
+            for length in LENGTHS:
+                print(f"| {size} | {length} | {measured(model, length, Path(folder))} |", flush=True)
+
+
+def random_model(settings: ModelSettings, folder: Path) -> Model:
+    """A model of this shape that knows nothing."""
+    texts = [text for pair in numbers.split(500, 1, seed=1)[0] for text in pair]
+    tokenizer = Tokenizer(train_tokenizer(iter(texts), kind="unigram", pieces=1000))
+    settings = ModelSettings(**{**vars(settings), "vocabulary": tokenizer.rows})
+    weights = Transformer(settings).state_dict()
+    save_folder(folder, settings=settings, weights=weights, tokenizer=tokenizer, languages=(None, None), card="")
+    return regard.load(folder, fast=None)
+
+
+def measured(model: Model, length: int, folder: Path) -> str:
+    text = "1"
+    while len(model.source(text).ids) < length:
+        text += f" {len(text) % 10}"
+    began = time.perf_counter()
+    view = model.look(text, target=text)
+    recorded = time.perf_counter()
+    view.save(folder / "page.html")
+    written = time.perf_counter()
+    megabytes = (folder / "page.html").stat().st_size / 1e6
+    return f"{recorded - began:.2f} | {written - recorded:.2f} | {megabytes:.2f} | {opening(folder / 'page.html')}"
+
+
+def opening(path: Path) -> str:
+    """Seconds until the page has drawn itself, in Chromium."""
+    chromium = shutil.which("chromium")
+    if chromium is None:
+        return "no Chromium"
+    from playwright.sync_api import sync_playwright
+
+    with sync_playwright() as playwright:
+        browser = playwright.chromium.launch(executable_path=chromium, args=["--no-sandbox", "--disable-gpu"])
+        page = browser.new_context(offline=True).new_page()
+        began = time.perf_counter()
+        page.goto(path.as_uri())
+        page.wait_for_selector("body[data-ready]", timeout=120_000)
+        seconds = time.perf_counter() - began
+        browser.close()
+    return f"{seconds:.2f}"
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,1 @@
+"""Looking inside: one recorded pass, its arithmetic, and the views of both."""

@@ -1,0 +1,137 @@
+"""A loaded model: it translates, and one can look into what it did.
+
+    model = regard.load("my-model")
+    view = model.look("The animal didn't cross the street because it was too tired.")
+    view.attention("decoder.3.cross.1")
+
+Torch is imported when someone looks.
+"""
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from regard.data.tokenizer import END, START, Tokenizer
+from regard.decoding.hypothesis import Hypothesis
+from regard.decoding.load import translator_of
+from regard.decoding.translation import DEFAULT, TextTranslator
+from regard.errors import LookError
+from regard.folder import open_folder
+from regard.inside.beams import Search, watch
+from regard.inside.trace import Array, Trace, record
+from regard.inside.view import View
+from regard.inside.without import changed
+from regard.inside.words import Tokens, visible
+from regard.settings import DecodeSettings
+
+if TYPE_CHECKING:
+    from regard.model.transformer import Transformer
+
+_PICTURED = 64  # rows of the table of positions that make a picture
+
+
+def load(folder: str | Path, *, fast: str | None = "float32", device: str = "cpu") -> "Model":
+    """The model in a folder.
+
+    `fast` is how the engine computes: float32, or int8, int16, bfloat16 where the processor can. None takes torch's
+    road, and so does any device but the processor.
+    """
+    opened = open_folder(Path(folder))
+    translator = translator_of(opened, fast=fast, device=device)
+    return Model(translator, opened.tokenizer, lambda: opened.build().to(device), name=str(folder))
+
+
+class Model(TextTranslator):
+    """A translator, on either road, that can also be looked into."""
+
+    def __init__(
+        self, translator: TextTranslator, tokenizer: Tokenizer, build: "Callable[[], Transformer]", *, name: str
+    ) -> None:
+        super().__init__(tokenizer, longest=translator.longest)
+        self.name = name
+        self.batch_tokens = translator.batch_tokens
+        self._translator = translator
+        self._tokenizer = tokenizer
+        self._build = build
+        self._built: Transformer | None = None
+
+    @property
+    def torch(self) -> "Transformer":
+        """The model itself, a plain torch module."""
+        if self._built is None:
+            self._built = getattr(self._translator, "model", None) or self._build()
+        return self._built
+
+    def look(
+        self, text: str, decode: DecodeSettings = DEFAULT, *, target: str | None = None, without: str | None = None
+    ) -> View:
+        """Every number of one pass over a text and what `translate` makes of it, or a target given instead.
+
+        `without` leaves a part out of that pass, "positions" or "scaling"; what was written stays the same.
+        """
+        source = self.source(text)
+        written = self._sentence(target, "the target") if target is not None else None
+        chosen, searched = None, None
+        if written is None:
+            limit = min(len(source.ids) - 1 + decode.extra, self.longest)
+            chosen = self._write([list(source.ids[:-1])], [limit], decode)[0][0]
+            searched = watch(self.torch, source.ids[:-1], self._tokenizer.writable, limit, decode)
+            # A text that reached its limit has no end mark.
+            written = self._tokens([*chosen.pieces, END] if len(chosen.pieces) < limit else [*chosen.pieces])
+        return View(
+            model=self.name,
+            source=text,
+            text=self._text(written),
+            score=chosen.score if chosen else None,
+            torch_text=self._other(chosen, searched),
+            without=without,
+            trace=self.recorded(source, written, without),
+            search=searched,
+            names=tuple(map(visible, self._tokenizer.pieces(range(self._tokenizer.size)))),
+            parameters=sum(tensor.numel() for tensor in self.torch.state_dict().values()),
+            positions=self._positions(max(len(source.ids), len(written.ids))),
+        )
+
+    def recorded(self, source: Tokens, written: Tokens, without: str | None = None) -> Trace:
+        """One pass over a source, forced to write this."""
+        model, lens = changed(self.torch, without)
+        read = self._tokens([START, *written.ids[:-1]])
+        return record(model, source, read, written, writable=self._tokenizer.writable, lens=lens)
+
+    def source(self, text: str) -> Tokens:
+        """A text as the encoder reads it."""
+        return self._sentence(text, "the text")
+
+    def _sentence(self, text: str, what: str) -> Tokens:
+        if not text.strip():
+            raise LookError(f"{what} is blank: there is nothing to look at")
+        parts = [part for part, _ in self._parts(text)]
+        if len(parts) > 1:
+            raise LookError(
+                f"{what} is translated in {len(parts)} parts, each by itself (its lines, and what fits into "
+                f"{self.longest} pieces); look at one of them, such as {parts[0][:60]!r}"
+            )
+        return self._tokens([*self._tokenizer.encode([text])[0], END])
+
+    def _positions(self, used: int) -> Array:
+        """The rows of the table that were used, and at least so many as make a picture."""
+        table = self.torch.positions.weight[: max(used, _PICTURED)].detach().cpu().numpy().copy()
+        table.flags.writeable = False
+        return np.asarray(table)
+
+    def _text(self, tokens: Tokens) -> str:
+        return self._tokenizer.decode([[identity for identity in tokens.ids if identity != END]])[0]
+
+    def _tokens(self, ids: list[int]) -> Tokens:
+        return Tokens.of(ids, self._tokenizer)
+
+    def _other(self, chosen: Hypothesis | None, searched: Search | None) -> str | None:
+        """What torch's road wrote, where that is not what this translator wrote."""
+        if chosen is None or searched is None or chosen.pieces == searched.found[0].pieces:
+            return None
+        return self._tokenizer.decode([searched.found[0].pieces])[0]
+
+    def _write(self, sources: list[list[int]], limits: list[int], decode: DecodeSettings) -> list[list[Hypothesis]]:
+        return self._translator._write(sources, limits, decode)

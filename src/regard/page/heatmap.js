@@ -1,0 +1,107 @@
+// A map as coloured cells. The mouse or the arrow keys choose a cell; what is masked is hatched.
+
+import { picture } from "./colour.js";
+import { make, makeCanvas } from "./elements.js";
+import { labelOf } from "./maps.js";
+
+const FONT = "13px system-ui, sans-serif";
+const LONGEST = 190;
+
+function clipped(context, text, width) {
+  let shown = [...text];
+  if (context.measureText(text).width <= width) return text;
+  while (shown.length > 1 && context.measureText(`${shown.join("")}…`).width > width) shown.pop();
+  return `${shown.join("")}…`;
+}
+
+function measured(labels, longest) {
+  const context = new OffscreenCanvas(1, 1).getContext("2d");
+  context.font = FONT;
+  return Math.min(longest, Math.max(...labels.map((label) => context.measureText(label).width)));
+}
+
+/** Draw into the frame; `point(row, column)` is told of each cell pointed at, `pick` of each chosen by click or Enter. */
+export function drawHeatmap(frame, map, { row, column, point, pick }) {
+  const rows = map.rows.length;
+  const columns = map.columns.length;
+  const room = frame.parentElement.clientWidth - 26;
+  const left = measured(map.rows.map(labelOf), Math.min(LONGEST, room * 0.4)) + 10;
+  const cell = Math.max(2, Math.min(34, Math.floor((Math.min(room, 900) - left) / columns), Math.max(12, Math.floor(2000 / rows))));
+  const labelled = cell >= 11;
+  const slant = labelled ? measured(map.columns.map((one) => one.text), 120) * 0.72 + 16 : 8;
+  const right = labelled ? 40 : 8;
+  const [canvas, context] = makeCanvas(left + cell * columns + right, slant + cell * rows + 4);
+  const ink = getComputedStyle(frame).color;
+  context.font = FONT;
+  context.fillStyle = ink;
+  if (labelled) {
+    map.rows.forEach((one, i) => {
+      context.textAlign = "right";
+      context.textBaseline = "middle";
+      context.fillText(clipped(context, labelOf(one), left - 8), left - 6, slant + cell * (i + 0.5));
+    });
+    map.columns.forEach((one, j) => {
+      context.save();
+      context.translate(left + cell * (j + 0.55), slant - 6);
+      context.rotate(-Math.PI / 4);
+      context.textAlign = "left";
+      context.fillText(clipped(context, one.text, 120), 0, 0);
+      context.restore();
+    });
+  }
+  const numbers = Uint8Array.from(map.values, (value) => Math.round(255 * Math.min(1, value)));
+  context.imageSmoothingEnabled = false;
+  context.drawImage(picture(numbers, rows, columns, map.masked), left, slant, cell * columns, cell * rows);
+  hatch(context, map, left, slant, cell, ink);
+  canvas.tabIndex = 0;
+  canvas.setAttribute("role", "application");
+  canvas.setAttribute("aria-label", `Map of ${rows} rows and ${columns} columns. Arrow keys move from cell to cell; Enter shows the arithmetic.`);
+  canvas.id = "map";
+  const cursor = make("div", { className: "cursor" });
+  const move = (i, j) => {
+    row = Math.max(0, Math.min(rows - 1, i));
+    column = Math.max(0, Math.min(columns - 1, j));
+    cursor.style.left = `${canvas.offsetLeft + left + cell * column - 2}px`;
+    cursor.style.top = `${canvas.offsetTop + slant + cell * row - 2}px`;
+    cursor.style.width = `${cell + 4}px`;
+    cursor.style.height = `${cell + 4}px`;
+    point(row, column);
+  };
+  const under = (event) => {
+    const box = canvas.getBoundingClientRect();
+    const i = Math.floor((event.clientY - box.top - slant) / cell);
+    const j = Math.floor((event.clientX - box.left - left) / cell);
+    return i >= 0 && i < rows && j >= 0 && j < columns ? [i, j] : null;
+  };
+  canvas.addEventListener("mousemove", (event) => under(event) && move(...under(event)));
+  canvas.addEventListener("click", (event) => {
+    if (!under(event)) return;
+    move(...under(event));
+    pick(row, column);
+  });
+  canvas.addEventListener("keydown", (event) => {
+    const steps = { ArrowUp: [-1, 0], ArrowDown: [1, 0], ArrowLeft: [0, -1], ArrowRight: [0, 1] }[event.key];
+    if (steps) move(row + steps[0], column + steps[1]);
+    else if (event.key === "Enter") pick(row, column);
+    else return;
+    event.preventDefault();
+  });
+  canvas.dataset.geometry = JSON.stringify({ left, top: slant, cell });
+  frame.replaceChildren(canvas, cursor);
+  move(row, column);
+}
+
+function hatch(context, map, left, top, cell, ink) {
+  context.strokeStyle = ink;
+  context.globalAlpha = 0.25;
+  context.beginPath();
+  for (let i = 0; i < map.rows.length; i++) {
+    for (let j = i; j < map.columns.length; j++) {
+      if (!map.masked(i, j)) continue;
+      context.moveTo(left + cell * j, top + cell * (i + 1));
+      context.lineTo(left + cell * (j + 1), top + cell * i);
+    }
+  }
+  context.stroke();
+  context.globalAlpha = 1;
+}

@@ -1,0 +1,64 @@
+// Every head of every layer as a small map. One is drawn when it comes into view, so that long texts open at once.
+
+import { picture } from "./colour.js";
+import { attentions, data, weightsOf } from "./data.js";
+import { make, makeCanvas } from "./elements.js";
+import { change, listen, state } from "./state.js";
+
+const SIZE = 56;
+
+/** The largest of each block of cells: a mean would hide what stands out. */
+export function pooled(numbers, rows, columns, most) {
+  const r = Math.min(rows, most);
+  const c = Math.min(columns, most);
+  const small = new Uint8Array(r * c);
+  for (let i = 0; i < rows; i++) {
+    for (let j = 0; j < columns; j++) {
+      const at = Math.floor((i * r) / rows) * c + Math.floor((j * c) / columns);
+      small[at] = Math.max(small[at], numbers[i * columns + j]);
+    }
+  }
+  return [small, r, c];
+}
+
+async function drawThumbnail(button, { address, rows, columns }, head) {
+  const numbers = await weightsOf(`${address}.${head}`);
+  const [small, r, c] = pooled(numbers, rows.pieces.length, columns.pieces.length, 2 * SIZE);
+  const [canvas, context] = makeCanvas(SIZE, SIZE);
+  context.imageSmoothingEnabled = false;
+  context.drawImage(picture(small, r, c), 0, 0, SIZE, SIZE);
+  canvas.setAttribute("aria-hidden", "true");
+  button.replaceChildren(canvas);
+}
+
+export function showThumbnails(root) {
+  const buttons = new Map();
+  const watch = new IntersectionObserver((entries) => {
+    for (const { isIntersecting, target } of entries) {
+      if (!isIntersecting) continue;
+      watch.unobserve(target);
+      drawThumbnail(target, ...buttons.get(target));
+    }
+  });
+  for (const attention of attentions) {
+    const heads = Array.from({ length: data.settings.heads }, (_, i) => {
+      const button = make("button", { title: `${attention.address}.${i + 1}`, ariaLabel: `${attention.address}.${i + 1}`, ariaPressed: "false" });
+      button.style.width = button.style.height = `${SIZE + 8}px`;
+      button.addEventListener("click", () => {
+        change({ kind: attention.kind, layer: String(attention.layer), head: String(i + 1), row: 0, column: 0 });
+        document.getElementById("map-title").scrollIntoView({ block: "nearest" });
+      });
+      buttons.set(button, [attention, i + 1]);
+      watch.observe(button);
+      return button;
+    });
+    root.append(make("div", { className: "layer" }, make("h4", { textContent: attention.address }), make("div", { className: "heads" }, ...heads)));
+  }
+  const mark = () => {
+    for (const [button, [{ kind, layer }, head]] of buttons) {
+      button.ariaPressed = String(kind === state.kind && String(layer) === state.layer && String(head) === state.head);
+    }
+  };
+  listen(mark);
+  mark();
+}
