@@ -1,12 +1,12 @@
 """How fast Regard translates beside its peers: raw text in, raw text out, the same weights, one machine, one run.
 
-Needs models of the sizes to measure (or makes some with --make that copy their source) and the corpus in
-../shared/data/multi30k (or $REGARD_SHARED_DATA). Peers are installed into environments of their own in the user's cache
-folder. Every measurement is added to bench/results/translate.jsonl, and the page is written from the newest of each, so
-that sizes can be measured apart.
+Needs trained models of the sizes to measure, and the corpus in ../shared/data/multi30k (or $REGARD_SHARED_DATA). A size
+without a model gets a copier (see peers/copier.py), whose texts are as long as real ones. Peers are installed into
+environments of their own in the user's cache folder. Every measurement is added to bench/results/translate.jsonl, and
+the page is written from the newest of each, so that sizes can be measured apart.
 
     python bench/translate.py --models multi30k
-    python bench/translate.py --sizes base --make /tmp/models --sentences 1000
+    python bench/translate.py --sizes small base --sentences 1000
     python bench/translate.py --parts            # writes the page only
 """
 
@@ -24,12 +24,12 @@ from pathlib import Path
 from typing import Any
 
 from multi30k import DATA
-from peers.copier import make as make_copier
 from peers.driver import Worker, command_of, run, working
-from peers.environment import PEERS, ROOT, variables
+from peers.environment import CACHE, HERE, PEERS, ROOT, variables
 from peers.page import page
 from peers.results import append, machine, plain
 
+from regard.files import sha256
 from regard.settings import SIZES, assemble
 
 # What is measured: the name, its environment, what its worker is told besides where the files are.
@@ -45,19 +45,17 @@ BEAMS = (4, 1)
 TRIAL = 512  # sentences on which settings are tried
 COLD_ROUNDS = 5
 COLD_TEXT = "A man in a blue shirt is standing on a ladder cleaning a window."
-SIZES_MEASURED = ("tiny", "small", "base")
 
 
 def main() -> None:
     options = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    options.add_argument("--models", nargs="*", type=Path, default=[], help="trained model folders, of any size")
-    options.add_argument("--make", type=Path, metavar="FOLDER", help="write copiers here for the sizes without a model")
-    options.add_argument("--sizes", nargs="*", choices=SIZES_MEASURED, default=SIZES_MEASURED)
+    options.add_argument("--models", nargs="*", type=Path, default=[], help="trained model folders, one for a size")
+    options.add_argument("--sizes", nargs="*", choices=list(SIZES), default=["tiny", "small", "base"])
     options.add_argument("--parts", nargs="*", choices=list(PARTS), default=list(PARTS), help="none: the page only")
     options.add_argument("--only", nargs="*", choices=list(SYSTEMS), default=list(SYSTEMS), metavar="SYSTEM")
     options.add_argument("--sentences", nargs="*", type=int, default=[1_000, 10_000])
     options.add_argument("--rounds", type=int, default=3)
-    options.add_argument("--results", type=Path, default=ROOT / "bench" / "results" / "translate.jsonl")
+    options.add_argument("--results", type=Path, default=ROOT / "bench" / "results", metavar="FOLDER")
     options.add_argument("--out", type=Path, default=ROOT / "docs" / "benchmarks.md")
     asked = options.parse_args()
     if not DATA.is_dir():
@@ -66,18 +64,12 @@ def main() -> None:
     models = {size_of(folder): folder for folder in asked.models}
     if asked.parts:
         print(machine(), flush=True)
-        for size in asked.sizes:
-            if size not in models and asked.make:
-                models[size] = copier(size, asked.make / size)
-        if not models.keys() & set(asked.sizes):
-            print("nothing measured; it wants models: --models FOLDER…, or --make FOLDER")
-            return
-    for size in asked.sizes:
-        for part in asked.parts if size in models else []:
-            PARTS[part](size, models[size], asked)
-    if asked.results.exists():
-        asked.out.write_text(page(asked.results), "utf-8")
-        print(f"wrote {asked.out}")
+    for size in asked.sizes if asked.parts else []:
+        folder = models.get(size) or copier(size)
+        for part in asked.parts:
+            PARTS[part](size, folder, asked)
+    asked.out.write_text(page(asked.results), "utf-8")
+    print(f"wrote {asked.out}")
 
 
 def size_of(folder: Path) -> str:
@@ -89,11 +81,12 @@ def size_of(folder: Path) -> str:
     raise SystemExit(f"error: {folder} has the shape of no size: {shape}")
 
 
-def copier(size: str, out: Path) -> Path:
-    """A model of that size that copies; made once."""
+def copier(size: str) -> Path:
+    """A model of that size that copies the source, made once."""
+    script = HERE / "copier.py"
+    out = CACHE / "models" / f"copier-{size}-{sha256(script)[:16]}"
     if not (out / "manifest.json").exists():
-        print(f"making {out}, which copies its source", flush=True)
-        make_copier(size, DATA / "train.en.gz", DATA / "train.de.gz", out)
+        run([sys.executable, str(script), size, *(str(DATA / f"train.{side}.gz") for side in ("en", "de")), str(out)])
     return out
 
 
@@ -134,7 +127,14 @@ def speed(size: str, folder: Path, asked: argparse.Namespace) -> None:
                 print(f"{size}, {len(lines):,} sentences, beams {beams}", flush=True)
                 measured = compare(systems, lines, beams, asked.rounds)
                 facts = {"model": about_model(folder), "distinct": len(set(lines)), "systems": measured}
-                append(asked.results, part="speed", size=size, sentences=len(lines), beams=beams, **facts)
+                append(
+                    asked.results / "translate.jsonl",
+                    part="speed",
+                    size=size,
+                    sentences=len(lines),
+                    beams=beams,
+                    **facts,
+                )
 
 
 def start(name: str, folder: Path) -> AbstractContextManager[Worker]:
@@ -146,12 +146,12 @@ def try_settings(name: str, worker: Worker, lines: list[str], beams: int) -> Sys
     """Every choice, after a short warm-up. Where there is none, just warm up."""
     tried = []
     for choice in worker.choices[str(beams)] if len(worker.choices[str(beams)]) > 1 else []:
-        worker.ask(lines[:64], beams, choice)
-        found = worker.ask(lines, beams, choice)
+        worker.translate(lines[:64], beams, choice)
+        found = worker.translate(lines, beams, choice)
         tried.append((choice, round(found["pieces"] / found["seconds"])))
         print(f"  tried {name}, beams {beams}, {plain(choice)}: {tried[-1][1]:,} pieces a second", flush=True)
     best = max(tried, key=lambda one: one[1])[0] if tried else worker.choices[str(beams)][0]
-    worker.ask(lines[:128], beams, best)
+    worker.translate(lines[:128], beams, best)
     return System(worker, best, tried)
 
 
@@ -164,7 +164,7 @@ def compare(systems: dict[str, System], lines: list[str], beams: int, rounds: in
         first = number % len(names)
         for name in names[first:] + names[:first]:
             time.sleep(0.5)  # threads of the one before may still be spinning
-            found[name] = systems[name].worker.ask(lines, beams, systems[name].settings)
+            found[name] = systems[name].worker.translate(lines, beams, systems[name].settings)
             seconds[name].append(round(found[name]["seconds"], 4))
             pace = found[name]["pieces"] / seconds[name][-1]
             print(f"  round {number + 1}, {name}: {pace:,.0f} pieces a second", flush=True)
@@ -186,10 +186,15 @@ def compare(systems: dict[str, System], lines: list[str], beams: int, rounds: in
     return measured
 
 
+def is_copier(folder: Path) -> bool:
+    return folder.name.startswith("copier-")
+
+
 def about_model(folder: Path) -> str:
     shape = json.loads((folder / "settings.json").read_text("utf-8"))["model"]
+    what = "Weights that copy the source" if is_copier(folder) else "A trained model"
     return (
-        f"{shape['encoder_layers']}+{shape['decoder_layers']} layers, width {shape['width']}, feed-forward "
+        f"{what}, {shape['encoder_layers']}+{shape['decoder_layers']} layers, width {shape['width']}, feed-forward "
         f"{shape['feedforward']}, {shape['heads']} heads, {shape['norm']}-norm, {shape['vocabulary']:,} pieces"
     )
 
@@ -214,7 +219,12 @@ def cold(size: str, folder: Path, asked: argparse.Namespace) -> None:
                 seconds[name].append(round(time.perf_counter() - began, 4))
     for name, values in seconds.items():
         print(f"{size}, cold start: {name} {statistics.median(values):.2f} s", flush=True)
-    append(asked.results, part="cold", size=size, systems={name: {"seconds": s} for name, s in seconds.items()})
+    append(
+        asked.results / "translate.jsonl",
+        part="cold",
+        size=size,
+        systems={name: {"seconds": s} for name, s in seconds.items()},
+    )
 
 
 # -- less precise
@@ -224,6 +234,9 @@ def quantised(size: str, folder: Path, asked: argparse.Namespace) -> None:
     """Speed, BLEU, and how many texts depend on their company, for each compute type this processor has."""
     import ctranslate2
 
+    if is_copier(folder):
+        print(f"{size}, compute types: nothing measured, because a model that copies has no BLEU to lose", flush=True)
+        return
     lines, references = texts(1_000), lines_of("test_2016_flickr", side="de")
     types = [name for name in TYPES if name in ctranslate2.get_supported_compute_types("cpu")]
     with ExitStack() as stack:
@@ -236,7 +249,14 @@ def quantised(size: str, folder: Path, asked: argparse.Namespace) -> None:
             for name, worker in workers.items():
                 measured[name] |= company(worker, lines, references, beams)
                 print(f"  {name}: BLEU {measured[name]['bleu']}, {plain(measured[name]['changed'])}", flush=True)
-            append(asked.results, part="quantised", size=size, sentences=len(lines), beams=beams, systems=measured)
+            append(
+                asked.results / "translate.jsonl",
+                part="quantised",
+                size=size,
+                sentences=len(lines),
+                beams=beams,
+                systems=measured,
+            )
 
 
 def company(worker: Worker, lines: list[str], references: list[str], beams: int) -> dict[str, Any]:
@@ -245,7 +265,7 @@ def company(worker: Worker, lines: list[str], references: list[str], beams: int)
 
     def in_groups(size: int) -> list[str]:
         groups = [lines[at : at + size] for at in range(0, len(lines), size)]
-        return [text for group in groups for text in worker.ask(group, beams, {})["texts"]]
+        return [text for group in groups for text in worker.translate(group, beams, {})["texts"]]
 
     alone, eights, together = (in_groups(size) for size in (1, 8, len(lines)))
     return {

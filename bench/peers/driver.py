@@ -22,11 +22,17 @@ class Worker:
         )
         hello = self._read()
         self.about: dict[str, Any] = hello["about"]
-        self.choices: dict[str, list[dict[str, Any]]] = hello["choices"]
+        self.choices: dict[str, list[dict[str, Any]]] = hello.get("choices", {})
 
-    def ask(self, lines: Sequence[str], beams: int, settings: dict[str, Any]) -> dict[str, Any]:
-        """Translate lines: seconds, texts, and the number of target pieces."""
-        request = {"lines": lines, "beams": beams, "settings": settings}
+    def translate(self, lines: Sequence[str], beams: int, settings: dict[str, Any]) -> dict[str, Any]:
+        """Seconds, texts, and the number of target pieces."""
+        return self._ask(lines=lines, beams=beams, settings=settings)
+
+    def train(self, steps: int) -> dict[str, Any]:
+        """Seconds, the number of target pieces learnt from, and the most memory held so far."""
+        return self._ask(steps=steps)
+
+    def _ask(self, **request: Any) -> dict[str, Any]:
         print(json.dumps(request), file=self._process.stdin, flush=True)
         return self._read()
 

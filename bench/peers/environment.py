@@ -27,6 +27,8 @@ PEERS: dict[str, list[list[str]]] = {
         ["pyahocorasick", "sacrebleu", "ctranslate2==4.8.4", "spacy", "fasttext-wheel"],
         ["--no-deps", "OpenNMT-py==3.5.1"],
     ],
+    # It wants an older sentencepiece, and forgets to say that it imports importlib_metadata.
+    "joeynmt": [[TORCH, "joeynmt==2.3.0", "sentencepiece<0.2", "importlib_metadata"]],
 }
 
 

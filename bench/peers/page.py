@@ -11,6 +11,9 @@ NAMES = {
     "ctranslate2": "CTranslate2, called directly",
     "transformers": "Hugging Face generate",
     "opennmt": "OpenNMT-py",
+    "joeynmt": "JoeyNMT",
+    "marian": "Hugging Face MarianMT in a plain loop",
+    "torch": "`torch.nn.Transformer` in a plain loop",
     "regard translate": '`regard translate --model … "…"`',
     "import torch": '`python -c "import torch"`, nothing else',
 }
@@ -18,9 +21,10 @@ SIZES = ["tiny", "small", "base", "big"]
 INTRODUCTION = """\
 # Benchmarks
 
-Written by `python bench/translate.py`, which measures and keeps every figure in `bench/results/`; do not edit. Machines
-differ, and so will your figures; run the command.
-
+Written by `python bench/translate.py` and `python bench/train.py`, which measure and keep every figure in
+`bench/results/`; do not edit. Machines differ, and so will your figures; run the commands.
+"""
+TRANSLATING = """\
 Translating English captions of Multi30k into German, raw text in to raw text out, float32 unless said otherwise. A rate
 is the median of all rounds, with the least and the most; systems take turns within a round. Target pieces do not count
 the end mark. Every system has the same pieces and, except where said, the same weights. Peers run with the fastest of
@@ -36,14 +40,26 @@ QUANTISED = """\
 batches of 8, those that did alone and all at once, and those that are not float32's."""
 
 
+TRAINING = """\
+Multi30k, English to German, float32, batches of 4,096 target pieces (each program fills them in its own way), the same
+dropout, Adam. A rate counts real target pieces, end marks included, over whole steps: batches, loss, gradient,
+optimizer. Each program runs its own loop and waits between rounds; the first round is not counted. Memory is the most
+that the process held at any time."""
+
+
 def page(results: Path) -> str:
-    """The whole page."""
+    """The whole page, from the files in the folder of results."""
+    lines = [INTRODUCTION, *_translating(results / "translate.jsonl"), *_training(results / "train.jsonl")]
+    return "\n".join(lines).rstrip() + "\n"
+
+
+def _translating(results: Path) -> list[str]:
     records = latest(results, "part", "size", "sentences", "beams")
     records.sort(key=lambda record: (SIZES.index(record["size"]), record.get("sentences", 0), -record.get("beams", 0)))
     parts = {part: [record for record in records if record["part"] == part] for part in ("speed", "cold", "quantised")}
-    lines = [INTRODUCTION]
+    lines: list[str] = []
     if parts["speed"]:
-        lines += ["## Speed", ""]
+        lines += ["## Translating", "", TRANSLATING]
         for size, sentences in dict.fromkeys((record["size"], record["sentences"]) for record in parts["speed"]):
             group = [record for record in parts["speed"] if (record["size"], record["sentences"]) == (size, sentences)]
             lines += _speed(group)
@@ -56,7 +72,34 @@ def page(results: Path) -> str:
     if parts["speed"]:
         lines += ["## Settings", "", "What was tried, in target pieces a second, and (in bold) measured.", ""]
         lines += [line for record in _one_of_each_beam(parts["speed"]) for line in _settings(record)]
-    return "\n".join(lines).rstrip() + "\n"
+    return lines
+
+
+def _training(results: Path) -> list[str]:
+    records = sorted(latest(results, "size"), key=lambda record: SIZES.index(record["size"]))
+    lines = ["## Training", "", TRAINING, ""] if records else []
+    for record in records:
+        systems = record["systems"]
+        head = ["system", "target pieces a second", "Regard is faster by", "peak memory, GB", "versions and settings"]
+        rows = [
+            [
+                NAMES.get(name, name),
+                spread(one["rates"]),
+                _times(systems, name),
+                f"{one['memory'] / 1e9:.2f}",
+                plain(one["about"]),
+            ]
+            for name, one in systems.items()
+        ]
+        lines += [f"### `{record['size']}`, dropout {record['dropout']}", "", *table(head, rows), *_source(record)]
+    return lines
+
+
+def _times(systems: Record, name: str) -> str:
+    if name == "regard" or "regard" not in systems:
+        return ""
+    regard, other = (statistics.median(systems[one]["rates"]) for one in ("regard", name))
+    return f"{regard / other:.2f}x"
 
 
 def _source(record: Record) -> list[str]:

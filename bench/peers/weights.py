@@ -15,7 +15,7 @@ def read(folder: Path) -> tuple[dict[str, Any], dict[str, Tensor], Tensor]:
     settings = json.loads((folder / "settings.json").read_text("utf-8"))["model"]
     weights = {name: tensor.float() for name, tensor in load_file(folder / "weights.safetensors").items()}
     learned = weights.pop("positions.weight", None)
-    return settings, weights, _sinusoids(settings["longest"], settings["width"]) if learned is None else learned
+    return settings, weights, sinusoids(settings["longest"], settings["width"]) if learned is None else learned
 
 
 def renamed(weights: Mapping[str, Tensor], parts: Mapping[str, str], stacks: Mapping[str, str]) -> dict[str, Tensor]:
@@ -31,7 +31,7 @@ def renamed(weights: Mapping[str, Tensor], parts: Mapping[str, str], stacks: Map
     return found
 
 
-def _sinusoids(length: int, width: int) -> Tensor:
+def sinusoids(length: int, width: int) -> Tensor:
     position = torch.arange(length, dtype=torch.float64)[:, None]
     angle = position / 10_000 ** (torch.arange(0, width, 2, dtype=torch.float64) / width)
     return torch.stack([angle.sin(), angle.cos()], dim=-1).flatten(1).float()
