@@ -18,6 +18,7 @@ from regard.data.tokenizer import END, Tokenizer, train_tokenizer
 from regard.decoding import fast
 from regard.decoding.convert import convert, make_fast
 from regard.decoding.engine import Engine
+from regard.decoding.load import load
 from regard.errors import FolderError, SettingsError
 from regard.folder import open_folder, save_folder
 from regard.model.transformer import Transformer
@@ -129,7 +130,7 @@ def test_the_cores_are_divided_on_the_first_batches_and_the_text_is_the_same(mod
     decode = DecodeSettings(beams=2)
     plain = regard.load(model_folder).translate_all(texts, decode)
     for cores in (1, 2):
-        translator = regard.load(model_folder)
+        translator = load(model_folder)
         assert isinstance(translator, Engine)
         translator._cores = cores
         translator._tried = False

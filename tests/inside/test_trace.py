@@ -3,6 +3,7 @@
 import os
 import subprocess
 import sys
+from collections.abc import Iterator
 from itertools import pairwise
 from pathlib import Path
 
@@ -14,6 +15,7 @@ import torch.nn.functional as F
 import regard
 from regard.data.tokenizer import END, PAD, START
 from regard.decoding.hypothesis import Hypothesis
+from regard.decoding.translation import Sources
 from regard.errors import LookError
 from regard.inside.model import Model
 from regard.inside.terminal import Paper, heading
@@ -166,9 +168,9 @@ def test_where_the_roads_differ_both_are_shown(model_of):
     plain = model_of("pre")
 
     class Other(Model):
-        def _write(self, sources: list[list[int]], limits: list[int], decode: DecodeSettings) -> list[list[Hypothesis]]:
+        def _begin(self, batches: list[Sources], decode: DecodeSettings) -> Iterator[list[list[Hypothesis]]]:
             pieces = plain._tokenizer.encode(["a dog"])[0]
-            return [[Hypothesis(tuple(pieces), -1.0, -0.5, ())] for _ in sources]
+            return ([[Hypothesis(tuple(pieces), -1.0, -0.5, ())] for _ in batch] for batch in batches)
 
     view = Other(plain._translator, plain._tokenizer, lambda: plain.torch, name="other").look(TEXT, BEAM)
     assert view.text == "a dog"
@@ -187,7 +189,8 @@ def test_a_given_target_is_forced(model_of):
 def test_the_beams_are_those_of_the_search(model):
     view = model.look(TEXT, BEAM)
     search = view.search
-    expected = model._translator._write([list(view.trace.source.ids[:-1])], [len(view.trace.source.ids) - 1 + 9], BEAM)
+    ids = list(view.trace.source.ids[:-1])
+    expected = next(model._translator._begin([[(ids, len(ids) + 9)]], BEAM))
     assert list(search.found) == expected[0]
     paths = {search.path(step, beam): one for step, beams in enumerate(search.steps) for beam, one in enumerate(beams)}
     assert len(paths) == sum(map(len, search.steps))

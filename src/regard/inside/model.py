@@ -7,7 +7,7 @@
 Torch is imported when someone looks.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -16,7 +16,7 @@ import numpy as np
 from regard.data.tokenizer import END, START, Tokenizer
 from regard.decoding.hypothesis import Hypothesis
 from regard.decoding.load import translator_of
-from regard.decoding.translation import DEFAULT, TextTranslator
+from regard.decoding.translation import DEFAULT, Sources, TextTranslator
 from regard.errors import LookError
 from regard.folder import open_folder
 from regard.inside.beams import Search, watch
@@ -76,7 +76,7 @@ class Model(TextTranslator):
         chosen, searched = None, None
         if written is None:
             limit = min(len(source.ids) - 1 + decode.extra, self.longest)
-            chosen = self._write([list(source.ids[:-1])], [limit], decode)[0][0]
+            chosen = next(self._begin([[(list(source.ids[:-1]), limit)]], decode))[0][0]
             searched = watch(self.torch, source.ids[:-1], self._tokenizer.writable, limit, decode)
             # A text that reached its limit has no end mark.
             written = self._tokens([*chosen.pieces, END] if len(chosen.pieces) < limit else [*chosen.pieces])
@@ -133,5 +133,5 @@ class Model(TextTranslator):
             return None
         return self._tokenizer.decode([searched.found[0].pieces])[0]
 
-    def _write(self, sources: list[list[int]], limits: list[int], decode: DecodeSettings) -> list[list[Hypothesis]]:
-        return self._translator._write(sources, limits, decode)
+    def _begin(self, batches: list[Sources], decode: DecodeSettings) -> Iterator[list[list[Hypothesis]]]:
+        return self._translator._begin(batches, decode)
