@@ -207,7 +207,7 @@ def _count_lines(stream: IO[bytes]) -> int | None:
 
 def _lines(stream: IO[bytes]) -> Iterator[str]:
     """Lines of standard input, read as corpora are."""
-    from regard.data.pairs import decode_line
+    from regard.data.lines import decode_line
 
     return (decode_line(line, "standard input", number) for number, line in enumerate(stream, start=1))
 

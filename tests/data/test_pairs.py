@@ -9,7 +9,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from regard.data.pairs import Corpus, Lines, Pair, Pairs, corpora, languages, read_references
+from regard.data.lines import Lines
+from regard.data.pairs import Corpus, Pairs, corpora, languages, read_references
+from regard.data.records import Pair
 from regard.errors import DataError
 
 Write = Callable[[str, bytes], Path]
