@@ -5,6 +5,7 @@ import os
 import signal
 import stat
 import sys
+import tempfile
 from collections.abc import Callable, Iterator
 from dataclasses import asdict
 from pathlib import Path
@@ -13,7 +14,16 @@ from typing import IO, TYPE_CHECKING, Any
 import click
 
 from regard import __version__
-from regard.console import fail, follow, say, show_evaluation, show_training, standard_output
+from regard.console import (
+    fail,
+    follow,
+    say,
+    show_evaluation,
+    show_report,
+    show_training,
+    show_work,
+    standard_output,
+)
 from regard.data import numbers
 from regard.errors import SettingsError, UserError
 from regard.settings import SIZES, DecodeSettings, as_markdown, assemble, user_layer
@@ -57,6 +67,7 @@ def main() -> None:
     """Regard: two text files in, a translator out.
 
     \b
+    regard check train.en train.fr
     regard train train.en train.fr --out my-model
     regard translate --model my-model "I am a student."
     regard evaluate --model my-model test.tsv
@@ -93,8 +104,10 @@ def train(
 ) -> None:
     """Train a translator on FILES.
 
-    FILES are two line-aligned texts (train.en train.fr), or a TSV with a tab between source and target; plain or
-    gzip; several corpora may follow each other. The same command goes on where an interrupted one was.
+    FILES are two line-aligned texts (train.en train.fr), or one file of both sides: TSV with a tab between source and
+    target, JSON lines, TMX, gettext's PO or MO; plain, gzip or zstd; - is a TSV from standard input. Several corpora
+    may follow each other, each perhaps with a weight (web.tsv=0.3: draw three pairs in ten each epoch). The same
+    command goes on where an interrupted one was.
     """
     user_layer(overrides, settings_file)
     from regard.training.plan import parse_duration
@@ -152,6 +165,46 @@ def _watch(events: "Iterator[Event]", stop: _Stop) -> None:
 
     if isinstance(show_training(noting()), Stopped):
         sys.exit(128 + stop.signal)
+
+
+@main.command()
+@click.argument("files", nargs=-1, required=True, type=click.Path(path_type=Path))
+@click.option("--valid", multiple=True, type=click.Path(path_type=Path), help="A validation file, as for train.")
+@click.option("--test", multiple=True, type=click.Path(path_type=Path), help="A test file; for two: give it twice.")
+@click.option("--languages", nargs=2, metavar="SOURCE TARGET", help="Which to read where a file has several.")
+@click.option("--json", "as_json", is_flag=True, help="The report as JSON.")
+@SET
+def check(
+    files: tuple[Path, ...],
+    valid: tuple[Path, ...],
+    test: tuple[Path, ...],
+    languages: tuple[str, str] | None,
+    as_json: bool,
+    overrides: tuple[str, ...],
+) -> None:
+    """Report on FILES before anyone trains on them: what is odd, what would be left out, how long it would take."""
+    user = user_layer(overrides)
+    with tempfile.TemporaryDirectory() as folder:
+        kept = Path(folder) / "standard-input.tsv"
+        from regard.data.check import check as look
+        from regard.data.pairs import check_direction, corpora
+        from regard.data.standard_input import keep_stream, reads_standard_input
+        from regard.training.forecast import forecast
+
+        if reads_standard_input(files):
+            keep_stream(sys.stdin.buffer, kept)
+        train, *others = (
+            corpora(paths, languages=languages, standard_input=kept if paths is files else None)
+            for paths in (files, valid, test)
+        )
+        if languages is None:
+            check_direction([*train, *others[0], *others[1]])
+        report = show_work(look(train, *others))
+        expected = show_work(forecast(train, report, user))
+    if as_json:
+        click.echo(json.dumps({**asdict(report), "forecast": asdict(expected)}, ensure_ascii=False, indent=2))
+    else:
+        show_report(report, expected)
 
 
 @main.command()

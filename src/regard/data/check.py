@@ -6,8 +6,7 @@ What cannot be trained on at all is an error. All else is counted, with examples
 
 from collections.abc import Iterator, Sequence
 from contextlib import closing
-from dataclasses import asdict, dataclass
-from typing import Any
+from dataclasses import dataclass
 
 import numpy as np
 
@@ -29,8 +28,8 @@ _SHOWN = 60
 # What train does with such pairs, or what they may do to it.
 MEANINGS = {
     "unreadable": "no pairs; left out",
-    "empty source": "left out",
-    "empty target": "left out",
+    "source empty": "left out",
+    "target empty": "left out",
     "duplicates": "the same pair stands before; kept, and learnt more often",
     "sources with several targets": "kept; the model cannot know which is meant",
     "copied": "source and target are the same; kept, and they teach to leave text untranslated",
@@ -43,12 +42,13 @@ MEANINGS = {
     "replacement characters": "U+FFFD: a character was lost before; kept",
     "byte order marks": "U+FEFF inside the text; kept",
     "swapped sides": "source and target seem to be exchanged; check the order of the files",
-    "pairs also in training": "scores on them say little",
-    "sources also in training": "with another target; scores on them say little",
-    "sources nearly in training": "the same words but for one; scores on them say little",
+    "pairs also in training": "scores on them flatter",
+    "sources also in training": "with another target; scores on them flatter",
+    "sources nearly in training": "eight words or more, the same but for one; scores on them flatter",
 }
-LEFT_OUT = ("unreadable", "empty source", "empty target")
-_ALWAYS_NOTABLE = ("swapped sides", "pairs also in training", "sources also in training", "sources nearly in training")
+LEFT_OUT = ("unreadable", "source empty", "target empty")
+_ALWAYS_NOTABLE = ("swapped sides", "pairs also in training", "sources also in training")
+_NEVER_NOTABLE = (*LEFT_OUT, "sources with several targets")
 
 
 @dataclass(frozen=True)
@@ -105,21 +105,13 @@ class Report:
     findings: tuple[Finding, ...]
 
     def notable(self) -> list[Finding]:
-        """What deserves a word before training: scores that would deceive, or more than one pair in a hundred (and than ten)."""
-        pairs = {part.name: part.pairs for part in self.parts}
+        """What deserves a word before training: what deceives, and what is in more than ten and one in a hundred."""
+        most = {part.name: max(10, part.pairs / 100) for part in self.parts}
         return [
             found
             for found in self.findings
-            if found.kind in _ALWAYS_NOTABLE
-            or (
-                found.kind not in LEFT_OUT
-                and found.part == "training"
-                and found.count > max(10, pairs[found.part] / 100)
-            )
+            if found.kind in _ALWAYS_NOTABLE or (found.kind not in _NEVER_NOTABLE and found.count > most[found.part])
         ]
-
-    def as_dict(self) -> dict[str, Any]:
-        return asdict(self)
 
 
 def check(train: Sequence[Corpus], valid: Sequence[Corpus] = (), test: Sequence[Corpus] = ()) -> Work[Report]:

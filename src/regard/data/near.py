@@ -14,7 +14,7 @@ from regard.data.characters import Block, Numbers, units
 from regard.data.permutation import Bits, mix
 
 MOST = 10_000  # texts held
-_FEWEST_WORDS = 5  # of which one may differ; shorter texts must have the same words
+_FEWEST_WORDS = 8  # of which one may differ; shorter texts must have the same words
 _SLOTS = 20  # bits of a sum by which most are passed over quickly
 
 

@@ -57,7 +57,7 @@ class Tally:
 
     def __init__(self) -> None:
         self.pairs = 0
-        self.seen = {kind: Seen() for kind in ("empty source", "empty target", "copied", *ODDITIES)}
+        self.seen = {kind: Seen() for kind in ("source empty", "target empty", "copied", *ODDITIES)}
         self.scripts = [[Seen() for _ in SCRIPTS] for _ in SIDES]
         self._characters = [_Histogram() for _ in SIDES]
         self._words = [_Histogram() for _ in SIDES]
@@ -68,8 +68,8 @@ class Tally:
         self.pairs += len(lines)
         where = _Where(corpus, lines, texts)
         empty = [np.fromiter((not text or text.isspace() for text in side), bool, len(lines)) for side in texts]
-        for side, rows in enumerate(empty):
-            where.add(self.seen[f"empty {SIDES[side]}"], np.flatnonzero(rows), side)
+        where.add(self.seen["source empty"], np.flatnonzero(empty[0]), 0)
+        where.add(self.seen["target empty"], np.flatnonzero(empty[1] & ~empty[0]), 1)
         same = np.fromiter((a.strip() == b.strip() for a, b in zip(*texts, strict=True)), bool, len(lines))
         where.add(self.seen["copied"], np.flatnonzero(same & ~empty[0]), 0)
         blocks = [Block(side) for side in texts]

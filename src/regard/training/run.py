@@ -163,7 +163,7 @@ def _weights(train: Sequence[Corpus], valid: Sequence[Corpus]) -> dict[str, list
 def _check(run: Path, train: Sequence[Corpus], valid: Sequence[Corpus]) -> Generator[Event, None, None]:
     """Stop on what cannot be trained on, and say what deserves a word."""
     report = yield from check(train, valid)
-    write_json(run / "check.json", report.as_dict())
+    write_json(run / "check.json", asdict(report))
     for found in report.notable():
         yield Note(found.sentence())
 
