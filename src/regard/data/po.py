@@ -64,6 +64,8 @@ class Catalogue:
             try:
                 return polib.mofile(str(copy)) if self._compiled else polib.pofile(str(copy))
             except UnicodeDecodeError as error:
+                if self._compiled:
+                    raise DataError(self._damage("")) from error
                 raise DataError(
                     f"{self.path}: byte {error.start + 1} (0x{error.object[error.start]:02x}) is not {error.encoding}, "
                     "the encoding of the catalogue; correct its Content-Type, or convert it with: msgconv -t utf-8"

@@ -5,7 +5,6 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import NamedTuple
 
-_LINE_ENDS = re.compile(r"\s*\n\s*")
 _SURROGATE = re.compile("[\ud800-\udfff]")
 
 
@@ -52,4 +51,4 @@ def made_pair(path: Path, line: int, source: str, target: str) -> Record:
 
 
 def _one_line(text: str) -> str:
-    return _LINE_ENDS.sub(" ", text.strip("\r\n")) if "\n" in text else text
+    return " ".join(filter(None, map(str.strip, text.split("\n")))) if "\n" in text else text

@@ -68,8 +68,9 @@ class _Unit:
 
 
 def _parse(path: Path, stream: BinaryIO) -> Iterator[list[_Unit]]:
-    handler = _Handler()
-    parser = DefusedExpatParser()
+    # A document type outside the file, which most TMX name, is not opened: expat is not asked to.
+    parser = DefusedExpatParser(forbid_external=False)
+    handler = _Handler(parser)
     parser.setContentHandler(handler)
     try:
         while chunk := stream.read(_CHUNK):
@@ -92,9 +93,9 @@ def _parse(path: Path, stream: BinaryIO) -> Iterator[list[_Unit]]:
 class _Handler(ContentHandler):
     """Gathers the units as the parser goes."""
 
-    def __init__(self) -> None:
+    def __init__(self, locator: Locator) -> None:
         super().__init__()
-        self._locator: Locator
+        self._locator = locator
         self._ready: list[_Unit] = []
         self._unit: _Unit | None = None
         self._source = ""
@@ -108,10 +109,7 @@ class _Handler(ContentHandler):
         ready, self._ready = self._ready, []
         return ready
 
-    def setDocumentLocator(self, locator: Locator) -> None:  # noqa: N802 (SAX's name)
-        self._locator = locator
-
-    def startElement(self, name: str, attrs: AttributesImpl) -> None:  # noqa: N802
+    def startElement(self, name: str, attrs: AttributesImpl) -> None:  # noqa: N802 (SAX's name)
         if name in _CODES_OF_A_TOOL:
             self._inside_codes += 1
         elif name == "header":
@@ -139,6 +137,9 @@ class _Handler(ContentHandler):
         elif name == "tu" and self._unit is not None:
             self._ready.append(self._unit)
             self._unit = None
+
+    def skippedEntity(self, name: str) -> None:  # noqa: N802
+        raise SAXParseException(f"undefined entity &{name};", None, self._locator)
 
 
 def _only_two(path: Path, unit: _Unit) -> Codes:
