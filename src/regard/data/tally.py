@@ -169,17 +169,17 @@ class _Ratios:
 
     def __init__(self) -> None:
         self._counts = np.zeros(2 * _RATIO_RANGE + 1, np.int64)
-        self._extremes: list[tuple[int, Spot]] = []
+        self._extremes: tuple[list[tuple[int, Spot]], list[tuple[int, Spot]]] = [], []  # lowest first, highest first
 
     def add(self, source: Numbers, target: Numbers, rows: Numbers, where: _Where) -> None:
         ratios = np.log2((target + _RATIO_SLACK) / (source + _RATIO_SLACK)) * _RATIO_STEPS
         steps = np.clip(np.rint(ratios), -_RATIO_RANGE, _RATIO_RANGE).astype(np.int64) + _RATIO_RANGE
         self._counts += np.bincount(steps, minlength=len(self._counts))
-        order = np.argsort(steps, kind="stable")
-        for row in (*order[:EXAMPLES], *order[-EXAMPLES:]):
-            self._extremes.append((int(steps[row]), where.spot(int(rows[row]), 0)))
-        self._extremes.sort(key=lambda extreme: extreme[0])
-        self._extremes = self._extremes[:EXAMPLES] + self._extremes[EXAMPLES:][-EXAMPLES:]
+        for sign, extremes in zip((1, -1), self._extremes, strict=True):
+            order = np.argsort(sign * steps, kind="stable")[:EXAMPLES]
+            extremes += [(int(steps[row]), where.spot(int(rows[row]), 0)) for row in order]
+            extremes.sort(key=lambda extreme: sign * extreme[0])
+            del extremes[EXAMPLES:]
 
     def outliers(self) -> Seen:
         running = np.cumsum(self._counts)
@@ -187,7 +187,7 @@ class _Ratios:
         far = round(np.log2(RATIO) * _RATIO_STEPS)
         places = np.arange(len(self._counts))
         seen = Seen()
-        extremes = sorted(self._extremes, key=lambda extreme: -abs(extreme[0] - usual))
+        extremes = sorted(self._extremes[0] + self._extremes[1], key=lambda extreme: -abs(extreme[0] - usual))
         spots = [spot for step, spot in extremes if abs(step - usual) > far]
         seen.add(int(self._counts[abs(places - usual) > far].sum()), spots)
         return seen
