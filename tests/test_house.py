@@ -107,7 +107,7 @@ def test_importing_regard_is_light():
     assert imported_by("import regard") == set()
 
 
-@pytest.mark.parametrize("command", [[], ["train"], ["translate"], ["evaluate"], ["demo"]], ids=" ".join)
+@pytest.mark.parametrize("command", [[], ["train"], ["translate"], ["evaluate"], ["check"], ["demo"]], ids=" ".join)
 def test_help_is_light(command):
     code = f"""
 import runpy

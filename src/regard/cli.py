@@ -184,13 +184,13 @@ def check(
 ) -> None:
     """Report on FILES before anyone trains on them: what is odd, what would be left out, how long it would take."""
     user = user_layer(overrides)
+    from regard.data.check import check as look
+    from regard.data.pairs import check_direction, corpora
+    from regard.data.standard_input import keep_stream, reads_standard_input
+    from regard.training.forecast import forecast
+
     with tempfile.TemporaryDirectory() as folder:
         kept = Path(folder) / "standard-input.tsv"
-        from regard.data.check import check as look
-        from regard.data.pairs import check_direction, corpora
-        from regard.data.standard_input import keep_stream, reads_standard_input
-        from regard.training.forecast import forecast
-
         if reads_standard_input(files):
             keep_stream(sys.stdin.buffer, kept)
         train, *others = (

@@ -46,7 +46,7 @@ def test_examples_tell_both_places() -> None:
     assert found.duplicates[0].examples == [((0, 3), (0, 1))]
     assert found.pairs_in_training[1].examples == [((1, 4), (0, 2))]
     assert found.sources_in_training[1].examples[0][0] == (1, 5)
-    assert {place for example in found.several_targets.examples for place in example} == {(0, 2), (0, 6)}
+    assert found.several_targets.examples == [((0, 6), (0, 2))]
 
 
 def test_there_are_only_so_many_examples() -> None:

@@ -30,7 +30,8 @@ class Found:
 
     def add(self, later: Records, earlier: Records, most: int) -> None:
         self.count += len(later)
-        for one, other in zip(later[:most], earlier[:most], strict=True):
+        first = np.lexsort((later["line"], later["corpus"]))[:most]
+        for one, other in zip(later[first], earlier[first], strict=True):
             self.examples.append(((int(one["corpus"]), int(one["line"])), (int(other["corpus"]), int(other["line"]))))
         self.examples = sorted(self.examples)[:most]
 
@@ -99,6 +100,7 @@ def _find_in(records: Records, found: Repetition, most: int) -> None:
         duplicates.add(own[1:][again], own[:-1][again], most)
         if part == 0:
             distinct = own[np.concatenate([np.ones(min(1, len(own)), bool), ~again])]
+            distinct = distinct[np.lexsort((distinct["line"], distinct["corpus"], distinct["source"]))]
             other = _equal(distinct, "source")
             first = other & ~np.concatenate([np.zeros(min(1, len(other)), bool), other[:-1]])
             found.several_targets.add(distinct[1:][first], distinct[:-1][first], most)

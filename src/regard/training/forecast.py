@@ -83,7 +83,7 @@ def forecast(train: Sequence[Corpus], report: Report, user: Layer) -> Work[Forec
             pieces=settings.tokenizer.pieces or choose_size(words),
         )
         tokenizer = Tokenizer(data)
-        shards = yield from prepare_ids(Path(folder) / "ids", texts, tokenizer, longest=1 << 30)
+        shards = yield from prepare_ids(Path(folder) / "ids", texts, tokenizer, longest=settings.model.longest)
         left_out = _left_out(report, tokenizer, long, settings.model.longest)
         drawn = sum(corpus.weight * corpus.pairs for corpus in report.corpora if corpus.part == "training")
         tokens = math.ceil(len(shards.train.target_ids) * drawn / len(shards.train))

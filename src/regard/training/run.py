@@ -91,7 +91,7 @@ def train(
     settings_file: Path | None = None,
     stop: Callable[[], bool] = lambda: False,
 ) -> Iterator[Event]:
-    """Train a translator on line-aligned files or TSVs and write it to the folder `out`.
+    """Train a translator on pairs of texts (docs/data.md says what is read) and write it to the folder `out`.
 
     `budget` is in seconds. `stop` is asked after every step. The same call goes on where it was interrupted.
     """
@@ -102,8 +102,9 @@ def train(
     wish.check()
     _check_place(out)
     kept = yield from _keep_standard_input(out, paths)
-    train_corpora = corpora([Path(path) for path in paths], languages=languages, standard_input=kept)
-    valid_corpora = corpora([Path(path) for path in valid], languages=languages)
+    known = languages or _both(folder.languages if folder else (None, None))
+    train_corpora = corpora([Path(path) for path in paths], languages=known, standard_input=kept)
+    valid_corpora = corpora([Path(path) for path in valid], languages=known)
     sides: Languages = languages or (folder.languages if folder else named_languages(train_corpora))
     if languages is None:
         check_direction([*train_corpora, *valid_corpora])
@@ -147,6 +148,12 @@ def _keep_standard_input(out: Path, paths: Sequence[str | Path]) -> Generator[Ev
             yield Preparing("reading standard input", 0, 1)
             keep_stream(sys.stdin.buffer, kept)
     return kept
+
+
+def _both(languages: Languages) -> tuple[str, str] | None:
+    """Source and target, if both are known."""
+    source, target = languages
+    return (source, target) if source is not None and target is not None else None
 
 
 def _weights(train: Sequence[Corpus], valid: Sequence[Corpus]) -> dict[str, list[float]]:
