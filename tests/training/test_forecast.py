@@ -38,7 +38,7 @@ def foretell(found: list[Corpus], *overrides: str) -> tuple[Report, Forecast]:
 
 def test_what_is_left_out_is_what_train_leaves_out(tiny: "TinyRuns", tmp_path: Path) -> None:
     pairs = tiny.sentences(60, seed=1)
-    pairs[4], pairs[9], pairs[20], pairs[21] = ("a", ""), (" ", ""), ("long " * 60, "c"), ("b", "long " * 40)
+    pairs[4], pairs[9], pairs[20], pairs[21] = ("a", ""), (" ", ""), ("long " * 80, "c"), ("b", "long " * 80)
     path = tmp_path / "a.tsv"
     path.write_bytes("".join(f"{source}\t{target}\n" for source, target in pairs).encode() + b"\xff\tb\n")
     _, found = foretell(corpora([path]), *tiny.overrides, "model.longest=50")
