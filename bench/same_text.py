@@ -12,7 +12,7 @@ from itertools import islice
 from pathlib import Path
 
 import regard
-from regard.data.pairs import Lines
+from regard.data.lines import Lines
 from regard.decoding.translation import TextTranslator, Translation
 from regard.settings import DecodeSettings
 

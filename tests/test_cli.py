@@ -141,6 +141,7 @@ def test_a_new_flag_is_a_decision() -> None:
     }
     assert found == {
         "bench translate": ["--fast", "--json", "--model", "--set"],
+        "check": ["--json", "--languages", "--set", "--test", "--valid", "files"],
         "demo": ["--out", "--steps"],
         "evaluate": ["--by-source", "--fast", "--json", "--model", "--out", "--set", "--tokenize", "files"],
         "look": [
@@ -182,7 +183,9 @@ def test_every_flag_has_help() -> None:
                 assert parameter.help, (name, parameter.name)
 
 
-@pytest.mark.parametrize("words", [["--help"], ["-h"], ["train", "-h"], ["translate", "--help"], ["evaluate", "-h"]])
+@pytest.mark.parametrize(
+    "words", [["--help"], ["-h"], ["train", "-h"], ["translate", "--help"], ["evaluate", "-h"], ["check", "-h"]]
+)
 def test_help(words: list[str]) -> None:
     done = call(*words)
     assert done.code == 0
@@ -254,7 +257,11 @@ def bad_corpora(folder: Path) -> dict[str, tuple[list[Path], str]]:
             f"{latin}:3: byte 6 of the line (0xe9) is not UTF-8; if it is latin1, convert it: iconv -f latin1 -t utf-8",
         ),
         "empty": ([empty_en, empty_fr], "empty.en + empty.fr: there is no line in it; a corpus needs at least one"),
-        "only blank lines": ([blank_en, blank_fr], "validation pairs are held out by source sentence, which needs at"),
+        "only blank lines": (
+            [blank_en, blank_fr],
+            "there is nothing to train on: every pair of blank.en + blank.fr has an empty side; fill in the texts, or "
+            "give other files",
+        ),
         "no tab": (
             [no_tab],
             f"{no_tab}:2: expected 2 columns separated by tabs, found 1; separate source and target by one tab; "
@@ -362,6 +369,75 @@ def test_validation_files_and_fine_tuning_by_flag(folder: Path, model: Path, tmp
     assert done.code == 0, done.said
     assert "  a fine-tune of model, with its size and pieces\n" in done.said
     assert "(2 sentences)" in done.said
+
+
+# check
+
+
+def dirty(folder: Path) -> Path:
+    """A corpus with one of everything that is common."""
+    lines = [f"{text}\t{' '.join(reversed(text.split()))}" for text in sentences(60)]
+    path = write(folder / "dirty.tsv", [*lines, "\tx", "y\t", "same here\tsame here", lines[0], "a\u2028b\tc"])
+    path.write_bytes(path.read_bytes() + b"\xff\tx\n")
+    return path
+
+
+def test_check_reports_what_it_sees(tmp_path: Path) -> None:
+    test = write(tmp_path / "test.tsv", ["new to all\tx", f"{sentences(60)[3]}\tx"])
+    done = call("check", dirty(tmp_path), "--test", test, "--set", "tokenizer.pieces=300")
+    assert done.code == 0, done.said
+    shown = done.output.decode("utf-8")
+    for line in [
+        "training: dirty.tsv, 65 pairs\n",
+        "test: test.tsv, 2 pairs\n",
+        "  training: 1 unreadable (1.5%): no pairs; left out\n      dirty.tsv:66  not UTF-8\n",
+        "  training: 1 source empty (1.5%): left out\n      dirty.tsv:61  \n",
+        "  training: 1 target empty (1.5%): left out\n      dirty.tsv:62  \n",
+        "      dirty.tsv:63  same here\n",
+        "      dirty.tsv:64  like dirty.tsv:1\n",
+        "      dirty.tsv:65  a\\u2028b\n",
+        "      test.tsv:2  is dirty.tsv:4\n",
+        "regard train would keep 63 pairs\n  and leave out 1: source empty\n",
+        "  and leave out 1: unreadable\n",
+        "Time on this machine (size tiny, because there are 65 training pairs and ",
+        "(estimated from the size before)\n",
+    ]:
+        assert line in shown, line
+
+
+def test_check_as_json(tmp_path: Path) -> None:
+    done = call("check", dirty(tmp_path), "--json", "--set", "tokenizer.pieces=300")
+    report = json.loads(done.output)
+    assert list(report) == ["corpora", "parts", "findings", "forecast"]
+    assert report["forecast"]["kept"] == 63
+    assert {
+        key: value
+        for finding in report["findings"]
+        if finding["kind"] == "duplicates"
+        for key, value in finding.items()
+        if key in ("kind", "part", "count")
+    } == {"kind": "duplicates", "part": "training", "count": 1}
+
+
+def test_check_reads_standard_input(tmp_path: Path) -> None:
+    done = call("check", "-", "--json", "--set", "tokenizer.pieces=300", typed=dirty(tmp_path).read_bytes())
+    assert json.loads(done.output)["corpora"][0] == {
+        "name": "standard-input.tsv", "part": "training", "weight": 1.0, "pairs": 65, "unreadable": 1
+    }  # fmt: skip
+
+
+@pytest.mark.parametrize("case", ["missing", "no partner", "one line less", "not UTF-8", "empty", "only blank lines"])
+def test_check_refuses_what_train_refuses(tmp_path: Path, case: str) -> None:
+    files, message = bad_corpora(tmp_path)[case]
+    done = call("check", *files)
+    assert (done.code, done.output) == (2, b"")
+    assert f"error: {message}" in done.said
+
+
+def test_a_fresh_corpus_has_nothing_odd(folder: Path) -> None:
+    good = write(folder / "fresh.tsv", [f"{text} x\ty {text}" for text in sentences(60)])
+    shown = call("check", good, "--set", "tokenizer.pieces=300").output.decode("utf-8")
+    assert "\nNothing odd was seen.\n" in shown
 
 
 # translate

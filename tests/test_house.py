@@ -107,7 +107,10 @@ def test_importing_regard_is_light():
     assert imported_by("import regard") == set()
 
 
-@pytest.mark.parametrize("command", [[], ["train"], ["translate"], ["evaluate"], ["look"], ["demo"]], ids=" ".join)
+COMMANDS = ["train", "translate", "evaluate", "check", "look", "demo"]
+
+
+@pytest.mark.parametrize("command", [[], *([name] for name in COMMANDS)], ids=" ".join)
 def test_help_is_light(command):
     code = f"""
 import runpy

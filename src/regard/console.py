@@ -14,8 +14,11 @@ from typing import TYPE_CHECKING, TypeVar
 if TYPE_CHECKING:
     from rich.progress import Progress
 
+    from regard.data.check import Report
+    from regard.data.texts import Work
     from regard.decoding.speed import Speed
     from regard.evaluation.evaluate import Evaluation
+    from regard.training.forecast import Forecast
     from regard.training.run import Event, Planned
 
 Item = TypeVar("Item")
@@ -33,10 +36,12 @@ def fail(message: str) -> None:
 
 
 def duration(seconds: float) -> str:
-    """`45 s`, `12 min`, `1 h 05 min`."""
+    """`45 s`, `12 min`, `1 h 05 min`, `3 days`."""
     if seconds < 90:
         return f"{seconds:.0f} s"
     minutes = round(seconds / 60)
+    if minutes >= 48 * 60:
+        return f"{minutes / (24 * 60):,.0f} days"
     return f"{minutes} min" if minutes < 90 else f"{minutes // 60} h {minutes % 60:02d} min"
 
 
@@ -163,6 +168,62 @@ def follow(items: Iterable[Item], unit: str, total: int | None = None) -> Iterat
             sys.stderr.flush()
     if live and spoke != began:
         sys.stderr.write("\r\x1b[K")
+
+
+def show_work(work: "Work[Item]") -> Item:
+    """Show how far some work is; return its result."""
+    screen = _Screen()
+    with screen.open():
+        while True:
+            try:
+                event = next(work)
+            except StopIteration as end:
+                result: Item = end.value
+                return result
+            screen.preparing(event.stage, event.done, event.total)
+
+
+def show_report(report: "Report", forecast: "Forecast") -> None:
+    """A report on data for people, on standard output."""
+    lines = []
+    for corpus in report.corpora:
+        weight = f", weight {corpus.weight:g}" if corpus.weight != 1 else ""
+        lines.append(f"{corpus.part}: {corpus.name}, {corpus.pairs:,} pairs{weight}")
+    lines += ["", f"{'Lengths':17}" + f"{'mean':>16}{'median':>8}{'1 in 20 over':>14}{'longest':>9}"]
+    for part in report.parts:
+        for side, units in part.lengths.items():
+            lines += [
+                f"{part.name:10} {side:6} {unit:10}{size.mean:6.1f}{size.median:8,}{size.longest_in_20:14,}"
+                f"{size.longest:9,}"
+                for unit, size in units.items()
+            ]
+    lines += ["", "Seen" if report.findings else "Nothing odd was seen."]
+    pairs = {part.name: part.pairs for part in report.parts}
+    for found in report.findings:
+        share = f"{found.count / pairs[found.part]:.1%}" if pairs.get(found.part) else "all"
+        lines.append(f"  {found.part}: {found.count:,} {found.kind} ({share}): {found.meaning}")
+        lines += [f"      {example.file}:{example.line}  {example.text}" for example in found.examples]
+    sys.stdout.write("\n".join([*lines, "", *_forecast_lines(forecast), ""]))
+
+
+def _forecast_lines(forecast: "Forecast") -> Iterator[str]:
+    yield f"regard train would keep {forecast.kept:,} pairs"
+    for reason, count in forecast.left_out.items():
+        yield f"  and leave out {count:,}: {reason}"
+    pieces = forecast.pieces
+    per_word = ", ".join(
+        f"{side} {count:.2f} a word (at most {pieces.longest[side]:,} a text)"
+        for side, count in pieces.per_word.items()
+    )
+    yield f"Pieces: {pieces.vocabulary:,}, found in {pieces.pairs:,} pairs; {per_word}; {pieces.by_bytes:.2%} are bytes"
+    yield f"  such as {' '.join(pieces.example)}"
+    yield f"Time on this machine ({forecast.reason}):"
+    for one in forecast.expected:
+        about = "" if one.measured else " (estimated from the size before)"
+        yield (
+            f"  --size {one.size:5}  {one.parameters / 1e6:6.1f} million weights, {one.steps:,} steps: about "
+            f"{duration(one.seconds)}{about}"
+        )
 
 
 def show_evaluation(evaluation: "Evaluation") -> None:

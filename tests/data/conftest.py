@@ -19,3 +19,15 @@ def corpus(tmp_path: Path) -> Callable[[str, Sequence[tuple[str, str]]], Corpus]
         return Corpus(paths)
 
     return write
+
+
+@pytest.fixture
+def write(tmp_path: Path) -> Callable[[str, bytes], Path]:
+    """Writes a file."""
+
+    def write_file(name: str, data: bytes) -> Path:
+        path = tmp_path / name
+        path.write_bytes(data)
+        return path
+
+    return write_file

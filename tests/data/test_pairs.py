@@ -6,23 +6,12 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 
-from regard.data.pairs import Corpus, Lines, Pair, Pairs, corpora, languages, read_references
+from regard.data.pairs import Corpus, Pairs, check_direction, corpora, languages, read_references
+from regard.data.records import Fault, Pair
 from regard.errors import DataError
 
 Write = Callable[[str, bytes], Path]
-
-
-@pytest.fixture
-def write(tmp_path: Path) -> Write:
-    def write_file(name: str, data: bytes) -> Path:
-        path = tmp_path / name
-        path.write_bytes(data)
-        return path
-
-    return write_file
 
 
 def test_files_pair_up_in_the_order_given(write: Write) -> None:
@@ -74,82 +63,6 @@ def test_a_pipe_is_refused(tmp_path: Path) -> None:
 )
 def test_languages_come_from_suffixes(write: Write, names: list[str], expected: tuple[str, str]) -> None:
     assert languages(corpora([write(name, b"x") for name in names])) == expected
-
-
-def test_lines_end_at_newline_alone(write: Write) -> None:
-    lines = ["a\u2028b", "c\u0085d", "e\rf", "g\x0bh\x0c", "  i\u00a0 ", "j\0k", "", "l\x1c\r"]
-    path = write("a.en", "\n".join(lines).encode())
-    assert list(Lines(path)) == lines
-
-
-@given(st.lists(st.text(st.characters(exclude_characters="\n", exclude_categories=["Cs"]))))
-def test_every_line_comes_back(tmp_path_factory: pytest.TempPathFactory, lines: list[str]) -> None:
-    path = tmp_path_factory.mktemp("lines") / "any"
-    # A byte order mark at the start and a carriage return at an end are the two documented exceptions.
-    lines = [line.rstrip("\r").lstrip("\ufeff") for line in lines]
-    path.write_bytes("".join(line + "\n" for line in lines).encode())
-    assert list(Lines(path)) == lines
-
-
-def test_windows_line_ends_lose_one_carriage_return(write: Write) -> None:
-    assert list(Lines(write("a", b"a\r\nb\r\r\nc\r"))) == ["a", "b\r", "c\r"]
-
-
-def test_byte_order_mark_goes_only_at_the_start(write: Write) -> None:
-    mark = "\ufeff".encode()
-    assert list(Lines(write("a", mark + b"a\n" + mark + b"b\n"))) == ["a", "\ufeffb"]
-
-
-@pytest.mark.parametrize(("data", "count"), [(b"", 0), (b"\n", 1), (b"a", 1), (b"a\n", 1), (b"a\n\n", 2), (b"a\nb", 2)])
-def test_a_final_newline_begins_no_line(write: Write, data: bytes, count: int) -> None:
-    assert len(list(Lines(write("a", data)))) == count
-
-
-def test_gzip_shows_in_the_bytes_not_the_name(write: Write) -> None:
-    assert list(Lines(write("a.txt", gzip.compress(b"a\nb\n")))) == ["a", "b"]
-    assert list(Lines(write("a.gz", b"a\nb\n"))) == ["a", "b"]
-    two_members = gzip.compress(b"a\n") + gzip.compress(b"b\n")
-    assert list(Lines(write("two.gz", two_members))) == ["a", "b"]
-
-
-def test_cut_off_gzip_is_an_error(write: Write) -> None:
-    path = write("a.gz", gzip.compress(os.urandom(3000).hex().encode())[:-20])
-    with pytest.raises(DataError, match=r"a\.gz: the gzip data is damaged or cut off \(.*gzip -t .*a\.gz"):
-        list(Lines(path))
-
-
-def test_broken_gzip_is_an_error(write: Write) -> None:
-    data = bytearray(gzip.compress(os.urandom(3000).hex().encode()))
-    data[100:120] = bytes(20)
-    with pytest.raises(DataError, match="the gzip data is damaged or cut off"):
-        list(Lines(write("a.gz", bytes(data))))
-
-
-def test_an_unreadable_file_is_an_error(write: Write, monkeypatch: pytest.MonkeyPatch) -> None:
-    path = write("a.en", b"a\n")
-
-    def refuse(*_: object, **__: object) -> None:
-        raise PermissionError(13, "Permission denied")
-
-    monkeypatch.setattr(Path, "open", refuse)
-    with pytest.raises(DataError, match=r"a\.en: cannot be read \(Permission denied\); check its permissions"):
-        list(Lines(path))
-
-
-def test_a_bad_byte_has_file_line_and_column(write: Write) -> None:
-    path = write("a.en", b"good\nna\xefve\n")
-    with pytest.raises(DataError, match=r"a\.en:2: byte 3 of the line \(0xef\) is not UTF-8.*iconv -f latin1 -t utf-8"):
-        list(Lines(path))
-
-
-def test_utf16_is_recognised(write: Write) -> None:
-    with pytest.raises(DataError, match=r"a\.en:1: byte 1 .* if it is utf-16, convert it: iconv -f utf-16"):
-        list(Lines(write("a.en", "hello\n".encode("utf-16"))))
-
-
-def test_encoded_surrogates_are_not_utf8(write: Write) -> None:
-    with pytest.raises(DataError, match="byte 1 of the line"):
-        list(Lines(write("a.en", b"\xed\xa0\x80\n")))
 
 
 @pytest.mark.parametrize(("source", "target"), [(3, 2), (2, 3), (1, 9), (9, 1), (0, 2), (2, 0)])
@@ -227,3 +140,87 @@ def test_two_files_of_one_language_are_questioned(write: Write) -> None:
     both = corpora([write("a.de", b"x\n"), write("b.de", b"y\n")])
     with pytest.raises(DataError, match=r"a\.de and .*b\.de are both named as de; .*--languages de de"):
         languages(both)
+
+
+def test_one_bad_line_in_ten_is_left_out_and_told(write: Write) -> None:
+    path = write("a.tsv", b"a\tb\n" * 9 + b"c\n")
+    *pairs, fault = Pairs(Corpus((path,)))
+    assert pairs == [Pair("a", "b", number) for number in range(1, 10)]
+    assert isinstance(fault, Fault)
+    assert (fault.path, fault.line, fault.reason) == (path, 10, "not 2 columns")
+
+
+def test_more_bad_lines_are_an_error(write: Write) -> None:
+    path = write("a.tsv", b"a\tb\n" * 8 + b"c\n")
+    with pytest.raises(DataError) as error:
+        list(Pairs(Corpus((path,))))
+    assert str(error.value) == (
+        f"{path}:9: expected 2 columns separated by tabs, found 1; separate source and target by one tab; the line is "
+        "'c' (this is the first of 1 faults in 9 lines or units; up to one in 10 would be left out and listed)"
+    )
+
+
+def test_a_bad_line_takes_its_partner_with_it(write: Write) -> None:
+    good = b"x\n" * 20
+    source, target = write("a.en", b"1\n\xff\n3\n" + good), write("a.fr", b"1\n2\n\xff\n" + good)
+    found = list(Pairs(Corpus((source, target))))
+    assert found[0] == Pair("1", "1", 1)
+    assert [(fault.path, fault.line) for fault in found[1:3] if isinstance(fault, Fault)] == [(source, 2), (target, 3)]
+    assert found[3] == Pair("x", "x", 4)
+
+
+@pytest.mark.parametrize(("text", "weight"), [("0.3", 0.3), ("2", 2.0), ("1e-3", 0.001)])
+def test_a_corpus_may_have_a_weight(write: Write, text: str, weight: float) -> None:
+    tsv, source, target = write("a.tsv", b""), write("a.en", b""), write("a.fr", b"")
+    assert corpora([Path(f"{tsv}={text}"), source, Path(f"{target}={text}")]) == [
+        Corpus((tsv,), weight),
+        Corpus((source, target), weight),
+    ]
+
+
+@pytest.mark.parametrize("text", ["0", "-1", "nan", "inf", "much", ""])
+def test_a_bad_weight_is_refused(write: Write, text: str) -> None:
+    path = write("a.tsv", b"")
+    with pytest.raises(DataError) as error:
+        corpora([Path(f"{path}={text}")])
+    assert str(error.value) == (
+        f"{path}={text}: the weight of a corpus is a number above 0, such as {path}=0.3 to draw three pairs in ten "
+        f"each epoch or {path}=2 to draw each twice, not {text!r}"
+    )
+
+
+def test_the_weight_of_two_files_follows_the_second(write: Write) -> None:
+    source, target = write("a.en", b""), write("a.fr", b"")
+    with pytest.raises(DataError) as error:
+        corpora([Path(f"{source}=2"), target])
+    assert str(error.value) == f"{source}=2: write the weight after the second file of the two: {source} TARGET=2"
+
+
+def test_a_name_may_hold_an_equals_sign(write: Write) -> None:
+    path = write("a=2.tsv", b"")
+    assert corpora([path]) == [Corpus((path,))]
+
+
+@pytest.mark.parametrize("end", ["", ".gz", ".zst", ".GZ"])
+@pytest.mark.parametrize("kind", [".tsv", ".jsonl", ".tmx", ".po", ".mo"])
+def test_the_name_says_that_a_file_holds_both_sides(write: Write, kind: str, end: str) -> None:
+    path = write(f"a{kind}{end}", b"")
+    assert corpora([path]) == [Corpus((path,))]
+
+
+def test_corpora_that_go_opposite_ways_are_refused(write: Write) -> None:
+    found = corpora([write(name, b"x\n") for name in ("a.en", "a.fr", "b.fr", "b.en")])
+    with pytest.raises(DataError) as error:
+        check_direction(found)
+    assert str(error.value) == (
+        "a.en + a.fr goes from en to fr, but b.fr + b.en from fr to en; give the source first everywhere, or say what "
+        "they are: --languages en fr"
+    )
+    check_direction(found[:1] * 2)
+
+
+def test_references_from_other_formats(write: Write) -> None:
+    path = write("test.jsonl", b'{"source": "a", "target": "b"}\n')
+    assert list(read_references([path])) == [("a", ("b",))]
+    with pytest.raises(DataError, match=r"test\.jsonl:2: this is not JSON"):
+        list(read_references([write("test.jsonl", path.read_bytes() * 1 + b"{\n" + path.read_bytes() * 30)]))

@@ -133,7 +133,7 @@ def test_changed_inputs_or_damage_are_noticed(tmp_path: Path, corpus: Write) -> 
 
 def test_an_error_leaves_no_folder(tmp_path: Path, corpus: Write) -> None:
     good, bad = corpus("a", PAIRS), corpus("b", PAIRS)
-    bad.paths[1].write_bytes(b"x\n\xff\n")
+    bad.paths[1].write_bytes(b"x\n" + b"\xff\n" * 99)
     with pytest.raises(DataError, match=r"b\.fr:2: byte 1"):
         prepare(tmp_path / "texts", [good, bad], [good])
     assert not (tmp_path / "texts").exists()

@@ -442,7 +442,7 @@ def test_what_cannot_be_learnt_from_is_counted_and_listed(tiny: "TinyRuns", tmp_
     out = tmp_path / "model"
     events = tiny(out, files, valid=valid, steps=2, overrides=overrides)
     listing = out / "run" / "shards" / "dropped.tsv"
-    assert notes(events) == [f"left out source empty: 1, source too long: 1, target empty: 1; {listing} lists them"]
+    assert notes(events)[-1] == f"left out source empty: 1, source too long: 1, target empty: 1; {listing} lists them"
     assert listing.read_text("utf-8").splitlines() == [
         "file\tline\treason",
         "holes.fr\t5\ttarget empty",

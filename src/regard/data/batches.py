@@ -1,26 +1,26 @@
 """Batches of texts of similar length, in an order that follows from (seed, epoch) and can be entered anywhere.
 
-The pairs of an epoch are shuffled without holding the shuffle: a bijection gives place i its pair. A window of them
-at a time is sorted by length, cut into batches that fit the token budget with their padding, and the batches are
-shuffled. So nothing grows with the corpus, and to resume one needs only three numbers.
+The pairs of an epoch are shuffled without holding the shuffle: place i is given its pair (see mixture.py). A window
+of them at a time is sorted by length, cut into batches that fit the token budget with their padding, and the batches
+are shuffled. So nothing grows with the corpus, and to resume one needs only three numbers.
 
 Shapes: B pairs, S source length, T target length.
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
 
+from regard.data.mixture import Mixture
+from regard.data.permutation import mix
 from regard.data.shards import Shard
 from regard.data.tokenizer import PAD
 
 Indices = NDArray[np.int64]
-Bits = NDArray[np.uint64]
 
 WINDOW = 100_000
-_ROUNDS = 6
 
 
 @dataclass(frozen=True)
@@ -45,18 +45,20 @@ class Batch:
 
 
 def batches(
-    shard: Shard, *, tokens: int, seed: int, position: Position = _BEGINNING
+    shard: Shard, *, tokens: int, seed: int, position: Position = _BEGINNING, weights: Sequence[float] = ()
 ) -> Iterator[tuple[Batch, Position]]:
     """Batches without end from `position` on, each with the position after it.
 
-    Pairs times the longer side's length stays within `tokens`, unless a single pair is longer.
+    Pairs times the longer side's length stays within `tokens`, unless a single pair is longer. `weights` are those of
+    the shard's corpora; none means 1 for each.
     """
+    mixture = Mixture(shard.corpus_sizes(len(weights)), weights) if weights else Mixture([len(shard)], [1])
     while True:
-        cut = _window(shard, tokens, seed, position)
+        cut = _window(shard, mixture, tokens, seed, position)
         if position.batch >= len(cut):
             raise ValueError(f"{position} is not in this data: the window has {len(cut)} batches")
         for number in range(position.batch, len(cut)):
-            position = _after(position, number, len(cut), windows(len(shard)))
+            position = _after(position, number, len(cut), windows(len(mixture)))
             yield _pad(shard, cut[number]), position
 
 
@@ -66,6 +68,14 @@ def in_order(shard: Shard, *, tokens: int) -> Iterator[Batch]:
         indices = np.arange(start, min(start + WINDOW, len(shard)), dtype=np.int64)
         for chosen in _cut(shard, indices, tokens):
             yield _pad(shard, chosen)
+
+
+def epoch_tokens(shard: Shard, weights: Sequence[float] = ()) -> int:
+    """About how many target pieces an epoch has."""
+    if not weights:
+        return len(shard.target_ids)
+    ends = shard.target_starts[np.cumsum([0, *shard.corpus_sizes(len(weights))])]
+    return max(1, round(float(np.diff(ends) @ np.array(weights))))
 
 
 def windows(pairs: int) -> int:
@@ -81,15 +91,15 @@ def _after(position: Position, number: int, of_batches: int, of_windows: int) ->
     return Position(position.epoch + 1)
 
 
-def _window(shard: Shard, tokens: int, seed: int, position: Position) -> list[Indices]:
+def _window(shard: Shard, mixture: Mixture, tokens: int, seed: int, position: Position) -> list[Indices]:
     """The batches of a window as pair numbers, in the order of training."""
-    pairs, count = len(shard), windows(len(shard))
+    pairs, count = len(mixture), windows(len(mixture))
     if position.window >= count:
         raise ValueError(f"{position} is not in this data: an epoch has {count} windows")
     # Windows of equal size: a last one of a few pairs would make a few bad batches.
     places = np.arange(pairs * position.window // count, pairs * (position.window + 1) // count)
-    cut = _cut(shard, permute(places, pairs, seed, position.epoch), tokens)
-    shuffled = _mix(np.arange(len(cut), dtype=np.uint64), (seed, position.epoch, position.window))
+    cut = _cut(shard, mixture.draw(places, seed, position.epoch), tokens)
+    shuffled = mix(np.arange(len(cut), dtype=np.uint64), (seed, position.epoch, position.window))
     order = np.argsort(shuffled, kind="stable")
     return [cut[number] for number in order]
 
@@ -125,35 +135,3 @@ def _gather(ids: NDArray[np.generic], starts: Indices, lengths: Indices) -> NDAr
     padded = np.full(inside.shape, PAD, dtype=np.int64)
     padded[inside] = ids[(starts[:, None] + columns)[inside]]
     return padded
-
-
-def permute(places: Indices, pairs: int, seed: int, epoch: int) -> Indices:
-    """Which pair stands at each place of an epoch: a bijection of range(pairs), computed for these places only.
-
-    A Feistel network mixes the two halves of a number's bits and is a bijection whatever its round function. It acts
-    on a power of four, so results beyond `pairs` go through it again until they fall inside.
-    """
-    half = np.uint64(max(1, (max(1, pairs - 1).bit_length() + 1) // 2))
-    mask = (np.uint64(1) << half) - np.uint64(1)
-    result = places.astype(np.uint64)
-    outside = np.ones(len(result), dtype=bool)
-    while outside.any():
-        left: Bits = result[outside] >> half
-        right: Bits = result[outside] & mask
-        for number in range(_ROUNDS):
-            mixed: Bits = _mix(right, (seed, epoch, number)) & mask
-            left, right = right, left ^ mixed
-        result[outside] = (left << half) | right
-        outside = result >= pairs
-    return result.astype(np.int64)
-
-
-def _mix(words: Bits, keys: tuple[int, ...]) -> Bits:
-    """Numbers that look random and follow from `words` and `keys` (splitmix64), the same on every machine."""
-    state = np.zeros(1, dtype=np.uint64)
-    for word in (*(np.array([key % (1 << 64)], dtype=np.uint64) for key in keys), words):
-        state = (state ^ word) + np.uint64(0x9E3779B97F4A7C15)
-        state = (state ^ (state >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
-        state = (state ^ (state >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
-        state = state ^ (state >> np.uint64(31))
-    return state

@@ -1,112 +1,147 @@
-"""Pairs of texts out of files: two line-aligned files or one TSV, plain or gzip, one line at a time.
+"""Pairs of texts out of files, one at a time: two line-aligned files, or one file that holds both sides.
 
-A line ends at `\\n` alone, so that other separators inside a sentence (U+2028, U+0085, a lone `\\r`) cannot shift one
-side against the other. Two exceptions serve files written on Windows: one `\\r` just before `\\n` belongs to the line
-end, and a byte order mark at the start of a file is removed. Nothing else is changed, stripped or normalised.
+The name says which: `.tsv`, `.jsonl`, `.tmx`, `.po` and `.mo` hold both sides, perhaps with `.gz` or `.zst` behind;
+every other file is one side. A corpus may be followed by its weight (`corpus.tsv=0.3`).
 """
 
-import gzip
-import io
+import math
 import re
-import zlib
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
 from dataclasses import dataclass
 from itertools import zip_longest
 from pathlib import Path
-from typing import BinaryIO, NamedTuple, cast
+from typing import Any
 
+from regard.data.jsonl import read_jsonl
+from regard.data.lines import COMPRESSED, Lines, check_file
+from regard.data.po import Catalogue
+from regard.data.records import Fault, Pair, Record
+from regard.data.tmx import Tmx
 from regard.errors import DataError
 
-_GZIP = b"\x1f\x8b"
-_UTF16 = (b"\xff\xfe", b"\xfe\xff")
-_BUFFER = 1 << 18
+STANDARD_INPUT = Path("-")
+BOTH_SIDES = (".tsv", ".jsonl", ".tmx", ".po", ".mo")
+
+_MOST_FAULTS = 10  # one record in so many may be unreadable; beyond, the file is not what it seems
 _LANGUAGE = re.compile(r"[a-z]{2,3}([-_][A-Za-z0-9]+)*")
-_NOT_LANGUAGES = {"bpe", "csv", "hyp", "log", "out", "raw", "ref", "spm", "src", "tgt", "tok", "trg", "tsv", "txt"}
+_NOT_LANGUAGES = {"bpe", "csv", "hyp", "log", "out", "raw", "ref", "spm", "src", "tgt", "tok", "trg", "txt", "xml"}
 
 
 @dataclass(frozen=True)
 class Corpus:
-    """One TSV, or a source file and a target file whose lines belong together."""
+    """One file that holds both sides, or a source file and a target file whose lines belong together.
+
+    `weight` says how often each pair is drawn in an epoch, on average. `languages` chooses two among several.
+    """
 
     paths: tuple[Path, ...]
+    weight: float = 1.0
+    languages: tuple[str, str] | None = None
 
     @property
     def name(self) -> str:
         return " + ".join(path.name for path in self.paths)
 
 
-class Pair(NamedTuple):
-    """Two texts that mean the same, and the line they stand on, counted from 1."""
+def corpora(
+    paths: Sequence[Path], *, languages: tuple[str, str] | None = None, standard_input: Path | None = None
+) -> list[Corpus]:
+    """Group paths as given: a file that holds both sides is a corpus, other files pair up with the next one.
 
-    source: str
-    target: str
-    line: int
-
-
-def corpora(paths: Sequence[Path]) -> list[Corpus]:
-    """Group paths as given: each `.tsv` is a corpus, other files pair up with the next one."""
+    `-` stands for the file `standard_input`, a TSV.
+    """
     found: list[Corpus] = []
     waiting: Path | None = None
-    for path in paths:
-        _check_file(path)
-        if is_tsv(path):
-            found.append(Corpus((path,)))
-        elif waiting is None:
-            waiting = path
-        else:
-            found.append(Corpus((waiting, path)))
+    for given in paths:
+        path, weight = split_weight(given)
+        if path == STANDARD_INPUT:
+            path = standard_input or path
+        check_file(path)
+        if holds_both(path):
+            found.append(Corpus((path,), weight or 1.0, languages))
+        elif waiting is not None:
+            found.append(Corpus((waiting, path), weight or 1.0, languages))
             waiting = None
+        elif weight is not None:
+            raise DataError(f"{given}: write the weight after the second file of the two: {path} TARGET={weight:g}")
+        else:
+            waiting = path
     if waiting is not None:
         raise DataError(
             f"{waiting}: this file has no partner; give a source file and a target file of equally many lines "
-            "(train.en train.fr), or one file of two columns separated by a tab, its name ending in .tsv "
-            "(--valid takes one file at a time: --valid val.en --valid val.fr)"
+            f"(train.en train.fr), or one file of both sides, its name ending in {', '.join(BOTH_SIDES[:-1])} or "
+            f"{BOTH_SIDES[-1]} (--valid takes one file at a time: --valid val.en --valid val.fr)"
         )
     return found
 
 
-def is_tsv(path: Path) -> bool:
+def split_weight(path: Path) -> tuple[Path, float | None]:
+    """`corpus.tsv=0.3` as path and weight, unless a file has that very name."""
+    name, equals, text = str(path).rpartition("=")
+    if not equals or path.exists():
+        return path, None
+    try:
+        weight = float(text)
+    except ValueError:
+        weight = math.nan
+    if not (math.isfinite(weight) and weight > 0):
+        raise DataError(
+            f"{path}: the weight of a corpus is a number above 0, such as {name}=0.3 to draw three pairs in ten each "
+            f"epoch or {name}=2 to draw each twice, not {text!r}"
+        )
+    return Path(name), weight
+
+
+def holds_both(path: Path) -> bool:
     """Whether the name says that the file holds both sides."""
-    return path.name.lower().endswith((".tsv", ".tsv.gz"))
+    return _kind(path) in BOTH_SIDES
+
+
+def _kind(path: Path) -> str:
+    """The suffix that tells the format: `.tsv` of a.tsv.gz."""
+    suffixes = [suffix.lower() for suffix in path.suffixes]
+    while suffixes and suffixes[-1] in COMPRESSED:
+        suffixes.pop()
+    return suffixes[-1] if suffixes else ""
 
 
 def languages(found: Sequence[Corpus]) -> tuple[str | None, str | None]:
-    """Source and target language by the suffixes of the file names; None where unknown or not the same everywhere."""
-    aligned = [corpus.paths for corpus in found if len(corpus.paths) == 2]
-    for source, target in aligned:
-        if _language(source) is not None and _language(source) == _language(target):
+    """Source and target language by suffixes of names, and by TMX; None where unknown or not the same everywhere."""
+    named = [(_language(corpus.paths[0]), _language(corpus.paths[1])) for corpus in found if len(corpus.paths) == 2]
+    for corpus in found:
+        if len(corpus.paths) == 2 and (code := _language(corpus.paths[0])) and code == _language(corpus.paths[1]):
             raise DataError(
-                f"{source} and {target} are both named as {_language(source)}; check the order of the files, or say "
-                f"what they are: --languages {_language(source)} {_language(target)}"
+                f"{corpus.paths[0]} and {corpus.paths[1]} are both named as {code}; check the order of the files, or "
+                f"say what they are: --languages {code} {code}"
             )
-    sources = {_language(source) for source, _ in aligned}
-    targets = {_language(target) for _, target in aligned}
+    named += [
+        Tmx(corpus.paths[0], corpus.languages).languages() or (None, None)
+        for corpus in found
+        if _kind(corpus.paths[0]) == ".tmx"
+    ]
+    sources, targets = {source for source, _ in named}, {target for _, target in named}
     return sources.pop() if len(sources) == 1 else None, targets.pop() if len(targets) == 1 else None
+
+
+def check_direction(found: Sequence[Corpus]) -> None:
+    """Whether all corpora whose names tell their languages go the same way."""
+    ways: dict[tuple[str, str], Corpus] = {}
+    for corpus in found:
+        source, target = _language(corpus.paths[0]), _language(corpus.paths[-1])
+        if len(corpus.paths) == 2 and source is not None and target is not None:
+            ways.setdefault((source, target), corpus)
+            if other := ways.get((target, source)):
+                raise DataError(
+                    f"{other.name} goes from {target} to {source}, but {corpus.name} from {source} to {target}; give "
+                    f"the source first everywhere, or say what they are: --languages {target} {source}"
+                )
 
 
 def _language(path: Path) -> str | None:
     """`en` for train.en, train.en.gz and train.en.txt."""
-    suffixes = [suffix[1:] for suffix in path.suffixes if suffix.lower() not in (".gz", ".txt")]
+    suffixes = [suffix[1:] for suffix in path.suffixes if suffix.lower() not in (*COMPRESSED, ".txt")]
     last = suffixes[-1] if suffixes else ""
     return last if _LANGUAGE.fullmatch(last) and last not in _NOT_LANGUAGES else None
-
-
-class Lines:
-    """The lines of one file, to be read through once. `bytes_read` counts bytes on disk, for progress."""
-
-    def __init__(self, path: Path) -> None:
-        _check_file(path)
-        self.path = path
-        self.bytes_read = 0
-
-    def __iter__(self) -> Iterator[str]:
-        with _reading(self.path) as (disk, lines):
-            for number, raw in enumerate(lines, start=1):
-                if number % 4096 == 0:
-                    self.bytes_read = disk.tell()
-                yield decode_line(raw, str(self.path), number)
-            self.bytes_read = disk.tell()
 
 
 class Pairs:
@@ -114,35 +149,80 @@ class Pairs:
 
     def __init__(self, corpus: Corpus) -> None:
         self.corpus = corpus
-        self._files = tuple(Lines(path) for path in corpus.paths)
+        self._kind = _kind(corpus.paths[0]) if len(corpus.paths) == 1 else ""
+        self._files: tuple[Lines | Tmx | Catalogue, ...]
+        match self._kind:
+            case ".tmx":
+                self._files = (Tmx(corpus.paths[0], corpus.languages),)
+            case ".po" | ".mo":
+                self._files = (Catalogue(corpus.paths[0], compiled=self._kind == ".mo"),)
+            case _:
+                self._files = tuple(Lines(path) for path in corpus.paths)
 
     @property
     def bytes_read(self) -> int:
         return sum(file.bytes_read for file in self._files)
 
-    def __iter__(self) -> Iterator[Pair]:
-        number = 0
-        for number, columns in enumerate(self._rows(), start=1):
-            yield Pair(columns[0], columns[1], number)
-        if number == 0:
+    def __iter__(self) -> Iterator[Record]:
+        """Pairs, and the faults of records that are not; too many faults are an error."""
+        pairs = faults = serious = 0
+        first: Fault | None = None
+        for record in self._records():
+            if isinstance(record, Fault):
+                first = record if first is None or (first.usual and not record.usual) else first
+                faults += 1
+                serious += not record.usual
+            else:
+                pairs += 1
+            yield record
+        if pairs + faults == 0:
             raise DataError(f"{self.corpus.name}: there is no line in it; a corpus needs at least one pair of texts")
+        if first is not None and (serious * _MOST_FAULTS > pairs + faults or not pairs):
+            raise DataError(
+                f"{first.message} (this is the first of {faults:,} faults in {pairs + faults:,} lines or units; "
+                f"up to one in {_MOST_FAULTS} would be left out and listed)"
+            )
 
-    def _rows(self) -> Iterator[tuple[str, ...]]:
-        if len(self._files) == 1:
-            return _columns(self._files[0], exactly=2)
-        return _aligned(self._files)
+    def strictly(self) -> Iterator[Pair]:
+        """Pairs alone; the first fault is an error."""
+        for record in self:
+            if isinstance(record, Fault):
+                raise DataError(record.message)
+            yield record
+
+    def _records(self) -> Iterator[Record]:
+        match self._kind, *self._files:
+            case ".jsonl", Lines() as file:
+                return read_jsonl(file)
+            case ".tsv", Lines() as file:
+                return _pairs(_columns(file, exactly=2))
+            case _, (Tmx() | Catalogue()) as file:
+                return iter(file)
+        return _pairs(_aligned([file for file in self._files if isinstance(file, Lines)]))
+
+
+Row = tuple[str, ...] | Fault
+
+
+def _pairs(rows: Iterator[Row]) -> Iterator[Record]:
+    for number, row in enumerate(rows, start=1):
+        yield row if isinstance(row, Fault) else Pair(row[0], row[1], number)
 
 
 def read_references(paths: Sequence[Path]) -> Iterator[tuple[str, tuple[str, ...]]]:
     """Sources with their reference translations, each source with equally many.
 
-    From one TSV (source, then one or more references), or from a source file and one or more files aligned to it.
+    From one TSV (source, then one or more references), one file of pairs in another format, or a source file and one
+    or more files aligned to it.
     """
     for path in paths:
-        _check_file(path)
-    if len(paths) == 1 and is_tsv(paths[0]):
+        check_file(path)
+    rows: Iterator[Row]
+    if len(paths) == 1 and _kind(paths[0]) == ".tsv":
         rows = _columns(Lines(paths[0]), exactly=None)
-    elif len(paths) > 1 and not any(is_tsv(path) for path in paths):
+    elif len(paths) == 1 and holds_both(paths[0]):
+        rows = ((pair.source, pair.target) for pair in Pairs(Corpus(tuple(paths))).strictly())
+    elif len(paths) > 1 and not any(holds_both(path) for path in paths):
         rows = _aligned([Lines(path) for path in paths])
     else:
         raise DataError(
@@ -150,23 +230,26 @@ def read_references(paths: Sequence[Path]) -> Iterator[tuple[str, tuple[str, ...
             "(test.en test.fr), or one .tsv file (source, tab, reference)"
         )
     empty = True
-    for source, *references in rows:
+    for row in rows:
+        if isinstance(row, Fault):
+            raise DataError(row.message)
         empty = False
-        yield source, tuple(references)
+        yield row[0], row[1:]
     if empty:
         raise DataError(f"{' + '.join(path.name for path in paths)}: there is no line in it; nothing to compare with")
 
 
-def _aligned(files: Sequence[Lines]) -> Iterator[tuple[str, ...]]:
+def _aligned(files: Sequence[Lines]) -> Iterator[Row]:
     """Line i of every file together; files of different length are refused, with all counts."""
-    readers = [iter(file) for file in files]
+    readers = [file.tolerant() for file in files]
+    row: tuple[Any, ...]
     for number, row in enumerate(zip_longest(*readers)):
         if None in row:
             counts = [
                 number + (line is not None) + sum(1 for _ in reader) for line, reader in zip(row, readers, strict=True)
             ]
             raise DataError(_unequal(files, counts))
-        yield row
+        yield next((line for line in row if isinstance(line, Fault)), row)
 
 
 def _unequal(files: Sequence[Lines], counts: Sequence[int]) -> str:
@@ -178,66 +261,27 @@ def _unequal(files: Sequence[Lines], counts: Sequence[int]) -> str:
     )
 
 
-def _columns(file: Lines, *, exactly: int | None) -> Iterator[tuple[str, ...]]:
+def _columns(file: Lines, *, exactly: int | None) -> Iterator[Row]:
     """The columns of a TSV. Without `exactly`, the first line decides how many, at least two."""
-    for number, line in enumerate(file, start=1):
+    for number, line in enumerate(file.tolerant(), start=1):
+        if isinstance(line, Fault):
+            yield line
+            continue
         columns = tuple(line.split("\t"))
         if exactly is None:
             exactly = max(2, len(columns))
-        if len(columns) != exactly:
+        if len(columns) == exactly:
+            yield columns
+        else:
             hint = "separate source and target by one tab" if len(columns) < exactly else "remove the other columns"
-            raise DataError(
+            yield Fault(
+                file.path,
+                number,
+                f"not {exactly} columns",
                 f"{file.path}:{number}: expected {exactly} columns separated by tabs, found {len(columns)}; "
-                f"{hint}; the line is {_shorten(line)}"
+                f"{hint}; the line is {_shorten(line)}",
             )
-        yield columns
 
 
 def _shorten(line: str) -> str:
     return repr(line) if len(line) <= 60 else repr(line[:60]) + "…"
-
-
-def _check_file(path: Path) -> None:
-    if path.is_dir():
-        raise DataError(f"{path}: this is a folder; give the files in it, source before target")
-    if not path.exists():
-        raise DataError(f"{path}: no such file; check the name and the current folder ({Path.cwd()})")
-    if not path.is_file():
-        raise DataError(f"{path}: this is not a regular file and can be read only once; write it to a file first")
-
-
-@contextmanager
-def _reading(path: Path) -> Iterator[tuple[BinaryIO, BinaryIO]]:
-    """The file on disk and its lines as bytes. Compression shows in the first bytes, whatever the name says."""
-    try:
-        with path.open("rb", buffering=_BUFFER) as disk:
-            if cast(io.BufferedReader, disk).peek(2)[:2] == _GZIP:
-                # GzipFile reads lines in Python; a buffer around it reads them in C.
-                unpacked = io.BufferedReader(cast(io.RawIOBase, gzip.GzipFile(fileobj=disk)), _BUFFER)
-                yield disk, cast(BinaryIO, unpacked)
-            else:
-                yield disk, disk
-    except (gzip.BadGzipFile, EOFError, zlib.error) as error:
-        raise DataError(
-            f"{path}: the gzip data is damaged or cut off ({error}); download or compress the file again, "
-            f"and check it with: gzip -t {path}"
-        ) from error
-    except OSError as error:
-        raise DataError(
-            f"{path}: cannot be read ({error.strerror or error}); check its permissions and the disk"
-        ) from error
-
-
-def decode_line(raw: bytes, name: str, number: int) -> str:
-    """The text of line `number` of the file `name`, without its end; a byte order mark before the first is removed."""
-    if raw.endswith(b"\n"):
-        raw = raw[:-2] if raw.endswith(b"\r\n") else raw[:-1]
-    try:
-        line = raw.decode("utf-8")
-    except UnicodeDecodeError as error:
-        encoding = "utf-16" if number == 1 and raw[:2] in _UTF16 else "latin1"
-        raise DataError(
-            f"{name}:{number}: byte {error.start + 1} of the line (0x{raw[error.start]:02x}) is not UTF-8; "
-            f"if it is {encoding}, convert it: iconv -f {encoding} -t utf-8 FILE > fixed.txt"
-        ) from error
-    return line.removeprefix("\ufeff") if number == 1 else line

@@ -5,9 +5,10 @@ counted and listed. `prepare_ids` is a generator that reports how far it is and 
 """
 
 import hashlib
+from bisect import bisect_right
 from collections import Counter
 from contextlib import ExitStack
-from itertools import chain
+from itertools import chain, pairwise
 from pathlib import Path
 from typing import Any, TextIO
 
@@ -15,7 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from regard import files
-from regard.data.texts import SIDES, Preparing, Side, TextPairs, Texts, Work, map_file, reusable, seal
+from regard.data.texts import SIDES, UNREADABLE, Preparing, Side, TextPairs, Texts, Work, map_file, reusable, seal
 from regard.data.tokenizer import END, Tokenizer
 from regard.errors import DataError
 
@@ -37,6 +38,11 @@ class Shard:
 
     def __len__(self) -> int:
         return len(self.lines)
+
+    def corpus_sizes(self, corpora: int) -> list[int]:
+        """How many pairs each of so many corpora has; their pairs stand one after the other."""
+        ends = [bisect_right(self.lines[:, 0], number) for number in range(corpora)]
+        return [end - start for start, end in pairwise([0, *ends])]
 
     def source(self, index: int) -> Ids:
         return self.source_ids[self.source_starts[index] : self.source_starts[index + 1]]
@@ -79,6 +85,7 @@ def prepare_ids(folder: Path, texts: Texts, tokenizer: Tokenizer, *, longest: in
     with files.new_folder(folder) as new:
         with (new / "dropped.tsv").open("w", encoding="utf-8", newline="\n") as listing:
             listing.write("file\tline\treason\n")
+            dropped += _list_unreadable(texts, listing)
             for part, pairs in (("train", texts.train), ("valid", texts.valid)):
                 with ExitStack() as stack:
                     writer = _Writer(new / part, str(wanted["type"]), listing, stack)
@@ -92,6 +99,16 @@ def prepare_ids(folder: Path, texts: Texts, tokenizer: Tokenizer, *, longest: in
         files.write_json(new / "info.json", {**wanted, "dropped": dict(sorted(dropped.items()))})
         seal(new)
     return Shards(folder)
+
+
+def _list_unreadable(texts: Texts, listing: TextIO) -> Counter[str]:
+    """Copy the list of what was no pair; how often there was which reason."""
+    dropped: Counter[str] = Counter()
+    with (texts.folder / UNREADABLE).open(encoding="utf-8", newline="\n") as lines:
+        for line in lines:
+            listing.write(line)
+            dropped[line.rstrip("\n").rpartition("\t")[2]] += 1
+    return dropped
 
 
 def _nothing_left(part: str, dropped: Counter[str], longest: int) -> str:

@@ -11,13 +11,14 @@ from collections.abc import Generator, Iterator, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Literal, TypeVar
+from typing import Any, Literal, TextIO, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 
 from regard import files
-from regard.data.pairs import Corpus, Pair, Pairs
+from regard.data.pairs import Corpus, Pairs
+from regard.data.records import Fault, Pair, Record
 from regard.errors import DataError
 
 Part = Literal["train", "valid"]
@@ -25,7 +26,8 @@ Side = Literal["source", "target"]
 
 PARTS: tuple[Part, ...] = ("train", "valid")
 SIDES: tuple[Side, ...] = ("source", "target")
-_FORMAT = 1
+UNREADABLE = "unreadable.tsv"  # what was no pair: file, line, reason
+_FORMAT = 2
 _MOST_HELD_OUT = 1000
 _REPORT_EVERY = 50_000
 _PAIRS_AT_ONCE = 10_000
@@ -134,8 +136,9 @@ def prepare_texts(folder: Path, train: Sequence[Corpus], valid: Sequence[Corpus]
         facts: dict[str, Any]
         with ExitStack() as stack:
             writers = {part: _TextWriter(new / part, stack) for part in PARTS}
-            yield from _write_texts(train, writers, "train", held_out, seed)
-            yield from _write_texts(valid, writers, "valid", frozenset(), seed)
+            unreadable = stack.enter_context((new / UNREADABLE).open("w", encoding="utf-8", newline="\n"))
+            yield from _write_texts(train, writers, "train", held_out, seed, unreadable)
+            yield from _write_texts(valid, writers, "valid", frozenset(), seed, unreadable)
             facts = {part: writers[part].facts() for part in PARTS}
         files.write_json(new / "info.json", {**wanted, **facts})
         seal(new)
@@ -188,10 +191,10 @@ def _choose_held_out(train: Sequence[Corpus], seed: int) -> Work[frozenset[int]]
     pairs = 0
     counts: dict[int, int] = {}
     largest_first: list[int] = []  # the keys of `counts`, negated: a heap
-    for _, pair, report in _read("choosing validation pairs", train):
+    for _, pair, report in read_all("choosing validation pairs", train):
         if report is not None:
             yield report
-        if not pair.source.strip() or not pair.target.strip():
+        if isinstance(pair, Fault) or not pair.source.strip() or not pair.target.strip():
             continue
         pairs += 1
         hashed = _hash(pair.source, seed)
@@ -227,25 +230,33 @@ def _hash(source: str, seed: int) -> int:
     return int.from_bytes(hashlib.blake2b(source.encode(), digest_size=8, key=str(seed).encode()).digest())
 
 
-def _read(stage: str, corpora: Sequence[Corpus]) -> Iterator[tuple[int, Pair, Preparing | None]]:
-    """All pairs with the number of their corpus, and now and then a report to pass on."""
+def read_all(stage: str, corpora: Sequence[Corpus]) -> Iterator[tuple[int, Record, Preparing | None]]:
+    """All pairs and faults with the number of their corpus, and now and then a report to pass on."""
     total, before = _size(corpora), 0
     for number, corpus in enumerate(corpora):
         reading = Pairs(corpus)
-        for pair in reading:
-            due = pair.line % _REPORT_EVERY == 0
-            yield number, pair, Preparing(stage, before + reading.bytes_read, total) if due else None
+        for count, record in enumerate(reading, start=1):
+            due = count % _REPORT_EVERY == 0
+            yield number, record, Preparing(stage, before + reading.bytes_read, total) if due else None
         before += reading.bytes_read
 
 
 def _write_texts(
-    corpora: Sequence[Corpus], writers: dict[Part, "_TextWriter"], part: Part, held_out: frozenset[int], seed: int
+    corpora: Sequence[Corpus],
+    writers: dict[Part, "_TextWriter"],
+    part: Part,
+    held_out: frozenset[int],
+    seed: int,
+    unreadable: TextIO,
 ) -> Work[None]:
-    for number, pair, report in _read(f"reading {part} texts", corpora):
+    for number, record, report in read_all(f"reading {part} texts", corpora):
         if report is not None:
             yield report
-        goes_to = "valid" if held_out and _hash(pair.source, seed) in held_out else part
-        writers[goes_to].write(number, pair)
+        if isinstance(record, Fault):
+            unreadable.write(f"{record.path.name}\t{record.line}\t{record.reason}\n")
+        else:
+            goes_to = "valid" if held_out and _hash(record.source, seed) in held_out else part
+            writers[goes_to].write(number, record)
 
 
 class _TextWriter:

@@ -35,6 +35,8 @@ def write_card(plan: Plan, made: Prepared, steps: int, candidates: Sequence[tupl
         for corpus in plan.request[part]
         for file in corpus
     ]
+    mixed = plan.request.get("weights", ())
+    weights = [f"- weights of the training data: {', '.join(f'{weight:g}' for weight in mixed)}"] if mixed else []
     dropped = "".join(f", {count:,} left out ({reason})" for reason, count in made.shards.dropped.items())
     held_out = " held out of the training data, by source sentence" if made.texts.held_out else ""
     scores = [
@@ -53,6 +55,7 @@ def write_card(plan: Plan, made: Prepared, steps: int, candidates: Sequence[tupl
         "",
         "## Data",
         *files,
+        *weights,
         "",
         f"{len(made.shards.train):,} training pairs, {len(made.shards.valid):,} validation pairs{held_out}{dropped}.",
         "",

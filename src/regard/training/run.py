@@ -4,6 +4,7 @@ Its stages are preparing the data, fixing the plan, learning, and choosing the w
 whole on disk, so that the same command goes on wherever it was interrupted.
 """
 
+import sys
 import time
 from collections.abc import Callable, Generator, Iterator, Sequence
 from contextlib import contextmanager
@@ -15,10 +16,12 @@ import torch
 from filelock import FileLock, Timeout
 from torch import Tensor
 
-from regard.data.batches import batches
-from regard.data.pairs import corpora
+from regard.data.batches import batches, epoch_tokens
+from regard.data.check import check
+from regard.data.pairs import Corpus, check_direction, corpora
 from regard.data.pairs import languages as named_languages
 from regard.data.shards import Shards, prepare_ids
+from regard.data.standard_input import keep_stream, reads_standard_input
 from regard.data.texts import Preparing, Texts, describe, prepare_texts
 from regard.data.tokenizer import Tokenizer, choose_size, train_tokenizer
 from regard.decoding.convert import make_fast
@@ -88,7 +91,7 @@ def train(
     settings_file: Path | None = None,
     stop: Callable[[], bool] = lambda: False,
 ) -> Iterator[Event]:
-    """Train a translator on line-aligned files or TSVs and write it to the folder `out`.
+    """Train a translator on pairs of texts (docs/data.md says what is read) and write it to the folder `out`.
 
     `budget` is in seconds. `stop` is asked after every step. The same call goes on where it was interrupted.
     """
@@ -97,22 +100,29 @@ def train(
     folder = open_folder(Path(parent)) if parent is not None else None
     wish = _Wish(size, budget, steps, user_layer(overrides, settings_file), folder)
     wish.check()
-    train_corpora = corpora([Path(path) for path in paths])
-    valid_corpora = corpora([Path(path) for path in valid]) if valid else []
+    _check_place(out)
+    kept = yield from _keep_standard_input(out, paths)
+    known = languages or _both(folder.languages if folder else (None, None))
+    train_corpora = corpora([Path(path) for path in paths], languages=known, standard_input=kept)
+    valid_corpora = corpora([Path(path) for path in valid], languages=known)
     sides: Languages = languages or (folder.languages if folder else named_languages(train_corpora))
+    if languages is None:
+        check_direction([*train_corpora, *valid_corpora])
     request = {
         "training data": (yield from describe(train_corpora)),
         "validation data": (yield from describe(valid_corpora)),
+        **_weights(train_corpora, valid_corpora),
         "languages": list(sides),
         **wish.request(),
     }
-    _check_place(out)
     with _alone(out / "run"):
         plan = _checked_plan(out, request)
         if plan is not None and (out / "manifest.json").exists():
             make_fast(out)
             yield Finished(out)
             return
+        if plan is None:
+            yield from _check(out / "run", train_corpora, valid_corpora)
         texts = yield from prepare_texts(out / "run" / "texts", train_corpora, valid_corpora, seed=wish.train.seed)
         plan, made = yield from _prepare(out / "run", plan, wish, request, sides, texts, began)
         yield from _learn(out, plan, made, stop)
@@ -124,6 +134,45 @@ def _check_place(out: Path) -> None:
         raise RunError(f"--out {out} is a file; choose another name for the model folder")
     if out.exists() and not (out / "run").exists() and any(out.iterdir()):
         raise RunError(f"{out} holds other files already; choose another --out, or remove it first")
+
+
+def _keep_standard_input(out: Path, paths: Sequence[str | Path]) -> Generator[Event, None, Path | None]:
+    """Where the pairs that came by standard input are kept, so that a run can go on without them; None if none came."""
+    if not reads_standard_input([Path(path) for path in paths]):
+        return None
+    kept = out / "run" / "standard-input.tsv"
+    with _alone(out / "run"):
+        if (out / "run" / "plan.json").exists() and kept.exists():
+            yield Note(f"standard input is not read again: the run goes on with what it gave, {kept}")
+        else:
+            yield Preparing("reading standard input", 0, 1)
+            keep_stream(sys.stdin.buffer, kept)
+    return kept
+
+
+def _both(languages: Languages) -> tuple[str, str] | None:
+    """Source and target, if both are known."""
+    source, target = languages
+    return (source, target) if source is not None and target is not None else None
+
+
+def _weights(train: Sequence[Corpus], valid: Sequence[Corpus]) -> dict[str, list[float]]:
+    """The weights of the training corpora, where there are any."""
+    for corpus in valid:
+        if corpus.weight != 1:
+            raise RunError(
+                f"{corpus.name}={corpus.weight:g}: all validation pairs count the same; leave the weight out"
+            )
+    weights = [corpus.weight for corpus in train]
+    return {"weights": weights} if any(weight != 1 for weight in weights) else {}
+
+
+def _check(run: Path, train: Sequence[Corpus], valid: Sequence[Corpus]) -> Generator[Event, None, None]:
+    """Stop on what cannot be trained on, and say what deserves a word."""
+    report = yield from check(train, valid)
+    write_json(run / "check.json", asdict(report))
+    for found in report.notable():
+        yield Note(found.sentence())
 
 
 def _checked_plan(out: Path, request: dict[str, Any]) -> Plan | None:
@@ -261,7 +310,8 @@ def _make_plan(
     """Measure the machine and fix the number of steps."""
     yield Preparing("measuring speed", 0, 1)
     model = Transformer(settings.model, settings.train.dropout).to(device)
-    stream = batches(shards.train, tokens=settings.train.micro_tokens, seed=settings.train.seed)
+    weights = request.get("weights", ())
+    stream = batches(shards.train, tokens=settings.train.micro_tokens, seed=settings.train.seed, weights=weights)
     # Steps that are given need only a rough estimate of their time.
     speed = planning.measure(model, stream, settings.train, 2.0 if wish.steps is not None else 6.0)
     yield Preparing("measuring speed", 1, 1)
@@ -273,7 +323,7 @@ def _make_plan(
     elif "steps" in wish.user.get("train", {}) or wish.size in ("base", "big"):
         steps, reason = settings.train.steps, f"{settings.train.steps:,} steps, from the settings"
     else:
-        steps, reason = planning.choose_steps(len(shards.train.target_ids), speed)
+        steps, reason = planning.choose_steps(epoch_tokens(shards.train, weights), speed)
     reasons.append(reason)
     if settings.train.schedule == "paper" and steps <= settings.train.warmup:
         reasons.append(f"note: the learning rate rises for {settings.train.warmup:,} steps (train.warmup), to the end")
@@ -304,7 +354,13 @@ def _learn(out: Path, plan: Plan, made: Prepared, stop: Callable[[], bool]) -> I
         yield Note(f"a checkpoint is damaged, so the run goes on from the one before it, if any: {problem}")
     yield Planned(plan, progress.step)
     validator = Validator(made.texts, made.shards, made.tokenizer, plan.settings)
-    stream = batches(made.shards.train, tokens=settings.micro_tokens, seed=settings.seed, position=progress.position)
+    stream = batches(
+        made.shards.train,
+        tokens=settings.micro_tokens,
+        seed=settings.seed,
+        position=progress.position,
+        weights=plan.request.get("weights", ()),
+    )
     steps = learn(model, optimizer, stream, settings, width=plan.settings.model.width, first=progress.step + 1)
     with _threads(plan.threads), Log(out / "run", progress.step, tensorboard=settings.tensorboard) as log:
         saved_step, saved_time = progress.step, time.monotonic()

@@ -1,0 +1,41 @@
+"""Random orders that are computed, not held: the same from the same seed, on every machine, in constant memory."""
+
+import numpy as np
+from numpy.typing import NDArray
+
+Indices = NDArray[np.int64]
+Bits = NDArray[np.uint64]
+
+_ROUNDS = 6
+
+
+def permute(places: Indices, pairs: int, seed: int, epoch: int) -> Indices:
+    """Which pair stands at each place of an epoch: a bijection of range(pairs), computed for these places only.
+
+    A Feistel network mixes the two halves of a number's bits and is a bijection whatever its round function. It acts
+    on a power of four, so results beyond `pairs` go through it again until they fall inside.
+    """
+    half = np.uint64(max(1, (max(1, pairs - 1).bit_length() + 1) // 2))
+    mask = (np.uint64(1) << half) - np.uint64(1)
+    result = places.astype(np.uint64)
+    outside = np.ones(len(result), dtype=bool)
+    while outside.any():
+        left: Bits = result[outside] >> half
+        right: Bits = result[outside] & mask
+        for number in range(_ROUNDS):
+            mixed: Bits = mix(right, (seed, epoch, number)) & mask
+            left, right = right, left ^ mixed
+        result[outside] = (left << half) | right
+        outside = result >= pairs
+    return result.astype(np.int64)
+
+
+def mix(words: Bits, keys: tuple[int, ...]) -> Bits:
+    """Numbers that look random and follow from `words` and `keys` (splitmix64), the same on every machine."""
+    state = np.zeros(1, dtype=np.uint64)
+    for word in (*(np.array([key % (1 << 64)], dtype=np.uint64) for key in keys), words):
+        state = (state ^ word) + np.uint64(0x9E3779B97F4A7C15)
+        state = (state ^ (state >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
+        state = (state ^ (state >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
+        state = state ^ (state >> np.uint64(31))
+    return state

@@ -1,0 +1,30 @@
+"""Pairs that come by standard input, as a TSV: kept in a file, because they come only once."""
+
+import shutil
+from collections.abc import Sequence
+from pathlib import Path
+from typing import BinaryIO
+
+from regard import files
+from regard.data.pairs import STANDARD_INPUT, split_weight
+from regard.errors import DataError
+
+
+def reads_standard_input(paths: Sequence[Path]) -> bool:
+    """Whether `-` is among the corpora."""
+    count = [split_weight(path)[0] for path in paths].count(STANDARD_INPUT)
+    if count > 1:
+        raise DataError("standard input (-) can be read only once; give it once")
+    return count == 1
+
+
+def keep_stream(stream: BinaryIO, path: Path) -> None:
+    """Write all that a stream has to a file, wholly or not at all."""
+    if stream.isatty():
+        raise DataError("standard input (-) is a terminal; send pairs into it, for example: zcat pairs.gz | regard …")
+    temporary = path.with_name(path.name + ".tmp")
+    with temporary.open("wb") as file:
+        shutil.copyfileobj(stream, file)
+    files.sync(temporary)
+    temporary.replace(path)
+    files.sync(path.parent)
