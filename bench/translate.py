@@ -43,6 +43,7 @@ SYSTEMS: dict[str, tuple[str, list[str]]] = {
 TYPES = ["float32", "int8", "int16", "bfloat16"]
 BEAMS = (4, 1)
 TRIAL = 512  # sentences on which settings are tried
+WARM = 1280  # sentences for a system that tries its settings by itself, while it works
 COLD_ROUNDS = 5
 COLD_TEXT = "A man in a blue shirt is standing on a ladder cleaning a window."
 
@@ -115,7 +116,7 @@ class System:
 
 def speed(size: str, folder: Path, asked: argparse.Namespace) -> None:
     """All systems side by side, each with the settings that suit it best."""
-    trial = lines_of("train", 20 * TRIAL)[::20][: max(asked.sentences)]
+    trial = lines_of("train", 20 * WARM)[::20]
     with ExitStack() as stack:
         workers = {name: stack.enter_context(start(name, folder)) for name in asked.only}
         for name, worker in workers.items():
@@ -143,15 +144,15 @@ def start(name: str, folder: Path) -> AbstractContextManager[Worker]:
 
 
 def try_settings(name: str, worker: Worker, lines: list[str], beams: int) -> System:
-    """Every choice, after a short warm-up. Where there is none, just warm up."""
+    """Every choice, after a short warm-up. Where there is none, warm up for as long as it takes to make its own."""
     tried = []
     for choice in worker.choices[str(beams)] if len(worker.choices[str(beams)]) > 1 else []:
         worker.translate(lines[:64], beams, choice)
-        found = worker.translate(lines, beams, choice)
+        found = worker.translate(lines[:TRIAL], beams, choice)
         tried.append((choice, round(found["pieces"] / found["seconds"])))
         print(f"  tried {name}, beams {beams}, {plain(choice)}: {tried[-1][1]:,} pieces a second", flush=True)
     best = max(tried, key=lambda one: one[1])[0] if tried else worker.choices[str(beams)][0]
-    worker.translate(lines[:128], beams, best)
+    worker.translate(lines[:128] if tried else lines, beams, best)
     return System(worker, best, tried)
 
 

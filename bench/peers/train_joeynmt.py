@@ -1,6 +1,5 @@
 """JoeyNMT's own trainer, on text already cut into pieces. It has no fused attention, and drops attention out too."""
 
-import tempfile
 from pathlib import Path
 
 import torch
@@ -21,7 +20,8 @@ part = {
     "dropout": job["dropout"],
     "layer_norm": shape["norm"],
 }
-folder = Path(tempfile.mkdtemp())
+folder = Path(job["scratch"]) / "joeynmt"
+folder.mkdir()
 configuration = {
     "name": "bench",
     "joeynmt_version": "2.3.0",
@@ -44,7 +44,7 @@ configuration = {
         "optimizer": "adam",
         "adam_betas": [0.9, 0.98],
         "learning_rate": 1e-4,
-        "scheduling": None,
+        "scheduling": "warmupinversesquareroot",
         "clip_grad_norm": 1.0,
         "loss": "crossentropy",
         "label_smoothing": 0.1,

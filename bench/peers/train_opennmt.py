@@ -1,6 +1,5 @@
 """OpenNMT-py's own trainer, on text already cut into pieces, which spares it that work."""
 
-import tempfile
 from pathlib import Path
 
 import onmt
@@ -19,7 +18,7 @@ settings = {
         "corpus": {"path_src": f"{pieces}/train.en", "path_tgt": f"{pieces}/train.de"},
         "valid": {"path_src": f"{pieces}/valid.en", "path_tgt": f"{pieces}/valid.de"},
     },
-    "save_model": f"{tempfile.mkdtemp()}/model",
+    "save_model": f"{job['scratch']}/opennmt/model",
     "src_vocab": f"{pieces}/vocabulary",
     "tgt_vocab": f"{pieces}/vocabulary",
     "share_vocab": True,
@@ -58,7 +57,7 @@ settings = {
     "save_checkpoint_steps": 100_000,
     "report_every": 1_000,
 }
-configuration = Path(tempfile.mkdtemp()) / "train.yaml"
+configuration = Path(job["scratch"]) / "opennmt.yaml"
 configuration.write_text(yaml.safe_dump(settings), "utf-8")
 
 parser = ArgumentParser()

@@ -1,9 +1,5 @@
 """Regard's own training, as `regard train` runs it."""
 
-import shutil
-import tempfile
-from pathlib import Path
-
 import torch
 from gate import Gate
 
@@ -12,7 +8,6 @@ from regard.training.loop import Step
 
 gate = Gate()
 data, tokens = gate.job["data"], gate.job["tokens"]
-out = Path(tempfile.mkdtemp()) / "model"
 overrides = [
     *(f"train.{name}={tokens}" for name in ("batch_tokens", "micro_tokens")),
     f"train.dropout={gate.job['dropout']}",
@@ -20,16 +15,13 @@ overrides = [
     "tokenizer.pieces=8000",
 ]
 gate.about = {"regard": regard.__version__, "torch": torch.__version__, "threads": torch.get_num_threads()}
-try:
-    for event in regard.train(
-        [f"{data}/train.en", f"{data}/train.de"],
-        out=out,
-        valid=[f"{data}/valid.en", f"{data}/valid.de"],
-        size=gate.job["size"],
-        steps=100_000,
-        overrides=overrides,
-    ):
-        if isinstance(event, Step):
-            gate.step_done(event.target_tokens)
-finally:
-    shutil.rmtree(out.parent, ignore_errors=True)
+for event in regard.train(
+    [f"{data}/train.en", f"{data}/train.de"],
+    out=f"{gate.job['scratch']}/regard",
+    valid=[f"{data}/valid.en", f"{data}/valid.de"],
+    size=gate.job["size"],
+    steps=100_000,
+    overrides=overrides,
+):
+    if isinstance(event, Step):
+        gate.step_done(event.target_tokens)

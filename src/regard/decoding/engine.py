@@ -30,7 +30,7 @@ class Engine(TextTranslator):
     def __init__(self, files: Path, tokenizer: Tokenizer, *, longest: int, compute_type: str = "float32") -> None:
         super().__init__(tokenizer, longest=longest)
         self._files, self._compute_type = str(files), compute_type
-        self._cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+        self._cores = _cores()
         self.workers = 1
         self._for_many = self._for_one = self._open(workers=1)
         self._tried = self._cores == 1
@@ -140,3 +140,11 @@ class Engine(TextTranslator):
         pieces = [self._ids[name] for name in names]
         score = log_probability / length_penalty(len(pieces), alpha)
         return Hypothesis(tuple(pieces[:-1] if pieces[-1:] == [END] else pieces), log_probability, score, ())
+
+
+def _cores() -> int:
+    """How many cores to use: those that may be used, or as many as someone who shares the machine has asked for."""
+    asked = os.environ.get("OMP_NUM_THREADS", "")
+    if asked.isdigit() and int(asked) > 0:
+        return int(asked)
+    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1

@@ -1,0 +1,148 @@
+"""How fast Regard learns beside its peers: the same data, shape and size of batches, one machine, one run.
+
+Needs the corpus in ../shared/data/multi30k (or $REGARD_SHARED_DATA). Peers are installed into environments of their own
+in the user's cache folder. Every measurement is added to bench/results/train.jsonl, and docs/benchmarks.md is written
+from the newest of each size.
+
+    python bench/train.py --sizes tiny base
+"""
+
+import argparse
+import gzip
+import json
+import statistics
+import tempfile
+import time
+from contextlib import ExitStack
+from dataclasses import asdict
+from itertools import chain
+from pathlib import Path
+from typing import Any
+
+from multi30k import DATA
+from peers.driver import working
+from peers.environment import CACHE, HERE, ROOT, python_of
+from peers.page import page
+from peers.results import append, machine, plain
+
+from regard.data.tokenizer import END, Tokenizer, train_tokenizer
+from regard.settings import SIZES, assemble
+
+# What is measured: its environment and its script.
+SYSTEMS = {
+    "regard": ("regard", "train_regard.py"),
+    "opennmt": ("opennmt", "train_opennmt.py"),
+    "joeynmt": ("joeynmt", "train_joeynmt.py"),
+    "marian": ("transformers", "train_transformers.py"),
+    "torch": ("transformers", "train_torch.py"),
+}
+STEPS = {"tiny": 20, "small": 8, "base": 3, "big": 2}  # in a round
+TOKENS = 4_096
+PIECES = 8_000
+
+
+def main() -> None:
+    options = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    options.add_argument(
+        "--sizes", nargs="*", choices=list(STEPS), default=["tiny", "base"], help="none: the page only"
+    )
+    options.add_argument("--only", nargs="*", choices=list(SYSTEMS), default=list(SYSTEMS), metavar="SYSTEM")
+    options.add_argument("--rounds", type=int, default=3)
+    options.add_argument("--steps", type=int, help="in a round; else by size")
+    options.add_argument("--results", type=Path, default=ROOT / "bench" / "results", metavar="FOLDER")
+    options.add_argument("--out", type=Path, default=ROOT / "docs" / "benchmarks.md")
+    asked = options.parse_args()
+    if not DATA.is_dir():
+        print(f"no corpus in {DATA}; nothing measured")
+        return
+    print(machine(), flush=True)
+    for size in asked.sizes:
+        measure(size, asked)
+    asked.out.write_text(page(asked.results), "utf-8")
+    print(f"wrote {asked.out}")
+
+
+def measure(size: str, asked: argparse.Namespace) -> None:
+    """Rounds in which the systems take turns, another one first each time."""
+    names, steps = asked.only, asked.steps or STEPS[size]
+    found: dict[str, list[dict[str, Any]]] = {name: [] for name in names}
+    with ExitStack() as stack:
+        job = job_for(size, Path(stack.enter_context(tempfile.TemporaryDirectory())))
+        dropout = json.loads(job.read_text("utf-8"))["dropout"]
+        workers = {}
+        for name in names:
+            environment, script = SYSTEMS[name]
+            command = [python_of(environment), str(HERE / script), str(job)]
+            workers[name] = stack.enter_context(working(command, f"train-{name}"))
+            print(f"{size}, {name}: {plain(workers[name].about)}", flush=True)
+            workers[name].train(max(2, steps // 2))  # warm up
+        for number in range(asked.rounds):
+            first = number % len(names)
+            for name in names[first:] + names[:first]:
+                time.sleep(0.5)  # threads of the one before may still be spinning
+                one = workers[name].train(steps)
+                found[name].append(one)
+                print(f"  round {number + 1}, {name}: {rate(one):,.0f} target pieces a second", flush=True)
+        systems = {
+            name: {
+                "rates": [round(rate(one), 1) for one in found[name]],
+                "memory": found[name][-1]["memory"],
+                "about": workers[name].about,
+            }
+            for name in names
+        }
+    for name in names[1:]:
+        ours, theirs = (statistics.median(systems[one]["rates"]) for one in (names[0], name))
+        print(f"  {names[0]} / {name}: {ours / theirs:.2f}", flush=True)
+    facts = {"dropout": dropout, "steps": steps, "tokens": TOKENS}
+    append(asked.results / "train.jsonl", size=size, systems=systems, **facts)
+
+
+def rate(one: dict[str, Any]) -> float:
+    return one["tokens"] / one["seconds"]
+
+
+def job_for(size: str, scratch: Path) -> Path:
+    """The file that tells a worker what to do; the trainers leave what they write beside it."""
+    settings = assemble(SIZES[size])
+    data = prepared(settings.tokenizer.kind)
+    rows = Tokenizer.load(data / "tokenizer.model").rows
+    job = {
+        "size": size,
+        "shape": asdict(settings.model) | {"vocabulary": rows},
+        "dropout": settings.train.dropout,
+        "tokens": TOKENS,
+        "data": str(data),
+        "scratch": str(scratch),
+    }
+    path = scratch / "job.json"
+    path.write_text(json.dumps(job), "utf-8")
+    return path
+
+
+def prepared(kind: str) -> Path:
+    """The corpus as text and cut into pieces, made once."""
+    folder = CACHE / "data" / f"multi30k-{kind}-{PIECES}"
+    if (folder / "ready").exists():
+        return folder
+    (folder / "pieces").mkdir(parents=True, exist_ok=True)
+    texts = {
+        f"{part}.{side}": gzip.decompress((DATA / f"{name}.{side}.gz").read_bytes()).decode().split("\n")[:most]
+        for part, name, most in (("train", "train", -1), ("valid", "val", 100))
+        for side in ("en", "de")
+    }
+    tokenizer_data = train_tokenizer(chain(texts["train.en"], texts["train.de"]), kind=kind, pieces=PIECES)
+    tokenizer = Tokenizer(tokenizer_data)
+    (folder / "tokenizer.model").write_bytes(tokenizer_data)
+    names = tokenizer.pieces(range(END + 1, tokenizer.size))
+    (folder / "pieces" / "vocabulary").write_text("".join(f"{name}\n" for name in names), "utf-8")
+    for name, lines in texts.items():
+        (folder / name).write_text("".join(f"{line}\n" for line in lines), "utf-8")
+        cut = (" ".join(tokenizer.pieces(ids)) for ids in tokenizer.encode(lines))
+        (folder / "pieces" / name).write_text("".join(f"{line}\n" for line in cut), "utf-8")
+    (folder / "ready").touch()
+    return folder
+
+
+if __name__ == "__main__":
+    main()
