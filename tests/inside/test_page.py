@@ -122,6 +122,20 @@ def test_axe_finds_nothing_to_complain_of_in_any_view(browser, saved, scheme, si
     assert opened.errors == []
 
 
+def test_a_long_text_can_be_looked_at_too(browser, model_of, tmp_path):
+    text = " ".join(["the old cat sees a red tree and it was tired,"] * 9)
+    view = model_of("post").look(text, target=text)
+    view.save(tmp_path / "a.html")
+    opened = Opened(browser, tmp_path / "a.html", viewport={"width": 390, "height": 844})
+    assert Axe().run(opened.page).violations_count == 0
+    assert opened.page.evaluate("document.documentElement.scrollWidth <= window.innerWidth")
+    last = len(view.trace.source.words) - 1
+    opened.page.hover("#map", position=opened.cell(3, last))
+    assert opened.text("#readout").startswith(f"{view.attention('decoder.2.cross.mean').rows[3].sentence} → </s>: ")
+    opened.context.close()
+    assert opened.errors == []
+
+
 @pytest.mark.parametrize("units", ["pieces", "words"])
 def test_pointing_at_a_cell_gives_the_recorded_weight(opened, view, units):
     opened.choose(units=units)

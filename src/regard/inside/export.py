@@ -178,7 +178,7 @@ def _positions(view: "View") -> dict[str, Any]:
 
 
 def _packed(array: Array) -> str:
-    return base64.b64encode(zlib.compress(np.ascontiguousarray(array).tobytes(), 9)).decode()
+    return base64.b64encode(zlib.compress(np.ascontiguousarray(array).tobytes())).decode()
 
 
 def _hash(text: str) -> str:

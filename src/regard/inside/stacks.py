@@ -111,7 +111,7 @@ def _stack(x: int, y: int, name: str, layers: int, boxes: list[tuple[str, str]],
         f'<rect x="{x - 16}" y="{top}" width="272" height="{y - top + 8}" rx="12" fill="none" stroke="#888" '
         'stroke-dasharray="4 3"/>'
     )
-    yield f'<text x="{x - 8}" y="{top - 8}" font-weight="bold">{name}, {layers} layers</text>'
+    yield f'<text x="{x - 16}" y="{top - 8}" font-weight="bold">{name}, {layers} layers</text>'
     for index, (title, detail) in enumerate(boxes):
         yield from _box(x, top + 12 + 58 * index, title, detail)
     yield from _box(x, y + 60, "Embedding + position", shape)

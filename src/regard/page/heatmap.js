@@ -6,6 +6,7 @@ import { labelOf } from "./maps.js";
 
 const FONT = "13px system-ui, sans-serif";
 const LONGEST = 190;
+const LABELLED = 150; // columns
 
 function clipped(context, text, width) {
   let shown = [...text];
@@ -25,9 +26,11 @@ export function drawHeatmap(frame, map, { row, column, point, pick }) {
   const rows = map.rows.length;
   const columns = map.columns.length;
   const room = frame.parentElement.clientWidth - 26;
-  const left = measured(map.rows.map(labelOf), Math.min(LONGEST, room * 0.4)) + 10;
-  const cell = Math.max(2, Math.min(34, Math.floor((Math.min(room, 900) - left) / columns), Math.max(12, Math.floor(2000 / rows))));
-  const labelled = cell >= 11;
+  // Cells large enough to have labels, in a frame that scrolls; of a very long text, the whole at once without them.
+  const labelled = columns <= LABELLED;
+  const left = labelled ? measured(map.rows.map(labelOf), Math.min(LONGEST, room * 0.4)) + 10 : 8;
+  const natural = Math.floor((Math.min(room, 900) - left) / columns);
+  const cell = labelled ? Math.max(13, Math.min(34, natural)) : Math.max(2, natural);
   const slant = labelled ? measured(map.columns.map((one) => one.text), 120) * 0.72 + 16 : 8;
   const right = labelled ? 40 : 8;
   const [canvas, context] = makeCanvas(left + cell * columns + right, slant + cell * rows + 4);

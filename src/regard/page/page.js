@@ -11,6 +11,8 @@ function showTexts() {
   const entries = [["source", data.texts.source], ["target", data.texts.target]];
   if (data.texts.torch !== null) entries.push(["torch’s road", data.texts.torch]);
   byId("texts").append(...entries.flatMap(([name, text]) => [make("dt", { textContent: name }), make("dd", { textContent: text, dir: "auto" })]));
+  // A long text scrolls, and so must be reachable by keyboard.
+  for (const text of document.querySelectorAll("dd")) if (text.scrollHeight > text.clientHeight) text.tabIndex = 0;
   const notes = [`Model ${data.model}.`];
   if (data.texts.torch !== null) notes.push("The two roads differ; shown is the first target.");
   if (data.without) notes.push(`Computed without ${data.without}; the target is the one of the whole model.`);

@@ -7,7 +7,7 @@ import { byId, makeCanvas } from "./elements.js";
 export async function showPositions() {
   const { rows, width, most, kind } = data.positions;
   const said = kind === "sinusoid"
-    ? `Even numbers are sines, odd ones cosines, each pair slower than the one before it (section 3.5 of the paper).`
+    ? "The first number of each pair is a sine, the second a cosine, and each pair turns slower than the one before it (section 3.5 of the paper)."
     : "This table was learned.";
   byId("positions-said").textContent = `The first ${rows} positions (from top to bottom) of ${width} numbers each, from −${most.toFixed(2)} (dark) to ${most.toFixed(2)} (yellow). ${said} Kept here in steps of ${((2 * most) / 255).toFixed(4)}.`;
   const numbers = await positionBytes();
