@@ -376,7 +376,7 @@ def test_validation_files_and_fine_tuning_by_flag(folder: Path, model: Path, tmp
 
 def dirty(folder: Path) -> Path:
     """A corpus with one of everything that is common."""
-    lines = [f"{text}\t{' '.join(reversed(text.split()))}" for text in sentences(60)]
+    lines = [f"{text}\t{' '.join(reversed(text.split()))} z" for text in sentences(60)]
     path = write(folder / "dirty.tsv", [*lines, "\tx", "y\t", "same here\tsame here", lines[0], "a\u2028b\tc"])
     path.write_bytes(path.read_bytes() + b"\xff\tx\n")
     return path

@@ -1,8 +1,8 @@
 """What occurs more than once: pairs, sources with several targets, and training texts in the other sets.
 
 Each pair is remembered as two hashes of 64 bits and its place, in one of 64 temporary files on disk, chosen by the
-source's hash: equal sources meet in one file. At the end one file at a time is sorted in memory, which so holds about
-one byte per pair, whatever the number of pairs.
+source's hash: equal sources meet in one file. At the end one file at a time is sorted in memory, which so needs a few
+bytes per pair.
 """
 
 import tempfile
