@@ -47,3 +47,16 @@ def _seed() -> None:
     """Start every test from the same torch seed, without importing torch for those that do not use it."""
     if torch := sys.modules.get("torch"):
         torch.manual_seed(1)
+
+
+def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
+    """What campaigns found, word for word as docs/reliability.md has it."""
+    lines = [
+        f"{value}"
+        for report in terminalreporter.getreports("passed")
+        for name, value in report.user_properties
+        if name == "campaign" and report.when == "call"
+    ]
+    if lines:
+        terminalreporter.section("campaigns")
+        terminalreporter.write("".join(line + "\n" for line in lines))

@@ -2,6 +2,7 @@
 
 import hashlib
 import os
+import shutil
 import stat
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -10,7 +11,20 @@ from pathlib import Path
 import pytest
 
 from regard import files
-from regard.files import damage, new_folder, read_json, sha256, write_atomically, write_json, write_manifest
+from regard.errors import DiskError
+from regard.files import (
+    damage,
+    is_inside,
+    new_folder,
+    read_json,
+    read_sealed,
+    sha256,
+    write_atomically,
+    write_json,
+    write_manifest,
+    write_sealed,
+    writing,
+)
 
 
 class Crash(BaseException):
@@ -163,7 +177,140 @@ def test_a_new_folder_takes_the_place_of_an_old_one_whole(tmp_path: Path) -> Non
     assert (tmp_path / "a" / "file").read_text() == "new"
 
 
+# A full disk
+
+
+full_device = pytest.mark.skipif(not Path("/dev/full").exists(), reason="this system has no /dev/full")
+
+
+@pytest.fixture
+def steady(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A disk whose free bytes do not change while we look."""
+    monkeypatch.setattr(shutil, "disk_usage", lambda _: shutil._ntuple_diskusage(100, 93, 7))
+
+
+@full_device
+def test_a_file_on_a_full_disk_keeps_its_old_content_and_the_error_says_where_and_how_much(
+    tmp_path: Path, steady: None
+) -> None:
+    write_atomically(tmp_path / "a", b"old")
+    (tmp_path / "a.tmp").symlink_to("/dev/full")
+    with pytest.raises(DiskError) as caught:
+        write_atomically(tmp_path / "a", b"x" * 12_345)
+    assert str(caught.value) == (
+        f"{tmp_path / 'a'}: the disk is full: 12,345 bytes are needed here and 7 are free; make room, then give the "
+        "same command again; what was there before is whole"
+    )
+    assert (tmp_path / "a").read_bytes() == b"old"
+    assert [path.name for path in tmp_path.iterdir()] == ["a"]  # what was half written is given back
+
+
+def make_without_room(
+    path: Path, needs: int | None, write: Callable[[Path], object] = lambda _: Path("/dev/full").write_bytes(b"no room")
+) -> None:
+    with new_folder(path, needs) as folder:
+        fill(folder, "new")
+        (folder / "full.tmp").symlink_to("/dev/full")
+        write(folder)
+
+
+@full_device
+@pytest.mark.parametrize("needs", [None, 5_000])
+def test_a_folder_on_a_full_disk_leaves_the_old_one_and_gives_back_the_room(
+    tmp_path: Path, steady: None, needs: int | None
+) -> None:
+    make(tmp_path / "a", "old")
+    with pytest.raises(DiskError) as caught:
+        make_without_room(tmp_path / "a", needs)
+    amount = (
+        "5,000 bytes are needed here and 7 are free" if needs else "more bytes are needed here than the 7 that are free"
+    )
+    assert str(caught.value).startswith(f"{tmp_path / 'a'}: the disk is full: {amount}; make room")
+    assert (tmp_path / "a" / "file").read_text() == "old"
+    assert [path.name for path in tmp_path.iterdir()] == ["a"]
+
+
+@full_device
+def test_a_file_within_a_folder_counts_as_the_folder(tmp_path: Path, steady: None) -> None:
+    with pytest.raises(DiskError, match="a: the disk is full: 9,999 bytes are needed here"):
+        make_without_room(tmp_path / "a", 9_999, lambda folder: write_atomically(folder / "full", b"12"))
+
+
+def test_safetensors_says_it_in_words(tmp_path: Path) -> None:
+    with pytest.raises(DiskError), writing(tmp_path / "a", 1):
+        raise Exception("Error while serializing: I/O error: No space left on device (os error 28)")
+
+
+@pytest.mark.parametrize("error", [PermissionError(13, "no"), ValueError("(os error 2)"), KeyError("x")])
+def test_other_errors_stay_what_they_are(tmp_path: Path, error: Exception) -> None:
+    with pytest.raises(type(error)), writing(tmp_path / "a", 1):
+        raise error
+
+
+# JSON that stands alone
+
+
+def test_what_was_sealed_comes_back(tmp_path: Path) -> None:
+    value = {"text": "déjà", "numbers": [1, 0.1 + 0.2], "nothing": None, "inner": {"z": 1, "a": 2}}
+    write_sealed(tmp_path / "a.json", value)
+    assert read_sealed(tmp_path / "a.json") == value
+
+
+def test_no_flipped_bit_changes_what_is_read_from_a_sealed_file(tmp_path: Path) -> None:
+    """It is noticed, or it was white space."""
+    path, value = tmp_path / "a.json", {"seed": 12, "text": "é", "inner": [1.5, True]}
+    write_sealed(path, value)
+    noticed = 0
+    for position in range(path.stat().st_size):
+        for bit in range(8):
+            flip(path, position, 1 << bit)
+            try:
+                assert read_sealed(path) == value
+            except ValueError as error:
+                assert str(error).startswith(str(path))  # noqa: PT017 (not every flip raises)
+                noticed += 1
+            flip(path, position, 1 << bit)
+    assert noticed > 7 * path.stat().st_size
+
+
+def test_json_of_strangers_is_a_value_error_at_worst(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    path = tmp_path / "a.json"
+    for content in (b"[" * 100_000, b"\xff", b"", b"{", b"1" * 5_000):
+        path.write_bytes(content)
+        with pytest.raises(ValueError):  # noqa: PT011 (the messages are Python's)
+            read_json(path)
+    monkeypatch.setattr(files, "MOST_JSON", 10)
+    path.write_text('"0123456789"')
+    with pytest.raises(ValueError, match="more than 10 bytes"):
+        read_json(path)
+
+
 # Hashes and manifests
+
+
+@pytest.mark.parametrize("name", ["a", "a/b", "a b", "..a", "é.txt"])
+def test_names_that_stay_inside(name: str) -> None:
+    assert is_inside(name)
+
+
+@pytest.mark.parametrize(
+    "name", ["", ".", "..", "/a", "a/../b", "../a", "a//b", "./a", "a/", "C:a", "a\\b", "a\0b", "a\nb", "\\\\host"]
+)
+def test_names_that_may_lead_out(name: str) -> None:
+    assert not is_inside(name)
+
+
+@pytest.mark.parametrize(
+    "manifest",
+    [
+        '{"../a": {"bytes": 1, "sha256": ""}}',
+        '{"a": {"bytes": 1e999, "sha256": ""}}',
+        '{"a": {"bytes": "9", "sha256": ""}}',
+    ],
+)
+def test_a_manifest_made_to_harm_is_not_readable(tmp_path: Path, manifest: str) -> None:
+    (tmp_path / "manifest.json").write_text(manifest)
+    assert damage(tmp_path) == f"{tmp_path / 'manifest.json'} is not readable"
 
 
 @pytest.mark.parametrize("size", [0, 1, files.CHUNK - 1, files.CHUNK, files.CHUNK + 1])
@@ -193,9 +340,9 @@ def test_files_not_in_the_manifest_do_not_matter(whole: Path) -> None:
     assert damage(whole) is None
 
 
-def flip(path: Path, position: int) -> None:
+def flip(path: Path, position: int, bits: int = 1) -> None:
     data = bytearray(path.read_bytes())
-    data[position] ^= 1
+    data[position] ^= bits
     path.write_bytes(data)
 
 

@@ -2,6 +2,7 @@
 
 import os
 import shutil
+import zipfile
 from collections.abc import Callable
 from pathlib import Path
 
@@ -165,7 +166,7 @@ def test_no_such_folder(tmp_path: Path) -> None:
 
 
 def test_a_file_is_not_a_model_folder(folder: Path) -> None:
-    assert refused(folder / "card.md").startswith(f"{folder / 'card.md'} is a file, and a model is a folder")
+    assert refused(folder / "card.md") == f"{folder / 'card.md'} is a file, and a model is a folder, or a .zip of one"
 
 
 def test_some_other_folder(tmp_path: Path) -> None:
@@ -207,6 +208,10 @@ def test_another_format_is_refused(folder: Path, number: object) -> None:
         ({"width": 17}, "model.width (17) must be a multiple of model.heads (2)"),
         ({"heads": "two"}, "model.heads must be int, got 'two'"),
         ({"kind": "oracle"}, "model.kind must be one of "),
+        ({"width": 1 << 40}, "model.width must be at most 16,384, got 1,099,511,627,776"),
+        ({"encoder_layers": 10**9}, "model.encoder_layers must be at most 256, got 1,000,000,000"),
+        ({"longest": 10**12}, "model.longest must be at most 65,536, got 1,000,000,000,000"),
+        ({"vocabulary": 10**12}, "model.vocabulary must be at most 1,048,576, got 1,000,000,000,000"),
     ],
 )
 def test_settings_that_make_no_model(folder: Path, change: dict, message: str) -> None:
@@ -218,6 +223,42 @@ def test_settings_that_make_no_model(folder: Path, change: dict, message: str) -
 def test_settings_that_lack_a_part(folder: Path, lost: str) -> None:
     rewrite(folder, lambda facts: facts.pop(lost))
     assert refused(folder) == f"{folder / 'settings.json'}: {lost} is missing"
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        ({"model": [1]}, "model is [1]; restore"),
+        ({"languages": "en"}, "languages is 'en'; restore"),
+        ({"languages": ["en", 5]}, "languages is ['en', 5], but there are two, each a name or null; restore"),
+        ({"languages": ["en"]}, "languages is ['en'], but there are two, each a name or null; restore"),
+    ],
+)
+def test_settings_of_another_kind(folder: Path, change: dict, message: str) -> None:
+    rewrite(folder, lambda facts: facts.update(change))
+    assert refused(folder).startswith(f"{folder / 'settings.json'}: {message}")
+
+
+@pytest.mark.parametrize(
+    ("content", "message"),
+    [
+        ("[]", "not an object of settings; restore"),
+        ("[" * 100_000, "not JSON that can be read (nested too deeply); restore"),
+        ("{", "not JSON that can be read ("),
+    ],
+)
+def test_settings_that_are_none(folder: Path, content: str, message: str) -> None:
+    (folder / "settings.json").write_text(content)
+    write_manifest(folder, HASHED)
+    assert refused(folder).startswith(f"{folder / 'settings.json'}: {message}")
+
+
+def test_settings_that_do_not_fit_the_weights_are_refused_before_anything_is_allocated(folder: Path) -> None:
+    """Settings within all bounds, that would take a terabyte."""
+    rewrite(folder, lambda facts: facts["model"].update(width=1 << 14, feedforward=1 << 17, encoder_layers=256))
+    message = refused(folder)
+    assert message.startswith(f"{folder / 'weights.safetensors'} does not fit settings.json: ")
+    assert "embedding.weight is (" in message
 
 
 def rewrite_weights(folder: Path, change: Callable[[dict[str, Tensor]], object]) -> str:
@@ -242,6 +283,29 @@ def test_missing_extra_and_misshapen_weights_are_all_named(folder: Path) -> None
     )
 
 
+@pytest.mark.parametrize("kind", [torch.int8, torch.float64])
+def test_weights_of_another_type(folder: Path, kind: torch.dtype) -> None:
+    start = rewrite_weights(
+        folder, lambda weights: weights.update({"encoder.1.self.key.bias": torch.zeros(16).to(kind)})
+    )
+    name = {torch.int8: "I8", torch.float64: "F64"}[kind]
+    assert refused(folder) == start + f"encoder.1.self.key.bias is of type {name} instead of F32, F16, BF16"
+
+
+@pytest.mark.parametrize("value", [float("nan"), float("-inf"), 1e7])
+def test_weights_that_no_training_gives(folder: Path, value: float) -> None:
+    rewrite_weights(folder, lambda weights: weights["encoder.1.self.key.bias"][1:2].fill_(value))
+    assert refused(folder) == (
+        f"{folder / 'weights.safetensors'}: encoder.1.self.key.bias has numbers that no training gives; restore the "
+        "file from a copy or train the model again"
+    )
+
+
+def test_a_tokenizer_beyond_all_measure(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("regard.folder._LARGEST_TOKENIZER", 100)
+    assert refused(folder).startswith(f"{folder / 'tokenizer.model'} is larger than any tokenizer of ours; restore")
+
+
 def test_weights_that_are_not_safetensors(folder: Path) -> None:
     (folder / "weights.safetensors").write_bytes(b"no tensors here")
     write_manifest(folder, HASHED)
@@ -263,6 +327,94 @@ def test_a_tokenizer_of_another_model(folder: Path) -> None:
         f"{folder / 'tokenizer.model'} has {Tokenizer(other).rows} rows of pieces, but settings.json says "
         f"{TOKENIZER.rows}; use the one that was written with the model"
     )
+
+
+# Folders in a .zip
+
+
+@pytest.fixture
+def cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.setattr("regard.folder.user_cache_path", lambda name: tmp_path / "cache" / name)
+    return tmp_path / "cache" / "regard" / "models"
+
+
+def zipped(folder: Path, top: str = "") -> Path:
+    path = folder.with_name("my-model.zip")
+    with zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED) as archive:
+        for inner in sorted(folder.rglob("*")):
+            archive.write(inner, f"{top}{inner.relative_to(folder)}")
+    return path
+
+
+@pytest.mark.parametrize("top", ["", "anything/"])
+def test_a_zip_of_a_folder_is_that_folder(folder: Path, cache: Path, top: str) -> None:
+    (folder / "run").mkdir()
+    (folder / "run" / "plan.json").write_text("not needed to translate")
+    opened = open_folder(zipped(folder, top))
+    assert opened.path.name == "my-model"
+    assert opened.path.is_relative_to(cache)
+    assert (opened.settings, opened.languages) == (SETTINGS, ("en", None))
+    assert torch.equal(output(opened.build()), output(make_model()))
+    assert sorted(path.name for path in opened.path.iterdir()) == [
+        "card.md", "manifest.json", "settings.json", "tokenizer.model", "weights.safetensors",
+    ]  # fmt: skip
+
+
+def test_a_zip_is_unpacked_once_and_again_if_the_cache_was_damaged(folder: Path, cache: Path) -> None:
+    archive = zipped(folder)
+    path = open_folder(archive).path / "weights.safetensors"
+    before = path.stat().st_mtime_ns
+    assert open_folder(archive).path == path.parent
+    assert path.stat().st_mtime_ns == before
+    path.write_bytes(b"damaged")
+    assert torch.equal(output(open_folder(archive).build()), output(make_model()))
+
+
+def test_another_zip_of_the_same_name_is_another_model(folder: Path, cache: Path) -> None:
+    archive = zipped(folder)
+    first = open_folder(archive)
+    rewrite(folder, lambda facts: facts.update(languages=["de", "fr"]))
+    second = open_folder(zipped(folder))
+    assert first.path != second.path
+    assert second.languages == ("de", "fr")
+
+
+def test_a_zip_loads_wherever_a_folder_does(folder: Path, cache: Path) -> None:
+    wanted = regard.load(folder, fast=None).translate("a few").text
+    assert regard.load(zipped(folder), fast=None).translate("a few").text == wanted
+    assert regard.load(str(zipped(folder))).translate("a few").text == wanted
+
+
+def test_a_zip_of_a_damaged_folder_is_refused_and_nothing_of_it_stays(folder: Path, cache: Path) -> None:
+    os.truncate(folder / "weights.safetensors", 99)
+    size = read_json(folder / "manifest.json")["weights.safetensors"]["bytes"]
+    archive = zipped(folder)
+    message = f"{archive}: in it, weights.safetensors has 99 bytes instead of {size:,}; copy or download it again"
+    assert refused(archive) == message
+    assert [path.name for path in cache.rglob("*") if path.is_file()] == ["lock"]
+
+
+def test_a_zip_of_something_else(folder: Path, cache: Path) -> None:
+    (folder / "manifest.json").unlink()
+    archive = zipped(folder)
+    assert refused(archive) == f"{archive}: in it, manifest.json is missing; copy or download it again"
+
+
+# A folder of each released format
+
+
+@pytest.mark.parametrize(
+    "path", sorted((Path(__file__).parent / "golden").glob("format-*")), ids=lambda path: path.name
+)
+@pytest.mark.parametrize("fast", [None, "float32"])
+def test_a_golden_folder_still_translates(
+    path: Path, fast: str | None, monkeypatch: pytest.MonkeyPatch, cache: Path
+) -> None:
+    monkeypatch.setattr("regard.decoding.fast.user_cache_path", lambda name: cache / name)
+    translator = regard.load(path, fast=fast)
+    found = [each.text for each in translator.translate_all(["the cat eats", "a dog sleeps", "a cat sleeps"])]
+    assert found == ["le chat mange", "un chien dort", "un chat dort"]
+    assert open_folder(path).languages == ("en", "fr")
 
 
 # A save that is interrupted

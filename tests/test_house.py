@@ -16,7 +16,10 @@ PRINTERS = {"regard/cli.py", "regard/console.py"}
 
 # Each of these can run what a file says.
 UNSAFE_MODULES = {"cloudpickle", "dill", "joblib", "marshal", "pickle", "shelve"}
-UNSAFE_CALLS = {"__import__", "compile", "eval", "exec", "torch.jit.load", "torch.load", "yaml.load"}
+UNSAFE_CALLS = {
+    "__import__", "compile", "eval", "exec", "torch.hub.load", "torch.jit.load", "torch.load", "yaml.full_load",
+    "yaml.load", "yaml.unsafe_load",
+}  # fmt: skip
 
 HEAVY = {"ctranslate2", "numpy", "pydantic", "sentencepiece", "torch"}
 

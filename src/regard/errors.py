@@ -20,6 +20,10 @@ class FolderError(UserError):
     """A model folder that is missing, damaged, or of another format."""
 
 
+class DiskError(UserError):
+    """A disk without room for what must be written."""
+
+
 class RunError(UserError):
     """A training run that cannot start or go on as asked."""
 

@@ -1,16 +1,33 @@
 """A model on disk: one folder that needs nothing else, of plain formats that run no code when read.
 
 `settings.json` says what it is, `weights.safetensors` and `tokenizer.model` hold it, `card.md` tells people about it,
-and `manifest.json`, written last, has the hashes of the first three. Torch is imported only to build the model.
+and `manifest.json`, written last, has the hashes of the first three. A folder may come as a `.zip`. Whatever it says is
+checked before it is used: hashes, settings, and the names, shapes and types of the weights before any is allocated.
+Torch is imported only to build the model.
 """
 
+import os
+import re
 from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
+from filelock import FileLock
+from platformdirs import user_cache_path
+
+from regard.archives import unpack
 from regard.data.tokenizer import Tokenizer
 from regard.errors import FolderError, UserError
-from regard.files import damage, make_folder, read_json, write_atomically, write_json, write_manifest
+from regard.files import (
+    damage,
+    make_folder,
+    new_folder,
+    read_json,
+    sha256,
+    write_atomically,
+    write_json,
+    write_manifest,
+)
 from regard.settings import ModelSettings, from_dict
 
 if TYPE_CHECKING:
@@ -22,6 +39,9 @@ FORMAT = 1
 HASHED = ["settings.json", "tokenizer.model", "weights.safetensors"]
 Languages = tuple[str | None, str | None]
 _MEND = "restore the file from a copy or train the model again"
+_TYPES = ("F32", "F16", "BF16")
+_LARGEST_WEIGHT = 1e6
+_LARGEST_TOKENIZER = 1 << 26  # bytes; 37,000 pieces take one hundredth of it
 
 
 @dataclass(frozen=True)
@@ -35,19 +55,22 @@ class ModelFolder:
 
     def build(self) -> "Transformer":
         """The model itself, in evaluation mode."""
-        from safetensors import SafetensorError
+        import torch
         from safetensors.torch import load_file
 
         from regard.model.transformer import Transformer
 
-        model = Transformer(self.settings)
         path = self.path / "weights.safetensors"
-        try:
-            weights = load_file(path)
-        except SafetensorError as error:
-            raise FolderError(f"{path}: not safetensors ({error}); {_MEND}") from None
-        _check_weights(path, weights, model.state_dict())
-        model.load_state_dict({name: tensor.float() for name, tensor in weights.items()})
+        with torch.device("meta"):  # shapes without numbers
+            wanted = Transformer(self.settings).state_dict()
+        _check_weights(path, {name: tuple(tensor.shape) for name, tensor in wanted.items()})
+        weights = {name: tensor.float() for name, tensor in load_file(path).items()}
+        for name, tensor in weights.items():
+            # Nothing is learnt beyond this, and within it nothing overflows. NaN is not within anything.
+            if not bool((tensor.abs() <= _LARGEST_WEIGHT).all()):
+                raise FolderError(f"{path}: {name} has numbers that no training gives; {_MEND}")
+        model = Transformer(self.settings)
+        model.load_state_dict(weights)
         return model.eval()
 
 
@@ -80,9 +103,9 @@ def save_folder(
 
 
 def open_folder(path: Path) -> ModelFolder:
-    """Verify a model folder and read what it says of itself."""
+    """Verify a model folder, or a .zip of one, and read what it says of itself."""
     if path.is_file():
-        raise FolderError(f"{path} is a file, and a model is a folder; unpack it first if it is an archive")
+        return open_folder(_unpacked(path))
     if not path.is_dir():
         raise FolderError(f"{path}: no such model folder; `regard train SOURCE TARGET --out {path}` makes one")
     if not (path / "manifest.json").exists():
@@ -98,35 +121,84 @@ def open_folder(path: Path) -> ModelFolder:
     for name in HASHED:
         if name not in manifest:
             raise FolderError(f"{path / 'manifest.json'} does not name {name}; {_MEND}")
-    facts = read_json(path / "settings.json")
-    if facts.get("format") != FORMAT:
-        raise FolderError(
-            f"{path / 'settings.json'}: format {facts.get('format')!r}, but this Regard reads format {FORMAT}"
-        )
-    try:
-        settings = from_dict(ModelSettings, facts["model"])
-        source, target = facts["languages"]
-    except KeyError as error:
-        raise FolderError(f"{path / 'settings.json'}: {error.args[0]} is missing") from None
-    except UserError as error:
-        raise FolderError(f"{path / 'settings.json'}: {error}") from None
+    settings, languages = _read_settings(path / "settings.json")
+    if (path / "tokenizer.model").stat().st_size > _LARGEST_TOKENIZER:
+        raise FolderError(f"{path / 'tokenizer.model'} is larger than any tokenizer of ours; {_MEND}")
     tokenizer = Tokenizer.load(path / "tokenizer.model")
     if tokenizer.rows != settings.vocabulary:
         raise FolderError(
             f"{path / 'tokenizer.model'} has {tokenizer.rows} rows of pieces, but settings.json says "
             f"{settings.vocabulary}; use the one that was written with the model"
         )
-    return ModelFolder(path, settings, (source, target), tokenizer)
+    return ModelFolder(path, settings, languages, tokenizer)
 
 
-def _check_weights(path: Path, found: dict[str, "Tensor"], wanted: dict[str, Any]) -> None:
-    """All differences at once: names that are missing or extra, and shapes."""
+def _read_settings(path: Path) -> tuple[ModelSettings, Languages]:
+    """What the model is, each word of it checked."""
+    try:
+        facts = read_json(path)
+    except ValueError as error:
+        raise FolderError(f"{path}: not JSON that can be read ({error}); {_MEND}") from None
+    if not isinstance(facts, dict):
+        raise FolderError(f"{path}: not an object of settings; {_MEND}")
+    if facts.get("format") != FORMAT:
+        raise FolderError(f"{path}: format {facts.get('format')!r:.60}, but this Regard reads format {FORMAT}")
+    for name, kind in (("model", dict), ("languages", list)):
+        if name not in facts:
+            raise FolderError(f"{path}: {name} is missing")
+        if not isinstance(facts[name], kind):
+            raise FolderError(f"{path}: {name} is {facts[name]!r:.60}; {_MEND}")
+    try:
+        settings = from_dict(ModelSettings, facts["model"])
+    except UserError as error:
+        raise FolderError(f"{path}: {error}") from None
+    match facts["languages"]:
+        case [str() | None as source, str() | None as target]:
+            return settings, (source, target)
+    raise FolderError(
+        f"{path}: languages is {facts['languages']!r:.60}, but there are two, each a name or null; {_MEND}"
+    )
+
+
+def _unpacked(archive: Path) -> Path:
+    """The folder in an archive, in the user's cache, where it is verified once more each time it is opened."""
+    if archive.suffix.lower() != ".zip":
+        raise FolderError(f"{archive} is a file, and a model is a folder, or a .zip of one")
+    # The name of the archive stays the name of the model.
+    folder = user_cache_path("regard") / "models" / sha256(archive)[:32] / archive.stem
+    make_folder(folder.parent)
+    with FileLock(folder.parent / "lock"):
+        if damage(folder) is not None:
+            with new_folder(folder) as new:
+                unpack(archive, new, wanted=_is_part)
+                if problem := damage(new):
+                    inside = problem.removeprefix(f"{new}{os.sep}")
+                    raise FolderError(f"{archive}: in it, {inside}; copy or download it again")
+    return folder
+
+
+def _is_part(name: str) -> bool:
+    """Whether a file belongs to what is needed to use a model."""
+    return name in (*HASHED, "card.md", "manifest.json") or re.fullmatch(r"fast/[a-z_]+\.[a-z]+", name) is not None
+
+
+def _check_weights(path: Path, wanted: dict[str, tuple[int, ...]]) -> None:
+    """All differences at once, from the head of the file: names that are missing or extra, shapes, types."""
+    from safetensors import SafetensorError, safe_open
+
+    try:
+        with safe_open(path, "numpy") as file:
+            slices = {name: file.get_slice(name) for name in file.keys()}  # noqa: SIM118 (no dictionary)
+            found = {name: (tuple(part.get_shape()), part.get_dtype()) for name, part in slices.items()}
+    except SafetensorError as error:
+        raise FolderError(f"{path}: not safetensors ({error}); {_MEND}") from None
     problems = [f"{name} is missing" for name in wanted.keys() - found.keys()]
     problems += [f"{name} is not part of the model" for name in found.keys() - wanted.keys()]
-    problems += [
-        f"{name} is {tuple(found[name].shape)} instead of {tuple(wanted[name].shape)}"
-        for name in wanted.keys() & found.keys()
-        if found[name].shape != wanted[name].shape
-    ]
+    for name in wanted.keys() & found.keys():
+        shape, kind = found[name]
+        if shape != wanted[name]:
+            problems.append(f"{name} is {shape} instead of {wanted[name]}")
+        if kind not in _TYPES:
+            problems.append(f"{name} is of type {kind} instead of {', '.join(_TYPES)}")
     if problems:
         raise FolderError(f"{path} does not fit settings.json: {'; '.join(sorted(problems))}")

@@ -41,10 +41,20 @@ class ModelSettings:
         for name in ("width", "heads", "feedforward", "encoder_layers", "decoder_layers"):
             _at_least(self, name, 1)
         _at_least(self, "longest", 8)  # one character may take four bytes, with what surrounds it
+        for name, most in _MOST.items():
+            if getattr(self, name) > most:
+                raise SettingsError(f"model.{name} must be at most {most:,}, got {getattr(self, name):,}")
         if self.width % self.heads:
             raise SettingsError(f"model.width ({self.width}) must be a multiple of model.heads ({self.heads})")
         if self.width % 2 and self.positions == "sinusoid":
             raise SettingsError(f"model.width ({self.width}) must be even: sinusoids come in pairs")
+
+
+# Beyond what anyone trains, and below what would fill a memory by being read.
+_MOST = {
+    "vocabulary": 1 << 20, "width": 1 << 14, "feedforward": 1 << 17, "encoder_layers": 256, "decoder_layers": 256,
+    "longest": 1 << 16,
+}  # fmt: skip
 
 
 @dataclass(frozen=True, kw_only=True)

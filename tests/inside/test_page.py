@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 import pytest
 from axe_playwright_python.sync_playwright import Axe
-from playwright.sync_api import Browser, Page, sync_playwright
+from playwright.sync_api import Browser, Page, Position, sync_playwright
 
 from regard.errors import LookError
 from regard.inside.arithmetic import walk
@@ -71,7 +71,7 @@ class Opened:
                 self.page.select_option(f"#{name}", value)
                 self.page.wait_for_function("before => document.body.dataset.drawn !== before", arg=drawn)
 
-    def cell(self, row: int, column: int) -> dict[str, float]:
+    def cell(self, row: int, column: int) -> Position:
         place = json.loads(self.page.get_attribute("#map", "data-geometry") or "")
         half = place["cell"] / 2
         return {

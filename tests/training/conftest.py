@@ -1,5 +1,6 @@
 """A made-up corpus and a run so small that it takes a second: 50 steps of two micro-batches over a few epochs."""
 
+import json
 import random
 import shutil
 from collections.abc import Iterable, Iterator, Sequence
@@ -9,6 +10,7 @@ from typing import Any
 
 import pytest
 
+from regard.files import sha256
 from regard.training.loop import Step
 from regard.training.plan import Speed
 from regard.training.run import Event, Planned, train
@@ -60,6 +62,13 @@ class TinyRuns:
         shutil.copytree(self.prepared, out)
         return out
 
+    def fresh_for(self, out: Path, steps: int) -> Path:
+        """The same for another number of steps: the data is prepared, the plan is still to be made."""
+        if steps != self.steps:
+            shutil.copytree(self.prepared, out, ignore=shutil.ignore_patterns("plan.json"))
+            return out
+        return self.fresh(out)
+
     @staticmethod
     def sentences(count: int, seed: int) -> list[tuple[str, str]]:
         """Different sentences, and the same backwards."""
@@ -78,6 +87,22 @@ class TinyRuns:
         for side, path in enumerate(paths):
             path.write_text("".join(pair[side] + "\n" for pair in pairs), "utf-8")
         return paths
+
+
+@dataclass(frozen=True)
+class Result:
+    """What a run leaves behind, but for the time each step took."""
+
+    weights: str
+    files: dict[str, bytes]
+    log: list[dict]
+
+    @classmethod
+    def of(cls, out: Path) -> "Result":
+        names = ["settings.json", "tokenizer.model", "manifest.json", "card.md"]
+        lines = (out / "run" / "log.jsonl").read_text("utf-8").splitlines()
+        log = [{key: value for key, value in json.loads(line).items() if key != "seconds"} for line in lines]
+        return cls(sha256(out / "weights.safetensors"), {name: (out / name).read_bytes() for name in names}, log)
 
 
 def _is_step(event: Event, step: int) -> bool:

@@ -1,19 +1,22 @@
 """Whole runs of a tiny model: what happens in them, what stops them, and that no interruption leaves a trace."""
 
+import copy
 import itertools
-import json
 import random
+import re
 import shutil
 import subprocess
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import Any, TypeVar
 
+import numpy as np
 import pytest
 import torch
 from safetensors.torch import load_file
+from tests.training.conftest import Result, TinyRuns
 from torch import Tensor
 
 import regard
@@ -21,16 +24,14 @@ from regard.data.batches import Batch, Position
 from regard.data.tokenizer import END, PAD, START
 from regard.decoding.search import search
 from regard.errors import RunError, SettingsError, UserError
-from regard.files import read_json, sha256, write_json, write_manifest
+from regard.files import damage, read_json, read_sealed, sha256, write_json, write_manifest, write_sealed
 from regard.folder import open_folder
 from regard.model.transformer import Transformer
 from regard.settings import ModelSettings, TrainSettings
-from regard.training.loop import Step, learn, make_optimizer
+from regard.training import loop, loss, memory
+from regard.training.loop import Step, derived_seed, learn, make_optimizer
 from regard.training.run import Event, Finished, Note, Planned, Stopped
 from regard.training.validation import Validation, Validator
-
-if TYPE_CHECKING:
-    from tests.training.conftest import TinyRuns
 
 torch.set_num_threads(1)
 
@@ -46,22 +47,6 @@ def notes(events: list[Event]) -> list[str]:
 
 
 @dataclass(frozen=True)
-class Result:
-    """What a run leaves behind, but for the time each step took."""
-
-    weights: str
-    files: dict[str, bytes]
-    log: list[dict]
-
-    @classmethod
-    def of(cls, out: Path) -> "Result":
-        names = ["settings.json", "tokenizer.model", "manifest.json", "card.md"]
-        lines = (out / "run" / "log.jsonl").read_text("utf-8").splitlines()
-        log = [{key: value for key, value in json.loads(line).items() if key != "seconds"} for line in lines]
-        return cls(sha256(out / "weights.safetensors"), {name: (out / name).read_bytes() for name in names}, log)
-
-
-@dataclass(frozen=True)
 class Whole:
     """An uninterrupted run."""
 
@@ -71,7 +56,7 @@ class Whole:
 
 
 @pytest.fixture(scope="module")
-def whole(tiny: "TinyRuns", tmp_path_factory: pytest.TempPathFactory) -> Whole:
+def whole(tiny: TinyRuns, tmp_path_factory: pytest.TempPathFactory) -> Whole:
     out = tiny.fresh(tmp_path_factory.mktemp("whole") / "model")
     events = tiny(out)
     return Whole(out, events, Result.of(out))
@@ -80,7 +65,7 @@ def whole(tiny: "TinyRuns", tmp_path_factory: pytest.TempPathFactory) -> Whole:
 # A whole run
 
 
-def test_a_run_tells_its_plan_its_steps_its_validations_and_its_end(tiny: "TinyRuns", whole: Whole) -> None:
+def test_a_run_tells_its_plan_its_steps_its_validations_and_its_end(tiny: TinyRuns, whole: Whole) -> None:
     (planned,) = only(Planned, whole.events)
     assert planned.resumed == 0
     assert planned.plan.settings.train.steps == tiny.steps
@@ -127,7 +112,7 @@ def test_the_validation_is_of_the_translator_people_get(whole: Whole) -> None:
     assert regard.load(whole.out, fast=None).translate(source, settings.decode).text == translation
 
 
-def test_the_card_says_what_it_was_made_of(tiny: "TinyRuns", whole: Whole) -> None:
+def test_the_card_says_what_it_was_made_of(tiny: TinyRuns, whole: Whole) -> None:
     card = (whole.out / "card.md").read_text("utf-8")
     assert "# A translator from en to fr" in card
     assert f"- training data: train.en, SHA-256 `{sha256(tiny.files[0])}`" in card
@@ -142,19 +127,19 @@ def test_the_log_has_every_step_and_validation(whole: Whole) -> None:
     assert [line["step"] for line in whole.result.log if "bleu" in line] == [10, 20, 30, 40, 50]
 
 
-def test_a_finished_run_says_so_and_does_nothing(tiny: "TinyRuns", whole: Whole) -> None:
+def test_a_finished_run_says_so_and_does_nothing(tiny: TinyRuns, whole: Whole) -> None:
     before = {path: path.stat().st_mtime_ns for path in whole.out.rglob("*")}
     assert tiny(whole.out)[-1] == Finished(whole.out, None)
     assert {path: path.stat().st_mtime_ns for path in whole.out.rglob("*")} == before
 
 
-def test_the_same_run_twice_gives_the_same_bytes(tiny: "TinyRuns", whole: Whole, tmp_path: Path) -> None:
+def test_the_same_run_twice_gives_the_same_bytes(tiny: TinyRuns, whole: Whole, tmp_path: Path) -> None:
     """Preparation included: this one starts from the two files."""
     tiny(tmp_path / "again")
     assert Result.of(tmp_path / "again") == whole.result
 
 
-def test_another_seed_gives_another_model(tiny: "TinyRuns", whole: Whole, tmp_path: Path) -> None:
+def test_another_seed_gives_another_model(tiny: TinyRuns, whole: Whole, tmp_path: Path) -> None:
     tiny(tmp_path / "other", overrides=(*tiny.overrides, "train.seed=2"))
     assert sha256(tmp_path / "other" / "weights.safetensors") != whole.result.weights
 
@@ -168,20 +153,7 @@ def test_without_its_run_folder_a_model_still_works(whole: Whole, tmp_path: Path
 # Resumed = uninterrupted
 
 
-@pytest.mark.parametrize("step", range(1, 50))
-def test_stopped_after_any_step_and_resumed_it_is_the_same_model(
-    tiny: "TinyRuns", whole: Whole, tmp_path: Path, step: int
-) -> None:
-    out = tiny.fresh(tmp_path / "model")
-    assert tiny.stopped(out, step)[-1] == Stopped(step)
-    events = tiny(out)
-    assert only(Planned, events)[0].resumed == step
-    assert [each.step for each in only(Step, events)] == list(range(step + 1, 51))
-    assert notes(events) == []
-    assert Result.of(out) == whole.result
-
-
-def test_stopped_after_every_single_step_it_is_the_same_model(tiny: "TinyRuns", whole: Whole, tmp_path: Path) -> None:
+def test_stopped_after_every_single_step_it_is_the_same_model(tiny: TinyRuns, whole: Whole, tmp_path: Path) -> None:
     out = tiny.fresh(tmp_path / "model")
     for step in range(1, 51):
         assert tiny.stopped(out, step)[-1] == Stopped(step)
@@ -190,7 +162,7 @@ def test_stopped_after_every_single_step_it_is_the_same_model(tiny: "TinyRuns", 
 
 
 @pytest.mark.parametrize("call", range(1, 12))
-def test_asked_to_stop_at_any_moment_it_stops_where_it_saved(tiny: "TinyRuns", tmp_path: Path, call: int) -> None:
+def test_asked_to_stop_at_any_moment_it_stops_where_it_saved(tiny: TinyRuns, tmp_path: Path, call: int) -> None:
     """A signal may come between any two questions; once asked, it stays so."""
     out, asked = tiny.fresh(tmp_path / "model"), itertools.count(1)
     last = tiny(out, stop=lambda: next(asked) >= call)[-1]
@@ -200,7 +172,7 @@ def test_asked_to_stop_at_any_moment_it_stops_where_it_saved(tiny: "TinyRuns", t
 
 @pytest.mark.parametrize("step", [1, 9, 10, 11, 37, 50])
 def test_dropped_without_a_word_it_goes_on_from_the_last_checkpoint(
-    tiny: "TinyRuns", whole: Whole, tmp_path: Path, step: int
+    tiny: TinyRuns, whole: Whole, tmp_path: Path, step: int
 ) -> None:
     """Whoever takes the events just stops asking, as a crash would: nothing is saved on the way out."""
     out = tiny.fresh(tmp_path / "model")
@@ -213,7 +185,7 @@ def test_dropped_without_a_word_it_goes_on_from_the_last_checkpoint(
 
 
 def test_killed_after_its_last_step_it_still_finishes(
-    tiny: "TinyRuns", whole: Whole, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    tiny: TinyRuns, whole: Whole, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Just before the manifest, the last file to be written."""
 
@@ -234,7 +206,7 @@ def test_killed_after_its_last_step_it_still_finishes(
 
 
 def test_a_damaged_newest_checkpoint_is_named_and_the_one_before_used(
-    tiny: "TinyRuns", whole: Whole, tmp_path: Path
+    tiny: TinyRuns, whole: Whole, tmp_path: Path
 ) -> None:
     out = tiny.fresh(tmp_path / "model")
     tiny.stopped(out, 33)
@@ -251,7 +223,7 @@ def test_a_damaged_newest_checkpoint_is_named_and_the_one_before_used(
     assert Result.of(out) == whole.result
 
 
-def test_the_comparison_would_notice_another_place_in_the_data(tiny: "TinyRuns", whole: Whole, tmp_path: Path) -> None:
+def test_the_comparison_would_notice_another_place_in_the_data(tiny: TinyRuns, whole: Whole, tmp_path: Path) -> None:
     """Of what a checkpoint keeps, the smallest number matters, and the tests above would see it."""
     out = tiny.fresh(tmp_path / "model")
     tiny.stopped(out, 33)
@@ -264,9 +236,7 @@ def test_the_comparison_would_notice_another_place_in_the_data(tiny: "TinyRuns",
     assert Result.of(out).log != whole.result.log
 
 
-def test_a_damaged_older_checkpoint_does_not_get_into_the_average(
-    tiny: "TinyRuns", whole: Whole, tmp_path: Path
-) -> None:
+def test_a_damaged_older_checkpoint_does_not_get_into_the_average(tiny: TinyRuns, whole: Whole, tmp_path: Path) -> None:
     out = tiny.fresh(tmp_path / "model")
     tiny.stopped(out, 45)
     damaged = out / "run" / "checkpoints" / "step-00000010" / "weights.safetensors"
@@ -278,7 +248,7 @@ def test_a_damaged_older_checkpoint_does_not_get_into_the_average(
     assert "| the average of the last 4 checkpoints" in (out / "card.md").read_text("utf-8")
 
 
-def test_prepared_data_that_is_damaged_is_made_again(tiny: "TinyRuns", whole: Whole, tmp_path: Path) -> None:
+def test_prepared_data_that_is_damaged_is_made_again(tiny: TinyRuns, whole: Whole, tmp_path: Path) -> None:
     out = tiny.fresh(tmp_path / "model")
     for path in (out / "run" / "shards" / "train" / "source.ids", out / "run" / "texts" / "train" / "target.txt"):
         path.write_bytes(path.read_bytes()[:-2])
@@ -286,18 +256,18 @@ def test_prepared_data_that_is_damaged_is_made_again(tiny: "TinyRuns", whole: Wh
     assert Result.of(out) == whole.result
 
 
-def test_a_run_may_be_moved_between_its_parts(tiny: "TinyRuns", whole: Whole, tmp_path: Path) -> None:
+def test_a_run_may_be_moved_between_its_parts(tiny: TinyRuns, whole: Whole, tmp_path: Path) -> None:
     tiny.stopped(tiny.fresh(tmp_path / "here"), 5)
     shutil.move(tmp_path / "here", tmp_path / "there")
     tiny(tmp_path / "there")
     assert Result.of(tmp_path / "there") == whole.result
 
 
-def test_other_versions_are_noted(tiny: "TinyRuns", tmp_path: Path) -> None:
+def test_other_versions_are_noted(tiny: TinyRuns, tmp_path: Path) -> None:
     out = tiny.fresh(tmp_path / "model")
-    plan = read_json(out / "run" / "plan.json")
+    plan = read_sealed(out / "run" / "plan.json")
     plan["versions"]["torch"] = "1.0"
-    write_json(out / "run" / "plan.json", plan)
+    write_sealed(out / "run" / "plan.json", plan)
     assert "the run began with other versions of its libraries: it goes on, but not bit for bit" in notes(
         tiny.stopped(out, 1)
     )
@@ -314,7 +284,7 @@ def refused(events: Iterator[Event], kind: type[UserError] = RunError) -> str:
 
 @pytest.mark.parametrize("finished", [False, True])
 def test_other_requests_for_the_same_folder_are_refused_with_the_difference(
-    tiny: "TinyRuns", whole: Whole, tmp_path: Path, finished: bool
+    tiny: TinyRuns, whole: Whole, tmp_path: Path, finished: bool
 ) -> None:
     out = whole.out if finished else tiny.fresh(tmp_path / "model")
     other = tiny.write(tmp_path, "train", tiny.sentences(61, seed=1))
@@ -340,7 +310,7 @@ def test_other_requests_for_the_same_folder_are_refused_with_the_difference(
         assert message.endswith("give the same command to go on with it, or another --out for a new run")
 
 
-def test_a_folder_with_other_files_is_left_alone(tiny: "TinyRuns", tmp_path: Path) -> None:
+def test_a_folder_with_other_files_is_left_alone(tiny: TinyRuns, tmp_path: Path) -> None:
     (tmp_path / "thesis.tex").write_text("years of work")
     assert refused(tiny.events(tmp_path)) == (
         f"{tmp_path} holds other files already; choose another --out, or remove it first"
@@ -348,7 +318,7 @@ def test_a_folder_with_other_files_is_left_alone(tiny: "TinyRuns", tmp_path: Pat
     assert [path.name for path in tmp_path.iterdir()] == ["thesis.tex"]
 
 
-def test_a_file_is_no_folder_to_write_to(tiny: "TinyRuns", tmp_path: Path) -> None:
+def test_a_file_is_no_folder_to_write_to(tiny: TinyRuns, tmp_path: Path) -> None:
     (tmp_path / "model").write_text("a file")
     assert refused(tiny.events(tmp_path / "model")) == (
         f"--out {tmp_path / 'model'} is a file; choose another name for the model folder"
@@ -369,24 +339,24 @@ def test_a_file_is_no_folder_to_write_to(tiny: "TinyRuns", tmp_path: Path) -> No
     ],
 )
 def test_mistakes_come_before_any_work(
-    tiny: "TinyRuns", tmp_path: Path, changes: dict[str, Any], kind: type[UserError], message: str
+    tiny: TinyRuns, tmp_path: Path, changes: dict[str, Any], kind: type[UserError], message: str
 ) -> None:
     assert refused(tiny.events(tmp_path / "model", **changes), kind) == message
     assert not (tmp_path / "model").exists()
 
 
-def test_settings_are_judged_together_with_the_size(tiny: "TinyRuns", tmp_path: Path) -> None:
+def test_settings_are_judged_together_with_the_size(tiny: TinyRuns, tmp_path: Path) -> None:
     """A width of 20 goes with tiny's four heads, if not with the eight of the paper."""
     events = tiny.events(tmp_path / "model", overrides=("model.width=20", *tiny.overrides[2:]), stop=lambda: True)
     assert isinstance(list(events)[-1], Stopped)
 
 
-def test_steps_by_flag_and_by_setting_contradict_each_other(tiny: "TinyRuns", tmp_path: Path) -> None:
+def test_steps_by_flag_and_by_setting_contradict_each_other(tiny: TinyRuns, tmp_path: Path) -> None:
     overrides = (*tiny.overrides, "train.steps=7")
     assert "train.steps" in refused(tiny.events(tmp_path / "model", overrides=overrides), UserError)
 
 
-def test_two_processes_cannot_train_in_one_folder(tiny: "TinyRuns", tmp_path: Path) -> None:
+def test_two_processes_cannot_train_in_one_folder(tiny: TinyRuns, tmp_path: Path) -> None:
     out = tiny.fresh(tmp_path / "model")
     holder = (
         "import sys, filelock\n"
@@ -405,7 +375,7 @@ def test_two_processes_cannot_train_in_one_folder(tiny: "TinyRuns", tmp_path: Pa
     assert tiny.stopped(out, 1)[-1] == Stopped(1)  # the system has lifted the lock of the dead
 
 
-def test_two_runs_of_one_process_cannot_train_in_one_folder_either(tiny: "TinyRuns", tmp_path: Path) -> None:
+def test_two_runs_of_one_process_cannot_train_in_one_folder_either(tiny: TinyRuns, tmp_path: Path) -> None:
     out = tiny.fresh(tmp_path / "model")
     first = tiny.events(out)
     assert any(isinstance(event, Planned) for event in first)
@@ -416,7 +386,7 @@ def test_two_runs_of_one_process_cannot_train_in_one_folder_either(tiny: "TinyRu
 # Data
 
 
-def test_validation_pairs_are_held_out(tiny: "TinyRuns", whole: Whole) -> None:
+def test_validation_pairs_are_held_out(tiny: TinyRuns, whole: Whole) -> None:
     texts = whole.out / "run" / "texts"
     learnt, tried = (set((texts / part / "source.txt").read_text("utf-8").splitlines()) for part in ("train", "valid"))
     assert len(tried) == 3
@@ -424,7 +394,7 @@ def test_validation_pairs_are_held_out(tiny: "TinyRuns", whole: Whole) -> None:
     assert learnt | tried == set(tiny.files[0].read_text("utf-8").splitlines())
 
 
-def test_validation_files_are_used_as_given(tiny: "TinyRuns", tmp_path: Path) -> None:
+def test_validation_files_are_used_as_given(tiny: TinyRuns, tmp_path: Path) -> None:
     valid = tiny.write(tmp_path, "valid", tiny.sentences(4, seed=2))
     events = tiny(tmp_path / "model", valid=valid, steps=2)
     assert [each.sentences for each in only(Validation, events)] == [4]
@@ -433,7 +403,7 @@ def test_validation_files_are_used_as_given(tiny: "TinyRuns", tmp_path: Path) ->
     assert f"- validation data: valid.en, SHA-256 `{sha256(valid[0])}`" in card
 
 
-def test_what_cannot_be_learnt_from_is_counted_and_listed(tiny: "TinyRuns", tmp_path: Path) -> None:
+def test_what_cannot_be_learnt_from_is_counted_and_listed(tiny: TinyRuns, tmp_path: Path) -> None:
     pairs = tiny.sentences(40, seed=1)
     pairs[4], pairs[9], pairs[20] = ("a", ""), (" ", "b"), ("long " * 60, "c")
     files = tiny.write(tmp_path, "holes", pairs)
@@ -452,7 +422,7 @@ def test_what_cannot_be_learnt_from_is_counted_and_listed(tiny: "TinyRuns", tmp_
     assert "1 left out (source too long)" in (out / "card.md").read_text("utf-8")
 
 
-def test_several_corpora_are_one(tiny: "TinyRuns", tmp_path: Path) -> None:
+def test_several_corpora_are_one(tiny: TinyRuns, tmp_path: Path) -> None:
     pairs = tiny.sentences(60, seed=1)
     first = tiny.write(tmp_path, "one", pairs[:25])
     second = tmp_path / "two.tsv"
@@ -465,7 +435,7 @@ def test_several_corpora_are_one(tiny: "TinyRuns", tmp_path: Path) -> None:
 # How long
 
 
-def test_a_budget_becomes_steps_once(tiny: "TinyRuns", tmp_path: Path) -> None:
+def test_a_budget_becomes_steps_once(tiny: TinyRuns, tmp_path: Path) -> None:
     out = tmp_path / "model"
     planned = only(Planned, tiny(out, steps=None, budget=1.0, stop=lambda: True))[0]
     steps = planned.plan.settings.train.steps
@@ -475,17 +445,18 @@ def test_a_budget_becomes_steps_once(tiny: "TinyRuns", tmp_path: Path) -> None:
     assert again.plan == planned.plan
 
 
-def test_steps_may_come_from_the_settings(tiny: "TinyRuns", tmp_path: Path) -> None:
+def test_steps_may_come_from_the_settings(tiny: TinyRuns, tmp_path: Path) -> None:
     events = tiny(tmp_path / "model", steps=None, overrides=(*tiny.overrides, "train.steps=3"))
     assert len(only(Step, events)) == 3
     assert only(Planned, events)[0].plan.reasons[-1] == "3 steps, from the settings"
 
 
-def test_size_and_steps_are_chosen_and_the_reason_is_said(tiny: "TinyRuns", tmp_path: Path) -> None:
+def test_size_and_steps_are_chosen_and_the_reason_is_said(tiny: TinyRuns, tmp_path: Path) -> None:
     planned = only(Planned, tiny(tmp_path / "model", size=None, steps=None, stop=lambda: True))[0]
-    _, size, pieces, steps = planned.plan.reasons
+    _, size, pieces, memory, steps = planned.plan.reasons
     assert size.startswith("size tiny, because there are 57 training pairs and ")
     assert " pieces for " in pieces
+    assert re.fullmatch(r"about \d+ MB of memory for a step of 48 pieces at a time", memory)
     assert steps.endswith(" passes over the data")
 
 
@@ -508,7 +479,7 @@ def losses_of(*losses: float) -> Callable[[Validator, Transformer, int], Validat
     ],
 )
 def test_early_stopping_has_patience(
-    tiny: "TinyRuns", tmp_path: Path, monkeypatch: pytest.MonkeyPatch, patience: int, losses: list[float], last: int
+    tiny: TinyRuns, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, patience: int, losses: list[float], last: int
 ) -> None:
     monkeypatch.setattr(Validator, "quick", losses_of(*losses))
     out = tmp_path / "model"
@@ -522,7 +493,7 @@ def test_early_stopping_has_patience(
 
 
 def test_a_run_that_stopped_early_stays_so_when_it_is_killed_before_its_end(
-    tiny: "TinyRuns", tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    tiny: TinyRuns, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(Validator, "quick", losses_of(3.0, 4.0))
     overrides = (*tiny.overrides, "train.patience=1")
@@ -544,7 +515,7 @@ NAMES = [
 @pytest.mark.parametrize("wanted", NAMES)
 @pytest.mark.parametrize("sentences", [199, 200])
 def test_the_weights_with_the_best_validation_are_kept(
-    tiny: "TinyRuns", tmp_path: Path, monkeypatch: pytest.MonkeyPatch, wanted: str, sentences: int
+    tiny: TinyRuns, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, wanted: str, sentences: int
 ) -> None:
     """By BLEU, or by the loss where sentences are so few that BLEU is mostly chance."""
     names = iter(NAMES)
@@ -575,7 +546,7 @@ def assert_mean(found: dict[str, Tensor], weights: list[dict[str, Tensor]]) -> N
 
 
 def test_of_equal_scores_the_lower_loss_decides(
-    tiny: "TinyRuns", tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    tiny: TinyRuns, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     losses = iter([2.0, 1.0])
     full: Callable[..., Validation] = lambda _, model, step: Validation(step, next(losses), 7.0, 0.0, 500, ("", "", ""))  # noqa: E731
@@ -591,9 +562,198 @@ def test_only_what_is_needed_stays_of_the_checkpoints(whole: Whole) -> None:
     assert [(path / "optimizer.safetensors").exists() for path in found] == [False, False, False, True, True]
 
 
-def test_a_run_that_diverges_is_told_so(tiny: "TinyRuns", tmp_path: Path) -> None:
+# What goes wrong on the way
+
+
+def spoil(monkeypatch: pytest.MonkeyPatch, *steps: int, value: float = float("nan")) -> None:
+    """Put a number that is not finite into the gradients of these steps."""
+    original = loop.gradient
+
+    def gradient(model: Transformer, batches: list[Batch], settings: TrainSettings, step: int) -> tuple[float, int]:
+        found = original(model, batches, settings, step)
+        if step in steps:
+            grad = model.encoder["1"].self.query.weight.grad  # type: ignore[union-attr]
+            assert isinstance(grad, Tensor)
+            grad[0, 0] = value
+        return found
+
+    monkeypatch.setattr(loop, "gradient", gradient)
+
+
+@pytest.mark.parametrize("value", [float("nan"), float("inf")])
+def test_a_step_whose_gradient_is_not_finite_is_skipped_counted_and_resumed_the_same(
+    tiny: TinyRuns, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, value: float
+) -> None:
+    spoil(monkeypatch, 12, 23, 24, value=value)
+    whole, parted = tiny.fresh(tmp_path / "whole"), tiny.fresh(tmp_path / "parted")
+    events = tiny(whole, steps=50)
+    assert notes(events) == [
+        "step 12 is skipped, because its gradient is not finite (1 so far)",
+        "step 23 is skipped, because its gradient is not finite (2 so far)",
+        "step 24 is skipped, because its gradient is not finite (3 so far)",
+    ]
+    assert [step.step for step in only(Step, events) if step.skipped] == [12, 23, 24]
+    assert [line["step"] for line in Result.of(whole).log if line.get("skipped")] == [12, 23, 24]
+    assert read_json(whole / "run" / "checkpoints" / "step-00000050" / "progress.json")["health"]["skipped"] == 3
+    assert "- 3 steps skipped, because their gradients were not finite\n" in (whole / "card.md").read_text("utf-8")
+    assert all(tensor.isfinite().all() for tensor in load_file(whole / "weights.safetensors").values())
+    for step in (11, 12, 23):
+        tiny.stopped(parted, step)
+    tiny(parted)
+    assert Result.of(parted) == Result.of(whole)
+
+
+def test_a_run_may_begin_with_a_skipped_step_and_resume_after_it(
+    tiny: TinyRuns, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """When Adam remembers nothing yet."""
+    spoil(monkeypatch, 1)
+    whole, parted = tiny.fresh(tmp_path / "whole"), tiny.fresh(tmp_path / "parted")
+    tiny(whole)
+    assert tiny.stopped(parted, 1)[-1] == Stopped(1)
+    tiny(parted)
+    assert Result.of(parted) == Result.of(whole)
+
+
+def test_a_skipped_step_changes_no_weight_and_no_memory_of_adam(monkeypatch: pytest.MonkeyPatch) -> None:
+    ids = np.array([[5, 6, END]])
+    stream = itertools.repeat((Batch(ids, ids, 3), Position()))
+    shape = ModelSettings(vocabulary=16, width=8, heads=2, feedforward=8, encoder_layers=1, decoder_layers=1)
+    settings = TrainSettings(steps=3, batch_tokens=8, micro_tokens=8, clip=1.0)
+    model = Transformer(shape)
+    optimizer = make_optimizer(model, settings)
+    spoil(monkeypatch, 2)
+    steps = learn(model, optimizer, stream, settings, width=8)
+    next(steps)
+    before = copy.deepcopy((model.state_dict(), optimizer.state_dict()["state"]))
+    assert next(steps).skipped
+    after = (model.state_dict(), optimizer.state_dict()["state"])
+    assert all(torch.equal(tensor, before[0][name]) for name, tensor in after[0].items())
+    for number, memories in after[1].items():
+        assert all(torch.equal(tensor, before[1][number][name]) for name, tensor in memories.items())
+    assert not next(steps).skipped
+
+
+def test_after_ten_skipped_steps_in_a_row_it_stops_with_advice(
+    tiny: TinyRuns, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    spoil(monkeypatch, *range(15, 60))
+    out = tiny.fresh(tmp_path / "model")
+    advice = (
+        "the run diverges at step 24: the gradients of the last 10 steps were not finite numbers; start again in "
+        "another --out, with a lower train.learning_rate (it is 0.0025; try 0.0008), or a longer train.warmup (it is "
+        f"400 steps); the weights of the best validation loss stay in {out / 'run' / 'checkpoints' / 'step-00000020'}"
+    )
+    assert refused(tiny.events(out)) == advice
+    assert refused(tiny.events(out)) == advice  # the same command sees the same
+    assert damage(out / "run" / "checkpoints" / "step-00000020") is None
+
+
+def test_a_learning_rate_beyond_all_reason_is_told_so(tiny: TinyRuns, tmp_path: Path) -> None:
     overrides = (*tiny.overrides, "train.learning_rate=1e30", "train.clip=0")
-    assert "learning_rate" in refused(tiny.events(tmp_path / "model", overrides=overrides), UserError)
+    assert refused(tiny.events(tmp_path / "model", overrides=overrides)) == (
+        "the run diverges at step 10: the validation loss is not a finite number; start again in another --out, with a "
+        "lower train.learning_rate (it is 1e+30; try 3e+29), or --set train.clip=1, or a longer train.warmup (it is "
+        "400 steps)"
+    )
+
+
+def starve(monkeypatch: pytest.MonkeyPatch, rows: int, steps: Sequence[int] = range(10**6)) -> None:
+    """Let memory run out, half-way through, for each micro-batch of more than so many pairs."""
+    original = loss.add_gradient
+
+    def add_gradient(model: Transformer, source_BS: Tensor, *rest: Any, **options: Any) -> float:
+        found = original(model, source_BS, *rest, **options)
+        if len(source_BS) > rows and starve.step in steps:  # type: ignore[attr-defined]
+            raise RuntimeError(
+                "[enforce fail at alloc_cpu.cpp:127] err == 0. DefaultCPUAllocator: can't allocate memory"
+            )
+        return found
+
+    def seed(*parts: int | str) -> int:
+        if parts[1] == "dropout":
+            starve.step = parts[2]  # type: ignore[attr-defined]
+        return derived_seed(*parts)
+
+    monkeypatch.setattr(loop, "add_gradient", add_gradient)
+    monkeypatch.setattr(loop, "derived_seed", seed)
+
+
+def test_a_step_that_does_not_fit_in_memory_is_cut_and_the_run_resumes_the_same(
+    tiny: TinyRuns, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    whole, parted = tiny.fresh(tmp_path / "whole"), tiny.fresh(tmp_path / "parted")
+    with monkeypatch.context() as patch:
+        starve(patch, rows=3, steps=[14])
+        (note,) = notes(tiny(whole))
+        parts = int(note.split()[-2])
+        assert note == f"step 14 did not fit in memory: from it on, each micro-batch is cut into {parts} parts"
+        tiny.stopped(parted, 16)
+    assert [line["parts"] for line in Result.of(whole).log if "parts" in line] == [parts] * 37
+    card = (whole / "card.md").read_text("utf-8")
+    assert f"- from step 14 on each micro-batch computed in {parts} parts, to fit in memory\n" in card
+    # Memory is there again, and the newest checkpoint is lost: the cut steps are taken once more, and cut the same.
+    shutil.rmtree(parted / "run" / "checkpoints" / "step-00000016")
+    assert notes(tiny(parted)) == []
+    assert Result.of(parted) == Result.of(whole)
+
+
+def test_a_pair_that_does_not_fit_in_memory_alone(
+    tiny: TinyRuns, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    starve(monkeypatch, rows=0, steps=[3])
+    assert refused(tiny.events(tiny.fresh(tmp_path / "model"))) == (
+        "step 3 does not fit in memory, even a pair at a time; end other programs and give the same command again, or "
+        "start anew with a smaller --size or a smaller model.longest"
+    )
+
+
+def test_memory_that_runs_out_elsewhere(tiny: TinyRuns, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def quick(*_: object) -> Validation:
+        raise MemoryError
+
+    monkeypatch.setattr(Validator, "quick", quick)
+    assert refused(tiny.events(tiny.fresh(tmp_path / "model"))) == (
+        "memory ran out; end other programs and give the same command again, which goes on from the last checkpoint, "
+        "or start anew with a smaller --size"
+    )
+
+
+def test_the_micro_batch_is_fitted_to_the_memory_and_the_plan_says_so(
+    tiny: TinyRuns, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(memory, "LEAST_TOKENS", 10)
+    monkeypatch.setattr(memory, "weights_bytes", lambda *_: 1_000_000)
+    monkeypatch.setattr(memory, "bytes_per_piece", lambda *_: 100_000.0)
+    monkeypatch.setattr(memory, "free_memory", lambda _: 5_000_000)
+    out = tmp_path / "model"
+    plan = only(Planned, tiny(out, stop=lambda: True))[0].plan
+    assert plan.settings.train.micro_tokens == 24
+    assert plan.reasons[-2] == (
+        "about 4 MB of memory for a step of 24 pieces at a time (train.micro_tokens was 48, but only 5 MB are free)"
+    )
+    monkeypatch.setattr(memory, "free_memory", lambda _: 10**12)
+    assert only(Planned, tiny(out, stop=lambda: True))[0].plan == plan  # only read afterwards
+
+
+def test_a_plan_that_was_changed_is_refused(tiny: TinyRuns, tmp_path: Path) -> None:
+    out = tiny.fresh(tmp_path / "model")
+    path = out / "run" / "plan.json"
+    path.write_text(path.read_text("utf-8").replace('"seed": 1', '"seed": 2'), "utf-8")
+    assert refused(tiny.events(out)) == (
+        f"{path} was changed after it was written (its SHA-256 differs); restore it from a copy, or start a new run in "
+        "another --out"
+    )
+
+
+def test_pieces_that_were_changed_are_found_again(tiny: TinyRuns, whole: Whole, tmp_path: Path) -> None:
+    out = tiny.fresh(tmp_path / "model")
+    path = out / "run" / "tokenizer" / "tokenizer.model"
+    data = bytearray(path.read_bytes())
+    data[-1] ^= 1
+    path.write_bytes(data)
+    tiny(out)
+    assert Result.of(out) == whole.result
 
 
 # Fine-tuning
@@ -602,7 +762,7 @@ def test_a_run_that_diverges_is_told_so(tiny: "TinyRuns", tmp_path: Path) -> Non
 FINE = ("train.micro_tokens=48", "train.batch_tokens=96", "train.validate_every=5", "decode.beams=1", "decode.extra=2")
 
 
-def test_a_fine_tune_goes_on_from_its_parent(tiny: "TinyRuns", whole: Whole, tmp_path: Path) -> None:
+def test_a_fine_tune_goes_on_from_its_parent(tiny: TinyRuns, whole: Whole, tmp_path: Path) -> None:
     files = tiny.write(tmp_path, "more", tiny.sentences(30, seed=3))
     out = tmp_path / "better"
     events = tiny(out, files, size=None, steps=10, parent=whole.out, overrides=FINE)
@@ -619,14 +779,14 @@ def test_a_fine_tune_goes_on_from_its_parent(tiny: "TinyRuns", whole: Whole, tmp
     assert sha256(out / "weights.safetensors") != whole.result.weights
 
 
-def test_a_fine_tune_starts_with_its_parents_weights(tiny: "TinyRuns", whole: Whole, tmp_path: Path) -> None:
+def test_a_fine_tune_starts_with_its_parents_weights(tiny: TinyRuns, whole: Whole, tmp_path: Path) -> None:
     """A learning rate of almost nothing leaves them as they were."""
     overrides = (*FINE, "train.learning_rate=1e-30", "train.average=1")
     tiny(tmp_path / "same", size=None, steps=2, parent=whole.out, overrides=overrides)
     assert_mean(load_file(tmp_path / "same" / "weights.safetensors"), [load_file(whole.out / "weights.safetensors")])
 
 
-def test_a_fine_tune_resumes_too(tiny: "TinyRuns", whole: Whole, tmp_path: Path) -> None:
+def test_a_fine_tune_resumes_too(tiny: TinyRuns, whole: Whole, tmp_path: Path) -> None:
     changes: dict[str, Any] = {"size": None, "steps": 10, "parent": whole.out, "overrides": FINE}
     tiny(tmp_path / "whole", **changes)
     tiny.stopped(tmp_path / "resumed", 7, **changes)
@@ -642,18 +802,18 @@ def test_a_fine_tune_resumes_too(tiny: "TinyRuns", whole: Whole, tmp_path: Path)
     ],
 )
 def test_a_fine_tune_keeps_its_parents_shape(
-    tiny: "TinyRuns", whole: Whole, tmp_path: Path, changes: dict[str, Any], message: str
+    tiny: TinyRuns, whole: Whole, tmp_path: Path, changes: dict[str, Any], message: str
 ) -> None:
     arguments = {"size": None, "parent": whole.out, "overrides": (), **changes}
     assert refused(tiny.events(tmp_path / "model", **arguments)) == message
 
 
-def test_a_fine_tune_keeps_its_parents_pieces(tiny: "TinyRuns", whole: Whole, tmp_path: Path) -> None:
+def test_a_fine_tune_keeps_its_parents_pieces(tiny: TinyRuns, whole: Whole, tmp_path: Path) -> None:
     events = tiny.events(tmp_path / "model", size=None, parent=whole.out, overrides=("tokenizer.pieces=400",))
     assert "tokenizer" in refused(events)
 
 
-def test_a_parent_that_is_not_there(tiny: "TinyRuns", tmp_path: Path) -> None:
+def test_a_parent_that_is_not_there(tiny: TinyRuns, tmp_path: Path) -> None:
     parent = tmp_path / "none"
     message = refused(tiny.events(tmp_path / "model", size=None, parent=parent), UserError)
     assert message.startswith(f"{parent}: no such model folder")

@@ -14,8 +14,7 @@ from ctranslate2.specs.common_spec import Activation
 from ctranslate2.specs.transformer_spec import TransformerSpec
 from torch import nn
 
-from regard.data.tokenizer import Tokenizer
-from regard.decoding.fast import made_for, usable
+from regard.decoding.fast import made_for, row_names, usable
 from regard.files import new_folder, write_json, write_manifest
 from regard.folder import open_folder
 from regard.model.attention import MultiHeadAttention
@@ -39,12 +38,6 @@ def make_fast(model_folder: Path) -> None:
     """The engine's files of a model in its own `fast/`, unless they are there."""
     if not usable(model_folder / "fast", made_for(model_folder, "float32")):
         convert(model_folder, model_folder / "fast", "float32")
-
-
-def row_names(tokenizer: Tokenizer) -> list[str]:
-    """A name for every row of the embedding, those of no piece included."""
-    pieces = tokenizer.pieces(range(tokenizer.size))
-    return pieces + [f"<row {row}>" for row in range(tokenizer.size, tokenizer.rows)]
 
 
 def _spec(model: Transformer, names: list[str]) -> Any:

@@ -1,7 +1,8 @@
 """Where the engine's files of a model are: in its folder, or in the user's cache, made when they are not there yet.
 
 They fit one set of weights, one version of the engine and one compute type; a manifest says which, and is verified
-before anything is loaded. A child process makes them, because the engine's writer needs torch and we do not.
+before anything is loaded. What came with a folder must also be what we would write, but for the weights' values: the
+engine believes whatever it is given. A child process makes them, because the engine's writer needs torch and we do not.
 """
 
 import hashlib
@@ -15,8 +16,23 @@ import ctranslate2
 from filelock import FileLock
 from platformdirs import user_cache_path
 
+from regard.data.tokenizer import Tokenizer
+from regard.decoding.engine_file import fits
 from regard.errors import FolderError
 from regard.files import damage, read_json, sha256
+from regard.folder import ModelFolder
+
+FILES = ["config.json", "made_for.json", "model.bin", "shared_vocabulary.json"]
+_CONFIG = {
+    "add_source_bos": False,
+    "add_source_eos": True,
+    "bos_token": "<s>",
+    "decoder_start_token": "<s>",
+    "eos_token": "</s>",
+    "layer_norm_epsilon": None,
+    "multi_query_attention": False,
+    "unk_token": "<unk>",
+}
 
 
 def made_for(model_folder: Path, compute_type: str) -> dict[str, str]:
@@ -28,19 +44,19 @@ def made_for(model_folder: Path, compute_type: str) -> dict[str, str]:
     }
 
 
-def engine_files(model_folder: Path, compute_type: str) -> Path:
+def engine_files(model: ModelFolder, compute_type: str) -> Path:
     """The folder of the engine's files for a model, converted now if need be."""
-    wanted = made_for(model_folder, compute_type)
-    if usable(model_folder / "fast", wanted):
-        return model_folder / "fast"
+    wanted = made_for(model.path, compute_type)
+    if usable(model.path / "fast", wanted) and is_ours(model.path / "fast", model):
+        return model.path / "fast"
     key = hashlib.sha256(json.dumps(wanted).encode()).hexdigest()[:32]
     cache = user_cache_path("regard") / "fast"
     cache.mkdir(parents=True, exist_ok=True)
     # Of several processes that need the same files, one makes them and the others wait.
     with FileLock(cache / f"{key}.lock"):
         if not usable(cache / key, wanted):
-            _check_room(cache, model_folder)
-            _convert_in_child(model_folder, cache / key, compute_type)
+            _check_room(cache, model.path)
+            _convert_in_child(model.path, cache / key, compute_type)
     return cache / key
 
 
@@ -64,4 +80,28 @@ def _convert_in_child(model_folder: Path, out: Path, compute_type: str) -> None:
 
 def usable(folder: Path, wanted: dict[str, str]) -> bool:
     """Whether a folder holds the engine's files, whole, and for what is wanted."""
-    return damage(folder) is None and read_json(folder / "made_for.json") == wanted
+    try:
+        return damage(folder, only=FILES) is None and read_json(folder / "made_for.json") == wanted
+    except ValueError:
+        return False
+
+
+def is_ours(folder: Path, model: ModelFolder) -> bool:
+    """Whether the engine's files are those that we would write for a model, whatever the values of its weights."""
+    try:
+        config, names = read_json(folder / "config.json"), read_json(folder / "shared_vocabulary.json")
+    except ValueError:
+        return False
+    others = {path.name for path in folder.iterdir()} - {*FILES, "manifest.json"}
+    return (
+        not others
+        and config == _CONFIG
+        and names == row_names(model.tokenizer)
+        and fits(folder / "model.bin", model.settings)
+    )
+
+
+def row_names(tokenizer: Tokenizer) -> list[str]:
+    """A name for every row of the embedding, those of no piece included."""
+    pieces = tokenizer.pieces(range(tokenizer.size))
+    return pieces + [f"<row {row}>" for row in range(tokenizer.size, tokenizer.rows)]

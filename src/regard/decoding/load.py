@@ -24,7 +24,7 @@ def translator_of(opened: ModelFolder, *, fast: str | None, device: str) -> Text
     """The translator of a folder already open."""
     if fast is not None and device == "cpu":
         _check(fast)
-        files = engine_files(opened.path, fast)
+        files = engine_files(opened, fast)
         return Engine(files, opened.tokenizer, longest=opened.settings.longest, compute_type=fast)
     from regard.decoding.translator import Translator
 

@@ -10,7 +10,9 @@ from regard.data.shards import Shards
 from regard.data.texts import Texts
 from regard.data.tokenizer import Tokenizer
 from regard.folder import Languages, ModelFolder
+from regard.training.checkpoints import Progress
 from regard.training.plan import Plan
+from regard.training.splits import Splits
 from regard.training.validation import Validation
 
 
@@ -25,7 +27,14 @@ class Prepared:
     parent: ModelFolder | None
 
 
-def write_card(plan: Plan, made: Prepared, steps: int, candidates: Sequence[tuple[str, Validation]], kept: str) -> str:
+def write_card(
+    plan: Plan,
+    made: Prepared,
+    progress: Progress,
+    splits: Splits,
+    candidates: Sequence[tuple[str, Validation]],
+    kept: str,
+) -> str:
     """The card as Markdown."""
     source, target = (language or "unknown" for language in made.languages)
     model, train, decode = plan.settings.model, plan.settings.train, plan.settings.decode
@@ -66,8 +75,9 @@ def write_card(plan: Plan, made: Prepared, steps: int, candidates: Sequence[tupl
         "",
         "## Training",
         *(f"- {reason}" for reason in plan.reasons),
-        f"- {steps:,} steps of about {train.batch_tokens:,} target pieces at {plan.seconds_per_step:.2f} s, "
+        f"- {progress.step:,} steps of about {train.batch_tokens:,} target pieces at {plan.seconds_per_step:.2f} s, "
         f"dropout {train.dropout}, label smoothing {train.smoothing}, seed {train.seed}, {train.precision}",
+        *_events(progress, splits),
         f"- {platform.system()} {platform.machine()}, {os.cpu_count()} cores, {plan.device}, "
         + ", ".join(f"{name} {number}" for name, number in plan.versions.items()),
         "",
@@ -84,3 +94,13 @@ def write_card(plan: Plan, made: Prepared, steps: int, candidates: Sequence[tupl
         "",
     ]
     return "\n".join(lines)
+
+
+def _events(progress: Progress, splits: Splits) -> list[str]:
+    """What happened on the way that is not in the plan."""
+    skipped = progress.health.skipped
+    lines = [f"- {skipped:,} steps skipped, because their gradients were not finite"] if skipped else []
+    return lines + [
+        f"- from step {step:,} on each micro-batch computed in {parts} parts, to fit in memory"
+        for step, parts in splits.until(progress.step)
+    ]

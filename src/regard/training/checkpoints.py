@@ -15,8 +15,10 @@ from torch import Tensor, nn
 
 from regard.data.batches import Position
 from regard.files import damage, new_folder, read_json, write_json, write_manifest
+from regard.training.health import Health
 
 WHOLE = 2  # checkpoints kept with everything, so that one may be damaged
+_HEADERS = 1 << 17  # bytes for names, shapes and hashes, generously
 
 
 @dataclass(frozen=True)
@@ -29,6 +31,7 @@ class Progress:
     best_step: int = 0
     stale: int = 0  # validations since the best
     validated_step: int = 0
+    health: Health = field(default_factory=Health)
 
     def is_stale(self, patience: int) -> bool:
         """Whether early stopping, if asked for, is due."""
@@ -56,9 +59,11 @@ class Checkpoints:
         self.folder = folder
 
     def save(self, model: nn.Module, optimizer: torch.optim.Optimizer, progress: Progress) -> None:
-        with new_folder(self.path(progress.step)) as folder:
-            save_file(model.state_dict(), folder / "weights.safetensors")
-            save_file(_optimizer_tensors(model, optimizer), folder / "optimizer.safetensors")
+        weights, memories = model.state_dict(), _optimizer_tensors(model, optimizer)
+        needs = sum(tensor.nbytes for tensor in (*weights.values(), *memories.values())) + _HEADERS
+        with new_folder(self.path(progress.step), needs) as folder:
+            save_file(weights, folder / "weights.safetensors")
+            save_file(memories, folder / "optimizer.safetensors")
             write_json(folder / "progress.json", asdict(progress))
             write_manifest(folder, ["weights.safetensors", "optimizer.safetensors", "progress.json"])
         # What is newer was damaged, or the run would have gone on from it. It must not count among the newest.
@@ -69,17 +74,18 @@ class Checkpoints:
     def resume(self, model: nn.Module, optimizer: torch.optim.Optimizer) -> tuple[Progress, list[str]]:
         """Load the newest whole checkpoint, if any; also what was wrong with newer ones."""
         problems = []
-        for step in reversed(self.steps()):
+        for age, step in enumerate(reversed(self.steps())):
             folder = self.path(step)
-            if not (folder / "optimizer.safetensors").exists():
-                continue
+            if age >= WHOLE and not (folder / "optimizer.safetensors").exists():
+                continue  # pruned
             if problem := damage(folder):
                 problems.append(problem)
                 continue
             model.load_state_dict(load_file(folder / "weights.safetensors"))
             _restore_optimizer(model, optimizer, load_file(folder / "optimizer.safetensors"))
             saved = read_json(folder / "progress.json")
-            return Progress(**{**saved, "position": Position(**saved["position"])}), problems
+            position, health = Position(**saved["position"]), Health(**saved["health"])
+            return Progress(**{**saved, "position": position, "health": health}), problems
         return Progress(), problems
 
     def prune(self, wanted: set[int]) -> None:

@@ -8,7 +8,7 @@ import hashlib
 import itertools
 import math
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
 import torch
@@ -21,6 +21,7 @@ from regard.model.face import SequenceModel
 from regard.settings import TrainSettings
 from regard.training.loss import add_gradient, loss_only
 from regard.training.schedule import learning_rate
+from regard.training.splits import cut, is_out_of_memory
 
 Stream = Iterator[tuple[Batch, Position]]
 
@@ -35,6 +36,8 @@ class Step:
     target_tokens: int
     seconds: float
     position: Position  # where the data goes on
+    skipped: bool = False  # the gradient was not finite, so the weights are as before
+    parts: int = 1  # in which each micro-batch was computed, to fit in memory
 
 
 def derived_seed(*parts: int | str) -> int:
@@ -55,8 +58,9 @@ def learn(
     *,
     width: int,
     first: int = 1,
+    parts: Callable[[int], int] = lambda step: 1,
 ) -> Iterator[Step]:
-    """Take the steps from `first` to the last, one per request."""
+    """Take the steps from `first` to the last, one per request; `parts` says how finely a step is cut at least."""
     model.train()
     for step in range(first, settings.steps + 1):
         began = time.perf_counter()
@@ -64,17 +68,40 @@ def learn(
         for group in optimizer.param_groups:
             group["lr"] = rate
         micro = list(itertools.islice(stream, micro_batches(settings)))
-        loss, tokens = gradient(model, [batch for batch, _ in micro], settings, step)
-        if not math.isfinite(loss):
-            raise RunError(
-                f"the loss of step {step:,} is not a finite number: the run diverged; start again in another --out, "
-                f"with a lower train.learning_rate (it is {settings.learning_rate}) or with --set train.clip=1"
-            )
-        if settings.clip:
-            nn.utils.clip_grad_norm_(model.parameters(), settings.clip, foreach=True)
-        optimizer.step()
-        yield Step(step, loss / tokens, rate, tokens, time.perf_counter() - began, micro[-1][1])
+        loss, tokens, used = fitting_gradient(model, [batch for batch, _ in micro], settings, step, parts(step))
+        gradients = [parameter.grad for parameter in model.parameters() if parameter.grad is not None]
+        norm = nn.utils.get_total_norm(gradients, foreach=True)
+        finite = math.isfinite(loss) and math.isfinite(norm.item())
+        if finite and settings.clip:
+            nn.utils.clip_grads_with_norm_(model.parameters(), settings.clip, norm, foreach=True)
+        if finite:
+            optimizer.step()
+        seconds = time.perf_counter() - began
+        yield Step(step, loss / tokens, rate, tokens, seconds, micro[-1][1], skipped=not finite, parts=used)
         model.train()  # whoever asked for the step may have validated
+
+
+def fitting_gradient(
+    model: SequenceModel, batches: list[Batch], settings: TrainSettings, step: int, parts: int
+) -> tuple[float, int, int]:
+    """As `gradient`, from the beginning in twice as many parts whenever memory runs out; also in how many at last."""
+    most = max(len(batch.source_BS) for batch in batches)
+    while True:
+        try:
+            return *gradient(model, cut(batches, parts), settings, step), parts
+        except (MemoryError, RuntimeError) as error:
+            if not is_out_of_memory(error):
+                raise
+            if parts >= most:
+                raise RunError(
+                    f"step {step:,} does not fit in memory, even a pair at a time; end other programs and give the "
+                    "same command again, or start anew with a smaller --size or a smaller model.longest"
+                ) from error
+        # Only here has the failed attempt given back what it held.
+        parts *= 2
+        model.zero_grad(set_to_none=True)
+        if torch.cuda.is_available():
+            torch.cuda.empty_cache()
 
 
 def micro_batches(settings: TrainSettings) -> int:

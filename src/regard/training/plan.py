@@ -19,7 +19,7 @@ import torch
 
 from regard.data.batches import Batch, Position
 from regard.errors import RunError, SettingsError
-from regard.files import read_json, write_json
+from regard.files import read_sealed, write_sealed
 from regard.model.transformer import Transformer
 from regard.settings import DecodeSettings, ModelSettings, Settings, TokenizerSettings, TrainSettings, from_dict
 from regard.training.loop import gradient, micro_batches
@@ -175,11 +175,14 @@ def _show(value: Any) -> str:
 
 
 def save_plan(path: Path, plan: Plan) -> None:
-    write_json(path, asdict(plan))
+    write_sealed(path, asdict(plan))
 
 
 def load_plan(path: Path) -> Plan:
-    saved = read_json(path)
+    try:
+        saved = read_sealed(path)
+    except ValueError as error:
+        raise RunError(f"{error}; restore it from a copy, or start a new run in another --out") from None
     sections = saved["settings"]
     settings = Settings(
         model=from_dict(ModelSettings, sections["model"]),

@@ -22,20 +22,23 @@ from regard.data.pairs import Corpus, check_direction, corpora
 from regard.data.pairs import languages as named_languages
 from regard.data.shards import Shards, prepare_ids
 from regard.data.standard_input import keep_stream, reads_standard_input
-from regard.data.texts import Preparing, Texts, describe, prepare_texts
+from regard.data.texts import Preparing, Texts, describe, prepare_texts, seal
 from regard.data.tokenizer import Tokenizer, choose_size, train_tokenizer
 from regard.decoding.convert import make_fast
 from regard.errors import RunError
-from regard.files import make_folder, new_folder, read_json, sha256, write_json
+from regard.files import damage, make_folder, new_folder, read_json, sha256, write_json
 from regard.folder import Languages, ModelFolder, open_folder, save_folder
 from regard.model.transformer import Transformer
 from regard.settings import FINE_TUNE, Layer, Settings, TrainSettings, assemble, size_layer, user_layer
+from regard.training import memory
 from regard.training import plan as planning
 from regard.training.card import Prepared, write_card
 from regard.training.checkpoints import Checkpoints, Progress
+from regard.training.health import advice
 from regard.training.log import Log, check_tensorboard
 from regard.training.loop import Step, derived_seed, learn, make_optimizer
 from regard.training.plan import Plan
+from regard.training.splits import Splits, explained
 from regard.training.validation import Validation, Validator
 
 TOKENIZER_SENTENCES = 1_000_000  # more text does not make better pieces
@@ -125,7 +128,8 @@ def train(
             yield from _check(out / "run", train_corpora, valid_corpora)
         texts = yield from prepare_texts(out / "run" / "texts", train_corpora, valid_corpora, seed=wish.train.seed)
         plan, made = yield from _prepare(out / "run", plan, wish, request, sides, texts, began)
-        yield from _learn(out, plan, made, stop)
+        with explained():
+            yield from _learn(out, plan, made, stop)
 
 
 def _check_place(out: Path) -> None:
@@ -262,7 +266,7 @@ def _tokenizer(run: Path, texts: Texts, settings: Settings) -> Generator[Prepari
     """Find the pieces, or read those an earlier start of this run found."""
     folder = run / "tokenizer"
     made_from = {"texts": sha256(texts.folder / "manifest.json"), "settings": asdict(settings.tokenizer)}
-    if (folder / "made_from.json").exists() and read_json(folder / "made_from.json") == made_from:
+    if damage(folder) is None and read_json(folder / "made_from.json") == made_from:
         return Tokenizer.load(folder / "tokenizer.model")
     pieces = settings.tokenizer.pieces or choose_size(texts.words)
     yield Preparing("finding pieces", 0, 1)
@@ -271,6 +275,7 @@ def _tokenizer(run: Path, texts: Texts, settings: Settings) -> Generator[Prepari
     with new_folder(folder) as new:
         (new / "tokenizer.model").write_bytes(data)
         write_json(new / "made_from.json", made_from)
+        seal(new)
     yield Preparing("finding pieces", 1, 1)
     return Tokenizer(data)
 
@@ -291,7 +296,8 @@ def _prepare(
         names = " to ".join(side or "unknown" for side in sides)
         reasons = [f"languages {names} (--languages names them)", *reasons]
         reasons.append(f"{tokenizer.size:,} pieces for {texts.words:,} words of text")
-        plan = yield from _make_plan(wish, settings, reasons, request, shards, device, began)
+        with explained():
+            plan = yield from _make_plan(wish, settings, reasons, request, shards, device, began)
         planning.save_plan(run / "plan.json", plan)
     elif plan.versions != planning.versions():
         yield Note("the run began with other versions of its libraries: it goes on, but not bit for bit")
@@ -307,11 +313,19 @@ def _make_plan(
     device: str,
     began: float,
 ) -> Generator[Event, None, Plan]:
-    """Measure the machine and fix the number of steps."""
+    """Measure the machine and fix the micro-batch and the number of steps."""
     yield Preparing("measuring speed", 0, 1)
+    free = memory.free_memory(device)
+    weights = memory.weights_bytes(settings.model, device)
+    memory.check(weights, free)
     model = Transformer(settings.model, settings.train.dropout).to(device)
-    weights = request.get("weights", ())
-    stream = batches(shards.train, tokens=settings.train.micro_tokens, seed=settings.train.seed, weights=weights)
+    mixed = request.get("weights", ())
+    few, _ = next(batches(shards.train, tokens=memory.LEAST_TOKENS, seed=settings.train.seed, weights=mixed))
+    per_piece = memory.bytes_per_piece(model, few, settings.train)
+    tokens, reason = memory.fit(weights, per_piece, settings.train.micro_tokens, free)
+    settings = replace(settings, train=replace(settings.train, micro_tokens=tokens))
+    reasons.append(reason)
+    stream = batches(shards.train, tokens=settings.train.micro_tokens, seed=settings.train.seed, weights=mixed)
     # Steps that are given need only a rough estimate of their time.
     speed = planning.measure(model, stream, settings.train, 2.0 if wish.steps is not None else 6.0)
     yield Preparing("measuring speed", 1, 1)
@@ -323,7 +337,7 @@ def _make_plan(
     elif "steps" in wish.user.get("train", {}) or wish.size in ("base", "big"):
         steps, reason = settings.train.steps, f"{settings.train.steps:,} steps, from the settings"
     else:
-        steps, reason = planning.choose_steps(epoch_tokens(shards.train, weights), speed)
+        steps, reason = planning.choose_steps(epoch_tokens(shards.train, mixed), speed)
     reasons.append(reason)
     if settings.train.schedule == "paper" and steps <= settings.train.warmup:
         reasons.append(f"note: the learning rate rises for {settings.train.warmup:,} steps (train.warmup), to the end")
@@ -354,6 +368,7 @@ def _learn(out: Path, plan: Plan, made: Prepared, stop: Callable[[], bool]) -> I
         yield Note(f"a checkpoint is damaged, so the run goes on from the one before it, if any: {problem}")
     yield Planned(plan, progress.step)
     validator = Validator(made.texts, made.shards, made.tokenizer, plan.settings)
+    splits = Splits(out / "run" / "splits.json")
     stream = batches(
         made.shards.train,
         tokens=settings.micro_tokens,
@@ -361,7 +376,8 @@ def _learn(out: Path, plan: Plan, made: Prepared, stop: Callable[[], bool]) -> I
         position=progress.position,
         weights=plan.request.get("weights", ()),
     )
-    steps = learn(model, optimizer, stream, settings, width=plan.settings.model.width, first=progress.step + 1)
+    width, first = plan.settings.model.width, progress.step + 1
+    steps = learn(model, optimizer, stream, settings, width=width, first=first, parts=splits.parts)
     with _threads(plan.threads), Log(out / "run", progress.step, tensorboard=settings.tensorboard) as log:
         saved_step, saved_time = progress.step, time.monotonic()
         while True:
@@ -374,7 +390,10 @@ def _learn(out: Path, plan: Plan, made: Prepared, stop: Callable[[], bool]) -> I
                 yield Stopped(progress.step)
                 return
             if plan.validates(progress.step) and progress.validated_step < progress.step:
-                validation = validator.quick(model, progress.step)
+                try:
+                    validation = validator.quick(model, progress.step)
+                except FloatingPointError as error:
+                    raise _diverged(str(error), progress, checkpoints, settings) from None
                 log.write(progress.step, validation_loss=validation.loss, bleu=validation.bleu, chrf=validation.chrf)
                 progress = progress.validated(validation.loss)
                 checkpoints.save(model, optimizer, progress)
@@ -388,10 +407,31 @@ def _learn(out: Path, plan: Plan, made: Prepared, stop: Callable[[], bool]) -> I
             if progress.step == settings.steps:
                 break
             step = next(steps)
-            log.write(step.step, loss=step.loss, learning_rate=step.learning_rate, seconds=step.seconds)
-            progress = replace(progress, step=step.step, position=step.position)
-            yield step
-    yield from _finish(out, plan, made, model, checkpoints, progress, validator)
+            progress = yield from _record(step, progress, splits, log)
+            if seen := progress.health.trouble():
+                raise _diverged(seen, progress, checkpoints, settings)
+    yield from _finish(out, plan, made, model, checkpoints, progress, splits, validator)
+
+
+def _diverged(seen: str, progress: Progress, checkpoints: Checkpoints, settings: TrainSettings) -> RunError:
+    best = checkpoints.path(progress.best_step) if progress.best_step else None
+    return RunError(advice(seen, progress.step, settings, best))
+
+
+def _record(step: Step, progress: Progress, splits: Splits, log: Log) -> Generator[Event, None, Progress]:
+    """Write down what a step did, and say what was unusual."""
+    unusual = {**({"skipped": True} if step.skipped else {}), **({"parts": step.parts} if step.parts > 1 else {})}
+    log.write(step.step, loss=step.loss, learning_rate=step.learning_rate, seconds=step.seconds, **unusual)
+    if step.parts > splits.parts(step.step):
+        splits.record(step.step, step.parts)
+        yield Note(
+            f"step {step.step:,} did not fit in memory: from it on, each micro-batch is cut into {step.parts} parts"
+        )
+    health = progress.health.after_skipped() if step.skipped else progress.health.after(step.loss)
+    if step.skipped:
+        yield Note(f"step {step.step:,} is skipped, because its gradient is not finite ({health.skipped:,} so far)")
+    yield step
+    return replace(progress, step=step.step, position=step.position, health=health)
 
 
 def _begin(plan: Plan, parent: ModelFolder | None) -> Transformer:
@@ -422,6 +462,7 @@ def _finish(
     model: Transformer,
     checkpoints: Checkpoints,
     progress: Progress,
+    splits: Splits,
     validator: Validator,
 ) -> Iterator[Event]:
     """Choose among the last weights, their average, and the best on the way; write the model folder."""
@@ -440,7 +481,7 @@ def _finish(
         weights=weights,
         tokenizer=made.tokenizer,
         languages=made.languages,
-        card=write_card(plan, made, progress.step, [(name, validation) for validation, name, _ in scored], kept),
+        card=write_card(plan, made, progress, splits, [(name, validation) for validation, name, _ in scored], kept),
     )
     yield Preparing("making the engine's files", 0, 1)
     make_fast(out)

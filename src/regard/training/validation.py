@@ -1,5 +1,6 @@
 """How good a model is on pairs it does not learn from: its loss, and BLEU and chrF by the translator users get."""
 
+import math
 from dataclasses import dataclass
 
 from regard.data.batches import in_order
@@ -49,6 +50,8 @@ class Validator:
 
     def _score(self, model: Transformer, step: int, sentences: int) -> Validation:
         loss = validation_loss(model, in_order(self._shards.valid, tokens=self._settings.train.micro_tokens))
+        if not math.isfinite(loss):
+            raise FloatingPointError("the validation loss is not a finite number")
         sources, targets = self._sources[:sentences], self._targets[:sentences]
         device = next(model.parameters()).device
         translator = Translator(model, self._tokenizer, longest=self._settings.model.longest, device=device)

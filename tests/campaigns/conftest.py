@@ -1,0 +1,28 @@
+"""What campaigns share: the tiny runs, processes to kill, and a way to say what was found."""
+
+import os
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+from tests.training.conftest import TinyRuns, _quick, tiny
+from tests.training.processes import Server
+
+__all__ = ["TinyRuns", "_quick", "tiny"]
+
+Report = Callable[[str], None]
+
+
+@pytest.fixture
+def report(record_property: Callable[[str, object], None]) -> Report:
+    """Say a line at the end of the session, whichever process ran the test."""
+    return lambda line: record_property("campaign", line)
+
+
+@pytest.fixture(scope="module")
+def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
+    if not hasattr(os, "fork") or not Path("/proc/self/fd").is_dir():
+        pytest.skip("needs Linux")
+    server = Server(tmp_path_factory.mktemp("server"))
+    with server.process:
+        yield server

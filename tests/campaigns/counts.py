@@ -1,0 +1,26 @@
+"""How often each campaign tries: a few times in `make test`, in full in `make test-all`. Nothing else differs."""
+
+import pytest
+
+COUNTS = {  # in a sample, in full
+    "kills": (5, 200),
+    "resumed steps": (3, 60),
+    "terminations": (2, 50),
+    "full disks": (2, 20),
+    "flips": (40, 1_000),
+    "truncations": (10, 200),
+    "traced saves": (2, 20),
+    "mutants": (150, 10_000),
+    "archives": (35, 35),
+    "payloads": (8, 40),
+    "bad gradients": (5, 50),
+    "clean steps": (150, 10_000),
+    "shortages": (3, 20),
+}
+
+
+def campaign(name: str) -> pytest.MarkDecorator:
+    """Give a test its `count`."""
+    sample, full = COUNTS[name]
+    slow = pytest.param(full, id="full", marks=pytest.mark.slow)
+    return pytest.mark.parametrize("count", [pytest.param(sample, id="sample"), slow][: 1 if sample == full else 2])

@@ -1,0 +1,104 @@
+"""What a run meets on the way: gradients that are no numbers, learning rates beyond reason, memory that runs out."""
+
+import random
+from pathlib import Path
+from typing import Any
+
+import pytest
+import torch
+from safetensors.torch import load_file
+from tests.campaigns.conftest import Report
+from tests.campaigns.counts import campaign
+from tests.training.conftest import TinyRuns
+from torch import Tensor
+
+from regard.data.batches import Batch, batches
+from regard.data.shards import Shards
+from regard.errors import RunError
+from regard.model.transformer import Transformer
+from regard.settings import TrainSettings
+from regard.training import loop
+from regard.training.loop import fitting_gradient, gradient
+from regard.training.loss import add_gradient
+from regard.training.plan import load_plan
+from regard.training.run import Note
+
+torch.set_num_threads(1)
+
+
+@campaign("bad gradients")
+def test_gradients_that_are_no_numbers(
+    tiny: TinyRuns, tmp_path: Path, report: Report, monkeypatch: pytest.MonkeyPatch, count: int
+) -> None:
+    numbers, original = random.Random(1), loop.gradient
+    steps = 3 * count
+    bad = set(numbers.sample(range(1, steps + 1), count))
+
+    def spoiled(model: Transformer, batches: list[Batch], settings: TrainSettings, step: int) -> tuple[float, int]:
+        found = original(model, batches, settings, step)
+        if step in bad:
+            grad = numbers.choice([each.grad for each in model.parameters() if each.grad is not None]).view(-1)
+            grad[numbers.randrange(len(grad))] = numbers.choice([float("nan"), float("inf"), float("-inf")])
+        return found
+
+    monkeypatch.setattr(loop, "gradient", spoiled)
+    out = tmp_path / "model"
+    events = tiny(out, steps=steps)
+    skipped = [event for event in events if isinstance(event, Note)]
+    weights = load_file(out / "weights.safetensors")
+    assert all(tensor.isfinite().all() for tensor in weights.values())
+    assert len(skipped) == count
+    report(
+        f"NaN or infinity put into the gradients of {count} of {steps} steps: {len(skipped)} steps skipped, each of "
+        "them one that was spoiled; 0 weights that are not finite"
+    )
+
+
+@campaign("clean steps")
+def test_divergence_is_noticed_and_learning_is_not_taken_for_it(
+    tiny: TinyRuns, tmp_path: Path, report: Report, count: int
+) -> None:
+    every = f"train.validate_every={max(1, count // 2)}"
+    tiny(tmp_path / "clean", steps=count, overrides=(*tiny.overrides, every))
+    # A hundred times the learning rate is not enough: the run recovers as the rate falls.
+    wild = ("train.validate_every=2000", "train.learning_rate=2.5", "train.clip=0")
+    with pytest.raises(RunError, match="the run diverges") as caught:
+        tiny(tmp_path / "wild", steps=2_000, overrides=(*tiny.overrides, *wild))
+    seen = str(caught.value).split(";")[0]
+    report(f"0 false alarms in {count:,} steps of learning; with 1,000 times the learning rate: {seen}")
+
+
+@campaign("shortages")
+def test_memory_that_runs_out(tiny: TinyRuns, report: Report, monkeypatch: pytest.MonkeyPatch, count: int) -> None:
+    """In the middle of a random micro-batch of a step, for every part of more than a random number of pairs."""
+    shards, plan = Shards(tiny.prepared / "run" / "shards"), load_plan(tiny.prepared / "run" / "plan.json")
+    settings = TrainSettings(dropout=0.0)
+    model = Transformer(plan.settings.model)
+    numbers, original, worst = random.Random(3), add_gradient, 0.0
+    stream = batches(shards.train, tokens=120, seed=1)
+    for step in range(count):
+        micro = [next(stream)[0] for _ in range(3)]
+        loss, tokens = gradient(model, micro, settings, step)
+        wanted = {name: each.grad.clone() for name, each in model.named_parameters() if each.grad is not None}
+        most = numbers.randrange(1, max(len(batch.source_BS) for batch in micro))
+
+        def short(model: Transformer, source_BS: Tensor, *rest: Any, most: int = most, **options: Any) -> float:
+            found = original(model, source_BS, *rest, **options)
+            if len(source_BS) > most:
+                raise RuntimeError("DefaultCPUAllocator: can't allocate memory")
+            return found
+
+        monkeypatch.setattr(loop, "add_gradient", short)
+        found, counted, parts = fitting_gradient(model, micro, settings, step, 1)
+        monkeypatch.setattr(loop, "add_gradient", original)
+        assert parts > 1
+        assert counted == tokens
+        assert found == pytest.approx(loss, rel=1e-6)
+        for name, each in model.named_parameters():
+            assert each.grad is not None
+            worst = max(worst, float((each.grad - wanted[name]).abs().max()))
+    assert worst <= 1e-6
+    report(
+        f"memory ran out in {count} steps: {count} of {count} went on in parts, 0 pairs lost, gradients within "
+        f"{worst:.0e} of the whole's"
+    )
