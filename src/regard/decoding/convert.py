@@ -15,6 +15,7 @@ from ctranslate2.specs.transformer_spec import TransformerSpec
 from torch import nn
 
 from regard.decoding.fast import made_for, row_names, usable
+from regard.errors import UserError
 from regard.files import new_folder, write_json, write_manifest
 from regard.folder import open_folder
 from regard.model.attention import MultiHeadAttention
@@ -105,4 +106,7 @@ def _array(tensor: torch.Tensor) -> Any:
 
 
 if __name__ == "__main__":
-    convert(Path(sys.argv[1]), Path(sys.argv[2]), sys.argv[3])
+    try:
+        convert(Path(sys.argv[1]), Path(sys.argv[2]), sys.argv[3])
+    except UserError as error:
+        sys.exit(str(error))
