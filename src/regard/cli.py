@@ -31,7 +31,7 @@ from regard.errors import SettingsError, UserError
 from regard.settings import SIZES, DecodeSettings, as_markdown, assemble, user_layer
 
 if TYPE_CHECKING:
-    from regard.training.run import Event
+    from regard.training.events import Event
 
 SET = click.option(
     "--set", "overrides", multiple=True, metavar="SECTION.NAME=VALUE", help="Change any setting, e.g. decode.beams=1."
@@ -157,8 +157,8 @@ class _Stop:
 
 def _watch(events: "Iterator[Event]", stop: _Stop) -> None:
     """Show a run; exit as a signal demands if it was stopped by one."""
+    from regard.training.events import Planned, Stopped
     from regard.training.loop import Step
-    from regard.training.run import Planned, Stopped
     from regard.training.validation import Validation
 
     def noting() -> "Iterator[Event]":

@@ -18,8 +18,8 @@ if TYPE_CHECKING:
     from regard.data.texts import Work
     from regard.decoding.speed import Speed
     from regard.evaluation.evaluate import Evaluation
+    from regard.training.events import Event, Planned
     from regard.training.forecast import Forecast
-    from regard.training.run import Event, Planned
 
 Item = TypeVar("Item")
 PLAIN_SECONDS = 15.0  # between plain lines
@@ -48,8 +48,8 @@ def duration(seconds: float) -> str:
 def show_training(events: Iterable["Event"]) -> "Event | None":
     """Show a run as it happens; return its last event."""
     from regard.data.texts import Preparing
+    from regard.training.events import Finished, Note, Planned, Stopped
     from regard.training.loop import Step
-    from regard.training.run import Finished, Note, Planned, Stopped
     from regard.training.validation import Validation
 
     screen = _Screen()

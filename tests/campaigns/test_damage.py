@@ -21,8 +21,8 @@ from regard.decoding.fast import made_for, usable
 from regard.errors import DiskError, FolderError, UserError
 from regard.files import damage, sha256
 from regard.folder import open_folder
+from regard.training.events import Event, Note, Planned
 from regard.training.loop import Step
-from regard.training.run import Event, Note, Planned
 
 torch.set_num_threads(1)
 

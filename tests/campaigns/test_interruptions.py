@@ -13,7 +13,7 @@ from tests.training.conftest import Result, TinyRuns
 from tests.training.processes import Server, command
 
 from regard.files import damage, sha256
-from regard.training.run import Planned, Stopped
+from regard.training.events import Planned, Stopped
 
 torch.set_num_threads(1)
 

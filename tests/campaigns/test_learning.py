@@ -18,10 +18,10 @@ from regard.errors import RunError
 from regard.model.transformer import Transformer
 from regard.settings import TrainSettings
 from regard.training import loop
+from regard.training.events import Note
 from regard.training.loop import fitting_gradient, gradient
 from regard.training.loss import add_gradient
 from regard.training.plan import load_plan
-from regard.training.run import Note
 
 torch.set_num_threads(1)
 

@@ -11,9 +11,10 @@ from typing import Any
 import pytest
 
 from regard.files import sha256
+from regard.training.events import Event, Planned
 from regard.training.loop import Step
 from regard.training.plan import Speed
-from regard.training.run import Event, Planned, train
+from regard.training.run import train
 
 WORDS = ["a", "bo", "cat", "dog", "elf", "fig", "gnu", "hat", "ink", "jam"]
 OVERRIDES = (

@@ -12,9 +12,9 @@ from regard.data.pairs import Corpus, corpora
 from regard.data.texts import Preparing
 from regard.settings import SIZES, assemble, size_layer, user_layer
 from regard.training import forecast as module
+from regard.training.events import Note
 from regard.training.forecast import Forecast, forecast
 from regard.training.plan import SHARE_FOR_STEPS, Speed, choose_steps
-from regard.training.run import Note
 
 if TYPE_CHECKING:
     from tests.training.conftest import TinyRuns

@@ -10,7 +10,7 @@ import pytest
 
 from regard.errors import DataError, RunError
 from regard.files import read_json, sha256
-from regard.training.run import Event, Note, Planned, Stopped
+from regard.training.events import Event, Note, Planned, Stopped
 
 if TYPE_CHECKING:
     from tests.training.conftest import TinyRuns

@@ -13,7 +13,7 @@ from tests.training.conftest import TinyRuns
 from tests.training.processes import Server, command, python_m_regard
 
 from regard.files import sha256
-from regard.training.run import Finished, Planned
+from regard.training.events import Finished, Planned
 
 torch.set_num_threads(1)
 

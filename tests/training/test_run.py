@@ -29,8 +29,8 @@ from regard.folder import open_folder
 from regard.model.transformer import Transformer
 from regard.settings import ModelSettings, TrainSettings
 from regard.training import loop, loss, memory
+from regard.training.events import Event, Finished, Note, Planned, Stopped
 from regard.training.loop import Step, derived_seed, learn, make_optimizer
-from regard.training.run import Event, Finished, Note, Planned, Stopped
 from regard.training.validation import Validation, Validator
 
 torch.set_num_threads(1)
