@@ -21,7 +21,7 @@ import regard
 from regard.cli import bench, main
 from regard.evaluation.scores import score
 from regard.settings import DecodeSettings, as_markdown
-from regard.training.plan import Speed
+from regard.training.plan import SHARE_FOR_STEPS, Speed
 
 torch.set_num_threads(1)
 
@@ -140,6 +140,7 @@ def test_a_new_flag_is_a_decision() -> None:
         for name, command in commands.items()
     }
     assert found == {
+        "bench train": ["--json", "--set", "--size", "files"],
         "bench translate": ["--fast", "--json", "--model", "--set"],
         "check": ["--json", "--languages", "--set", "--test", "--valid", "files"],
         "demo": ["--out", "--steps"],
@@ -863,6 +864,22 @@ def test_a_model_is_measured_on_this_machine(model: Path, monkeypatch: pytest.Mo
     assert found["share_of_engine"] > 0
     shown = call("bench", "translate", "--model", model, typed=lines)
     assert [line.split("  ")[0] for line in shown.lines] == ["many sentences", "one sentence", "from nothing", "memory"]
+
+
+def test_learning_is_measured_on_this_machine(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("regard.training.pace._SECONDS", 0.0)
+    monkeypatch.setattr("regard.training.pace._PEAK_WIDTH", 64)
+    data = (folder / "train.en", folder / "train.fr")
+    few = ("--set", "train.batch_tokens=256", "--set", "train.micro_tokens=256")
+    found = json.loads(call("bench", "train", *data, "--json", *few).output)
+    assert found["size"] == "tiny"
+    assert found["seconds"] == pytest.approx(found["steps"] * found["seconds_per_step"] / SHARE_FOR_STEPS)
+    assert found["pieces_per_second"] * found["seconds_per_step"] < 256
+    # Forward and back, a weight of a product takes part in six operations for each piece, more or less often.
+    assert 2 < 1e9 * found["gigaflops"] / found["pieces_per_second"] / found["parameters"] < 12
+    shown = call("bench", "train", *data, "--size", "small", *few)
+    assert [line.split("  ")[0] for line in shown.lines] == ["size", "speed", "arithmetic", "memory", "your data"]
+    assert shown.lines[0].split()[1] == "small,"
 
 
 def test_without_text_there_is_nothing_to_measure(model: Path) -> None:

@@ -20,6 +20,7 @@ from regard.console import (
     say,
     show_evaluation,
     show_lines,
+    show_pace,
     show_report,
     show_speed,
     show_training,
@@ -338,6 +339,26 @@ def bench_translate(model: Path, as_json: bool, fast: str, overrides: tuple[str,
             click.echo(json.dumps(asdict(found)))
         else:
             show_speed(found)
+
+
+@bench.command("train")
+@click.argument("files", nargs=-1, required=True, type=click.Path(path_type=Path))
+@click.option("--size", type=click.Choice(list(SIZES)), help="Instead of the size chosen by the data.")
+@click.option("--json", "as_json", is_flag=True, help="The figures as JSON.")
+@SET
+def bench_train(files: tuple[Path, ...], size: str | None, as_json: bool, overrides: tuple[str, ...]) -> None:
+    """Measure how fast this machine learns from FILES; it takes about a minute, and keeps nothing."""
+    user = user_layer(overrides)
+    from regard.data.check import check as look
+    from regard.data.pairs import corpora
+    from regard.training.pace import measure
+
+    train = corpora(files)
+    found = show_work(measure(train, show_work(look(train)), size, user))
+    if as_json:
+        click.echo(json.dumps(asdict(found)))
+    else:
+        show_pace(found)
 
 
 @main.command()

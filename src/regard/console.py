@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from regard.evaluation.evaluate import Evaluation
     from regard.training.events import Event, Planned
     from regard.training.forecast import Forecast
+    from regard.training.pace import Pace
 
 Item = TypeVar("Item")
 PLAIN_SECONDS = 15.0  # between plain lines
@@ -246,6 +247,20 @@ def show_speed(speed: "Speed") -> None:
         f"one sentence      {speed.p50_milliseconds:,.1f} ms (p50), {speed.p99_milliseconds:,.1f} ms (p99)\n"
         f"from nothing      {speed.cold_start_seconds:.2f} s for the first sentence\n"
         f"memory            {memory} at most\n"
+    )
+
+
+def show_pace(pace: "Pace") -> None:
+    """Figures for people, on standard output."""
+    memory = f"{pace.peak_memory_mb:,.0f} MB" if pace.peak_memory_mb is not None else "not told by this system"
+    sys.stdout.write(
+        f"size              {pace.size}, {pace.parameters:,} weights\n"
+        f"speed             {pace.pieces_per_second:,.0f} target pieces a second, "
+        f"{pace.seconds_per_step:.2f} s a step\n"
+        f"arithmetic        {pace.gigaflops:,.0f} GFLOP/s, {pace.gigaflops / pace.peak_gigaflops:.0%} of the "
+        f"{pace.peak_gigaflops:,.0f} of one large product\n"
+        f"memory            {memory} at most\n"
+        f"your data         {pace.steps:,} steps, {duration(pace.seconds)}\n"
     )
 
 

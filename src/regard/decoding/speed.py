@@ -66,7 +66,7 @@ def measure(folder: Path, texts: Sequence[str], decode: DecodeSettings, *, fast:
         p50_milliseconds=1000 * statistics.median(alone),
         p99_milliseconds=1000 * alone[int(0.99 * len(alone))],
         cold_start_seconds=cold,
-        peak_memory_mb=_peak_memory(),
+        peak_memory_mb=peak_memory_mb(),
     )
 
 
@@ -98,7 +98,8 @@ def _seconds(command: list[str]) -> float:
     return time.perf_counter() - began
 
 
-def _peak_memory() -> float | None:
+def peak_memory_mb() -> float | None:
+    """The most this process has held, where the system tells."""
     try:
         import resource
     except ImportError:  # Windows has none

@@ -66,36 +66,56 @@ class Forecast:
     expected: tuple[Expected, ...]
 
 
+@dataclass(frozen=True)
+class Sample:
+    """Some of the training data, prepared; `long` are all pairs that may be too long, `tokens` a whole epoch's."""
+
+    texts: Texts
+    tokenizer: Tokenizer
+    shards: Shards
+    long: Corpus
+    tokens: int
+
+
+def take_sample(folder: Path, train: Sequence[Corpus], report: Report, settings: Settings) -> Work[Sample]:
+    """Prepare a sample of the training data in a folder, as `train` would prepare all of it."""
+    pairs = training_pairs(report)
+    some, long = yield from _sample(folder, train, pairs, settings.model.longest)
+    texts = yield from prepare_texts(folder / "texts", [some], [some], seed=1)
+    yield Preparing("finding pieces", 0, 1)
+    data = train_tokenizer(
+        texts.train.sentences(most=2 * SAMPLE),
+        kind=settings.tokenizer.kind,
+        pieces=settings.tokenizer.pieces or choose_size(texts.words * pairs // len(texts.train)),
+    )
+    tokenizer = Tokenizer(data)
+    shards = yield from prepare_ids(folder / "ids", texts, tokenizer, longest=settings.model.longest)
+    drawn = sum(corpus.weight * corpus.pairs for corpus in report.corpora if corpus.part == "training")
+    tokens = math.ceil(len(shards.train.target_ids) * drawn / len(shards.train))
+    return Sample(texts, tokenizer, shards, long, tokens)
+
+
+def training_pairs(report: Report) -> int:
+    return next(part.pairs for part in report.parts if part.name == "training")
+
+
 def forecast(train: Sequence[Corpus], report: Report, user: Layer) -> Work[Forecast]:
     """Try a sample of the training data with the settings a user chose."""
-    pairs = next(part.pairs for part in report.parts if part.name == "training")
+    pairs = training_pairs(report)
     device = planning.pick_device(assemble(user).train.device)
     chosen, reason = planning.choose_size(pairs, device)
     settings = assemble(size_layer(chosen), user)
     with tempfile.TemporaryDirectory() as folder:
-        sample, long = yield from _sample(Path(folder), train, pairs, settings.model.longest)
-        texts = yield from prepare_texts(Path(folder) / "texts", [sample], [sample], seed=1)
-        words = texts.words * pairs // len(texts.train)
-        yield Preparing("finding pieces", 0, 1)
-        data = train_tokenizer(
-            texts.train.sentences(most=2 * SAMPLE),
-            kind=settings.tokenizer.kind,
-            pieces=settings.tokenizer.pieces or choose_size(words),
-        )
-        tokenizer = Tokenizer(data)
-        shards = yield from prepare_ids(Path(folder) / "ids", texts, tokenizer, longest=settings.model.longest)
-        left_out = _left_out(report, tokenizer, long, settings.model.longest)
-        drawn = sum(corpus.weight * corpus.pairs for corpus in report.corpora if corpus.part == "training")
-        tokens = math.ceil(len(shards.train.target_ids) * drawn / len(shards.train))
+        sample = yield from take_sample(Path(folder), train, report, settings)
+        left_out = _left_out(report, sample.tokenizer, sample.long, settings.model.longest)
         yield Preparing("measuring speed", 0, 1)
-        expected = tuple(_expect(user, shards, tokenizer, tokens, device))
         return Forecast(
             kept=pairs + left_out.get("unreadable", 0) - sum(left_out.values()),
             left_out=left_out,
-            pieces=_pieces(texts, shards, tokenizer),
+            pieces=_pieces(sample.texts, sample.shards, sample.tokenizer),
             chosen=chosen,
             reason=reason,
-            expected=expected,
+            expected=tuple(_expect(user, sample, device)),
         )
 
 
@@ -156,23 +176,23 @@ def _pieces(texts: Texts, shards: Shards, tokenizer: Tokenizer) -> Pieces:
     )
 
 
-def _expect(user: Layer, shards: Shards, tokenizer: Tokenizer, tokens: int, device: str) -> Iterator[Expected]:
+def _expect(user: Layer, sample: Sample, device: str) -> Iterator[Expected]:
     """Measure the smaller sizes; a larger one takes longer by as much as it has more weights, about."""
     per_token = 0.0
     for size in SIZES:
         settings = assemble(size_layer(size), user)
-        settings = replace(settings, model=replace(settings.model, vocabulary=tokenizer.rows))
+        settings = replace(settings, model=replace(settings.model, vocabulary=sample.tokenizer.rows))
         with torch.device("meta"):
             parameters = sum(weight.numel() for weight in Transformer(settings.model).parameters())
         measured = size in _MEASURED or device != "cpu"
         if measured:
-            speed = _measure(settings, shards, device)
+            speed = _measure(settings, sample.shards, device)
             per_token = speed.seconds / speed.tokens / parameters
         else:
             speed = Speed(per_token * parameters * settings.train.batch_tokens, settings.train.batch_tokens)
         steps = settings.train.steps
         if size in ("tiny", "small") and "steps" not in user.get("train", {}):
-            steps, _ = planning.choose_steps(tokens, speed)
+            steps, _ = planning.choose_steps(sample.tokens, speed)
         yield Expected(size, parameters, steps, steps * speed.seconds / planning.SHARE_FOR_STEPS, measured)
 
 
