@@ -107,7 +107,7 @@ def test_importing_regard_is_light():
     assert imported_by("import regard") == set()
 
 
-COMMANDS = ["train", "translate", "evaluate", "check", "look", "demo"]
+COMMANDS = ["train", "translate", "evaluate", "check", "look", "demo", "doctor", "settings"]
 
 
 @pytest.mark.parametrize("command", [[], *([name] for name in COMMANDS)], ids=" ".join)
@@ -124,7 +124,7 @@ except SystemExit as stop:
 
 
 def test_the_page_of_settings_is_made_from_them(repository):
-    from regard.settings import as_markdown
+    from regard.listing import as_markdown
 
     page = repository / "docs" / "settings.md"
     assert page.read_text("utf-8") == as_markdown(), "make it again: regard settings > docs/settings.md"
