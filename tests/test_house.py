@@ -107,6 +107,10 @@ def test_importing_regard_is_light():
     assert imported_by("import regard") == set()
 
 
+def test_the_doctor_needs_nothing_that_may_be_broken():
+    assert imported_by("import regard.doctor.examine, regard.cli") == set()
+
+
 COMMANDS = ["train", "translate", "evaluate", "check", "look", "demo", "doctor", "settings"]
 
 

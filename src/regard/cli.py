@@ -314,10 +314,7 @@ def evaluate(
     if out is not None:
         out.write_text("".join(text.replace("\n", " ") + "\n" for text in found.translations), "utf-8")
     names = names_of(model, against)
-    if as_json:
-        click.echo(json.dumps(facts(found, *names), ensure_ascii=False))
-    else:
-        show_lines(evaluation_lines(found, *names))
+    show_lines([json.dumps(facts(found, *names), ensure_ascii=False)] if as_json else evaluation_lines(found, *names))
 
 
 @main.group()

@@ -89,4 +89,5 @@ def test_a_damaged_training_text_is_not_counted(model: Path) -> None:
     (model / "run" / "texts" / "train" / "source.txt").write_bytes(b"a cat\n")
     assert finished(seen(["cat"], model))[0] == Counter({"cat": 1})
     shutil.rmtree(model / "run")
+    (model / "run").write_text("no folder", "utf-8")
     assert finished(seen(["cat"], model))[0] == Counter({"cat": 1})

@@ -68,7 +68,7 @@ def seen(sources: Sequence[str], trained_in: Path | None) -> Work[tuple[Counter[
     if trained_in is None:
         return own, "these sources themselves"
     folder = trained_in / "run" / "texts"
-    if damage(folder) is not None:
+    if not folder.is_dir() or damage(folder) is not None:
         return own, f"these sources themselves ({trained_in} has its training text no more)"
     train = Texts(folder).train
     times: Counter[str] = Counter()
