@@ -5,12 +5,13 @@ import json
 import os
 import random
 import re
+import shutil
 import signal
 import subprocess
 import sys
 import tempfile
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from pathlib import Path
 
 import click
@@ -19,8 +20,9 @@ import torch
 
 import regard
 from regard.cli import bench, main
-from regard.evaluation.scores import score
-from regard.settings import DecodeSettings, as_markdown
+from regard.evaluation.scores import Judge, Scores
+from regard.listing import as_markdown
+from regard.settings import DecodeSettings
 from regard.training.plan import SHARE_FOR_STEPS, Speed
 
 torch.set_num_threads(1)
@@ -144,7 +146,18 @@ def test_a_new_flag_is_a_decision() -> None:
         "bench translate": ["--fast", "--json", "--model", "--set"],
         "check": ["--json", "--languages", "--set", "--test", "--valid", "files"],
         "demo": ["--out", "--steps"],
-        "evaluate": ["--by-source", "--fast", "--json", "--model", "--out", "--set", "--tokenize", "files"],
+        "doctor": ["--json"],
+        "evaluate": [
+            "--against",
+            "--by-source",
+            "--fast",
+            "--json",
+            "--model",
+            "--out",
+            "--set",
+            "--tokenize",
+            "files",
+        ],
         "look": [
             "--html",
             "--json",
@@ -170,7 +183,7 @@ def test_a_new_flag_is_a_decision() -> None:
             "--valid",
             "files",
         ],
-        "settings": [],
+        "settings": ["--json", "word"],
         "translate": ["--fast", "--json", "--model", "--set", "texts"],
     }
     assert [parameter.opts for parameter in main.params] == [["--version"]]
@@ -632,6 +645,18 @@ def test_whoever_types_gets_an_answer_after_each_line(model: Path, leaving: str)
 
 def test_every_setting_is_shown_with_its_default() -> None:
     assert call("settings") == Done(0, as_markdown().encode(), "")
+    assert call("settings", "beams") == Done(0, as_markdown("beams").encode(), "")
+    assert json.loads(call("settings", "decode.beams", "--json").output) == [
+        {
+            "name": "decode.beams",
+            "default": 4,
+            "type": "whole number",
+            "meaning": "hypotheses kept at each step; 1 is greedy",
+        }
+    ]
+    assert call("settings", "beems").said == (
+        "error: no setting has 'beems' in its name or meaning; `regard settings` lists them all\n"
+    )
 
 
 # look
@@ -724,6 +749,11 @@ def test_look_says_what_is_wrong(model: Path, words: list[str], message: str) ->
 SOURCES = ["a bo cat dog", "elf fig gnu hat", "ink jam a bo", "cat dog elf"]
 
 
+def score(translations: Sequence[str], references: Sequence[Sequence[str]]) -> Scores:
+    judge = Judge(references)
+    return judge.scores(list(judge.count(translations)))
+
+
 @pytest.fixture(scope="module")
 def translations(model: Path) -> list[str]:
     """What the model makes of SOURCES."""
@@ -740,19 +770,36 @@ def test_evaluate_on_a_tsv_and_on_files_is_the_same(model: Path, translations: l
     for files in ([tsv], [source, target]):
         done = call("evaluate", "--model", model, *files, "--json")
         assert done.code == 0, done.said
-        assert json.loads(done.output) == {
-            "bleu": wanted.bleu,
-            "chrf": wanted.chrf,
-            "bleu_signature": wanted.bleu_signature,
-            "chrf_signature": wanted.chrf_signature,
-            "sentences": 4,
-            "references": 1,
-        }
-        assert call("evaluate", "--model", model, *files).lines == [
+        found = json.loads(done.output)
+        assert {name: found[name] for name in asdict(wanted)} == asdict(wanted)
+        assert list(found) == [*asdict(wanted), "by_length", "by_rarity", "against"]
+        lines = call("evaluate", "--model", model, *files).lines
+        assert lines[:5] == [
             "4 sentences",
             f"BLEU {wanted.bleu:.2f}   {wanted.bleu_signature}",
             f"chrF {wanted.chrf:.2f}   {wanted.chrf_signature}",
+            f"TER  {wanted.ter:.2f}   {wanted.ter_signature}",
+            "",
         ]
+        assert lines[5] == "By how many words the source has"
+        assert lines[9] == "By how often the source's rarest word is in the 57 sources it was trained on"
+
+
+def test_evaluate_against_another_model(model: Path, translations: list[str], tmp_path: Path) -> None:
+    other = tmp_path / "other"
+    shutil.copytree(model, other, ignore=shutil.ignore_patterns("run"))
+    files = [write(tmp_path / "test.en", SOURCES), write(tmp_path / "test.fr", translations)]
+    found = json.loads(call("evaluate", "--model", other, "--against", model, *files, "--json").output)
+    assert found["against"]["verdict"] == (
+        "other and model wrote the same text for every sentence: there is no difference."
+    )
+    assert found["by_rarity"]["by"].endswith(f"in these sources themselves ({other} has its training text no more)")
+    lines = call("evaluate", "--model", other, "--against", model, *files).lines
+    assert found["against"]["verdict"] in lines
+    assert "4 sentences are written alike, 0 are not" in lines
+    missing = call("evaluate", "--model", model, "--against", tmp_path / "none", *files)
+    assert (missing.code, missing.output) == (2, b"")
+    assert f"error: {tmp_path / 'none'}: no such model folder; " in missing.said
 
 
 def test_what_the_model_writes_itself_scores_full_marks(model: Path, translations: list[str], tmp_path: Path) -> None:

@@ -110,7 +110,11 @@ def test_importing_regard_is_light():
     assert imported_by("import regard") == set()
 
 
-COMMANDS = ["train", "translate", "evaluate", "check", "look", "demo"]
+def test_the_doctor_needs_nothing_that_may_be_broken():
+    assert imported_by("import regard.doctor.examine, regard.cli") == set()
+
+
+COMMANDS = ["train", "translate", "evaluate", "check", "look", "demo", "doctor", "settings"]
 
 
 @pytest.mark.parametrize("command", [[], *([name] for name in COMMANDS)], ids=" ".join)
@@ -127,7 +131,7 @@ except SystemExit as stop:
 
 
 def test_the_page_of_settings_is_made_from_them(repository):
-    from regard.settings import as_markdown
+    from regard.listing import as_markdown
 
     page = repository / "docs" / "settings.md"
     assert page.read_text("utf-8") == as_markdown(), "make it again: regard settings > docs/settings.md"

@@ -6,7 +6,7 @@ import signal
 import stat
 import sys
 import tempfile
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from dataclasses import asdict
 from pathlib import Path
 from typing import IO, TYPE_CHECKING, Any
@@ -18,7 +18,6 @@ from regard.console import (
     fail,
     follow,
     say,
-    show_evaluation,
     show_lines,
     show_pace,
     show_report,
@@ -29,7 +28,8 @@ from regard.console import (
 )
 from regard.data import numbers
 from regard.errors import SettingsError, UserError
-from regard.settings import SIZES, DecodeSettings, as_markdown, assemble, user_layer
+from regard.listing import as_markdown, listed
+from regard.settings import SIZES, assemble, user_layer
 
 if TYPE_CHECKING:
     from regard.training.events import Event
@@ -274,7 +274,8 @@ def _lines(stream: IO[bytes]) -> Iterator[str]:
 @click.argument("files", nargs=-1, required=True, type=click.Path(path_type=Path))
 @click.option("--by-source", is_flag=True, help="Score each distinct source once, against all its references.")
 @click.option("--tokenize", default="13a", show_default=True, help="sacreBLEU's tokenizer for BLEU.")
-@click.option("--json", "as_json", is_flag=True, help="Scores as JSON.")
+@click.option("--against", type=click.Path(path_type=Path), help="Another model folder to compare with.")
+@click.option("--json", "as_json", is_flag=True, help="Scores, tables and every sentence that differs, as JSON.")
 @click.option("--out", type=click.Path(path_type=Path), help="Also write the translations here, a line each.")
 @FAST
 @SET
@@ -283,36 +284,38 @@ def evaluate(
     files: tuple[Path, ...],
     by_source: bool,
     tokenize: str,
+    against: Path | None,
     as_json: bool,
     out: Path | None,
     fast: str,
     overrides: tuple[str, ...],
 ) -> None:
-    """Score a model on a test set: a TSV (source, tab, one or more references) or a source and reference files."""
+    """Score a model on a test set: a TSV (source, tab, one or more references) or a source and reference files.
+
+    BLEU, chrF and TER, of the whole and by length and rarity; with --against, whether two models differ by more than
+    chance, and on which sentences.
+    """
     decode = assemble(user_layer(overrides)).decode
     if out is not None and not out.parent.is_dir():
         raise UserError(f"--out {out}: there is no folder {out.parent}; make it first")
     from regard.decoding.load import load
-    from regard.evaluation.evaluate import evaluate as run
+    from regard.evaluation.evaluate import evaluating
+    from regard.evaluation.shown import evaluation_lines, facts, names_of
 
-    translator = load(model, fast=fast)
-    found = run(_Followed(translator.stream), files, decode, by_source=by_source, tokenize=tokenize)
+    work = evaluating(
+        load(model, fast=fast),
+        files,
+        decode,
+        by_source=by_source,
+        tokenize=tokenize,
+        against=load(against, fast=fast) if against is not None else None,
+        trained_in=model,
+    )
+    found = show_work(work)
     if out is not None:
         out.write_text("".join(text.replace("\n", " ") + "\n" for text in found.translations), "utf-8")
-    if as_json:
-        click.echo(json.dumps(asdict(found.scores)))
-    else:
-        show_evaluation(found)
-
-
-class _Followed:
-    """A translator whose progress is shown."""
-
-    def __init__(self, stream: Callable[..., Iterator[Any]]) -> None:
-        self._stream = stream
-
-    def translate_all(self, texts: Any, decode: DecodeSettings) -> list[Any]:
-        return list(follow(self._stream(texts, decode), "sentences", len(texts)))
+    names = names_of(model, against)
+    show_lines([json.dumps(facts(found, *names), ensure_ascii=False)] if as_json else evaluation_lines(found, *names))
 
 
 @main.group()
@@ -418,9 +421,31 @@ def look(
 
 
 @main.command()
-def settings() -> None:
-    """List every setting with its default and meaning, and what each size changes."""
-    click.echo(as_markdown(), nl=False)
+@click.argument("word", default="")
+@click.option("--json", "as_json", is_flag=True, help="The settings as JSON.")
+def settings(word: str, as_json: bool) -> None:
+    """List every setting, or those about WORD: default, type, meaning, and what each size changes."""
+    if as_json:
+        click.echo(json.dumps([asdict(one) for one in listed(word)], indent=2))
+    else:
+        click.echo(as_markdown(word), nl=False)
+
+
+@main.command()
+@click.option("--json", "as_json", is_flag=True, help="The report as JSON.")
+def doctor(as_json: bool) -> None:
+    """See whether all works here: versions, devices, paths, and a model trained for ten steps and used."""
+    from regard.doctor.examine import examine
+    from regard.doctor.findings import Report
+
+    for found in examine():
+        if not isinstance(found, Report):
+            say(f"looking at {found}")
+            continue
+        show_lines([json.dumps(found.facts(), indent=2)] if as_json else found.lines())
+        if found.wrong:
+            fail(f"not all is well: {', '.join(found.wrong)}")
+            sys.exit(1)
 
 
 @main.command()

@@ -17,7 +17,6 @@ if TYPE_CHECKING:
     from regard.data.check import Report
     from regard.data.texts import Work
     from regard.decoding.speed import Speed
-    from regard.evaluation.evaluate import Evaluation
     from regard.training.events import Event, Planned
     from regard.training.forecast import Forecast
     from regard.training.pace import Pace
@@ -120,7 +119,11 @@ class _Screen:
             say(text)
 
     def preparing(self, stage: str, done: int, total: int) -> None:
-        self._update(stage, done, total, f"{done / max(1, total):.0%}", quiet=done == total)
+        if stage != self._stage:
+            self._began = time.monotonic()
+        elapsed = time.monotonic() - self._began
+        left = f", {duration(elapsed / done * (total - done))} left" if elapsed > 2 and 0 < done < total else ""
+        self._update(stage, done, total, f"{done / max(1, total):.0%}{left}", quiet=done == total)
 
     def planned(self, event: "Planned") -> None:
         for reason in event.plan.reasons:
@@ -225,17 +228,6 @@ def _forecast_lines(forecast: "Forecast") -> Iterator[str]:
             f"  --size {one.size:5}  {one.parameters / 1e6:6.1f} million weights, {one.steps:,} steps: about "
             f"{duration(one.seconds)}{about}"
         )
-
-
-def show_evaluation(evaluation: "Evaluation") -> None:
-    """Scores for people, on standard output."""
-    scores = evaluation.scores
-    several = f" against up to {scores.references} references each" if scores.references > 1 else ""
-    sys.stdout.write(
-        f"{scores.sentences:,} sentences{several}\n"
-        f"BLEU {scores.bleu:.2f}   {scores.bleu_signature}\n"
-        f"chrF {scores.chrf:.2f}   {scores.chrf_signature}\n"
-    )
 
 
 def show_speed(speed: "Speed") -> None:

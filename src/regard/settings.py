@@ -284,20 +284,6 @@ def _nearest(name: str, names: Mapping[str, Any] | Sequence[str], prefix: str = 
     return "; `regard settings` lists them" if prefix else ""
 
 
-def as_markdown() -> str:
-    """Every setting with its default and meaning, and what each size changes: docs/settings.md."""
-    lines = ["# Settings", "", "Change any with `--set section.name=value`, or in a TOML file with `--settings`.", ""]
-    for section, kind in _SECTIONS.items():
-        lines += [f"## {section}", "", kind.__doc__, "", "| name | default | meaning |", "|---|---|---|"]
-        lines += [f"| `{f.name}` | {f.default} | {f.metadata['help']} |" for f in dataclasses.fields(kind)]
-        lines.append("")
-    lines += ["## Sizes", "", "What each changes of the defaults above.", "", "| size | settings |", "|---|---|"]
-    for size, layer in SIZES.items():
-        changes = ", ".join(f"`{part}.{name}={value}`" for part in layer for name, value in layer[part].items())
-        lines.append(f"| `{size}` | {changes} |")
-    return "\n".join([*lines, ""])
-
-
 def _check_types(settings: Any) -> None:
     """Refuse a value of the wrong type, or not among the choices, before any work starts."""
     section = _section_of(type(settings))

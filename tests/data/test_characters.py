@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from regard.data.characters import ODDITIES, SCRIPTS, Block
+from regard.data.characters import ODDITIES, SCRIPTS, Block, units, words
 
 TEXTS = st.lists(st.text(st.characters(exclude_characters="\n", exclude_categories=["Cs"])))
 
@@ -54,3 +54,15 @@ def test_the_script_of_most_letters(text: str, script: str) -> None:
 def test_no_texts_have_nothing() -> None:
     assert Block([]).scripts().tolist() == Block([]).words.tolist() == []
     assert np.concatenate(list(Block([]).oddities().values())).tolist() == []
+
+
+def test_words_are_without_case_and_punctuation() -> None:
+    assert words("The cat's “ÉTÉ”, 3½ kg; naïve_x") == ["the", "cat", "s", "été", "3½", "kg", "naïve", "x"]
+    assert words("हिन्दी में") == ["हिन्दी", "में"]
+    assert words("今日は abc、ครับ") == ["今", "日", "は", "abc", *"ครับ"]
+    assert words(" …!? ") == []
+
+
+def test_every_word_is_made_of_units() -> None:
+    for code in (*range(0x3000), 0x4E00, 0x20000, 0x1F600):
+        assert bool(words(f" {chr(code)} ")) == bool(units()[ord(chr(code).casefold()[0])])

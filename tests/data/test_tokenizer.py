@@ -198,6 +198,16 @@ def test_damaged_tokenizers_are_refused(tmp_path: Path, data: bytes) -> None:
         Tokenizer.load(tmp_path / "tokenizer.model")
 
 
+def test_a_piece_that_is_not_utf_8_is_refused() -> None:
+    piece = next(
+        piece for piece in UNIGRAM.pieces(range(FIRST_PIECE, UNIGRAM.size)) if len(piece) == 1 and piece.isascii()
+    )
+    before, after = bytes([len(piece)]) + piece.encode(), bytes([len(piece)]) + b"\xff" * len(piece)
+    assert before in UNIGRAM.data
+    with pytest.raises(FolderError, match="the tokenizer is not a SentencePiece model"):
+        Tokenizer(UNIGRAM.data.replace(before, after))
+
+
 def test_a_foreign_tokenizer_is_refused(tmp_path: Path) -> None:
     sentencepiece.SentencePieceTrainer.train(
         sentence_iterator=iter(SENTENCES), model_prefix=str(tmp_path / "foreign"), vocab_size=60, minloglevel=2

@@ -4,6 +4,7 @@ A block of texts becomes one array of code points, and tables say what each is. 
 ask Python about every character.
 """
 
+import re
 import unicodedata
 from collections.abc import Sequence
 from functools import cache, cached_property
@@ -111,3 +112,20 @@ def units() -> Table:
     table[[code for code in range(_NAMED) if unicodedata.category(chr(code))[0] in "LMN"]] = 1
     table[np.isin(_scripts(), [SCRIPTS.index(name) for name in _WITHOUT_SPACES])] = 2
     return table
+
+
+def words(text: str) -> list[str]:
+    """The words of one text, without case and punctuation; in scripts without spaces, its letters."""
+    return _word().findall(text.casefold())
+
+
+@cache
+def _word() -> re.Pattern[str]:
+    part, alone = (_class_of(units() == kind) for kind in (1, 2))
+    return re.compile(f"[{part}]+|[{alone}]")
+
+
+def _class_of(chosen: NDArray[np.bool_]) -> str:
+    """The chosen characters, as regular expressions write them between brackets."""
+    edges = np.flatnonzero(np.diff(chosen, prepend=False, append=False))
+    return "".join(f"\\U{first:08x}-\\U{end - 1:08x}" for first, end in edges.reshape(-1, 2))

@@ -47,10 +47,11 @@ class Tokenizer:
         self.data = data
         try:
             self._model = sentencepiece.SentencePieceProcessor(model_proto=data)
+            self.size: int = self._model.get_piece_size()
+            # A piece that is not UTF-8 shows here.
+            self._pieces: list[str] = self._model.id_to_piece(list(range(self.size)))
         except (RuntimeError, TypeError, ValueError) as error:
             raise FolderError("the tokenizer is not a SentencePiece model; train or copy the model again") from error
-        self.size: int = self._model.get_piece_size()
-        self._pieces: list[str] = self._model.id_to_piece(list(range(self.size)))
         if not self._has_our_ids():
             raise FolderError(
                 "the tokenizer is a SentencePiece model of another program (Regard's begins with <pad> <unk> <s> "

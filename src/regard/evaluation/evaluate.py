@@ -1,20 +1,26 @@
-"""How well a translator does on a test set."""
+"""How well a translator does on a test set, alone or beside another."""
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Protocol
+from typing import Protocol, TypeVar
 
 from regard.data.pairs import read_references
+from regard.data.texts import Preparing, Work
 from regard.decoding.translation import Translation
-from regard.evaluation.scores import Scores, check_tokenize, score
+from regard.evaluation.against import Comparison, check_size, compare
+from regard.evaluation.groups import Group, Table, by_length, by_rarity, seen
+from regard.evaluation.scores import Counts, Judge, Scores
 from regard.settings import DecodeSettings
+
+_REPORT_EVERY = 20
+Item = TypeVar("Item")
 
 
 class Translates(Protocol):
-    """Anything that translates lists of texts."""
+    """Anything that translates texts as they come."""
 
-    def translate_all(self, texts: Sequence[str], decode: DecodeSettings) -> list[Translation]: ...
+    def stream(self, lines: Iterable[str], decode: DecodeSettings, /) -> Iterator[Translation]: ...
 
 
 @dataclass(frozen=True)
@@ -22,6 +28,9 @@ class Evaluation:
     """The scores, and what they are about."""
 
     scores: Scores
+    by_length: Table
+    by_rarity: Table
+    against: Comparison | None
     sources: tuple[str, ...]
     translations: tuple[str, ...]
     references: tuple[tuple[str, ...], ...]
@@ -34,19 +43,85 @@ def evaluate(
     *,
     by_source: bool = False,
     tokenize: str = "13a",
+    against: Translates | None = None,
+    trained_in: str | Path | None = None,
 ) -> Evaluation:
     """Translate a test set and score it: one TSV, or a source file and one or more files of references.
 
-    `by_source` takes each distinct source once, with the references of all its lines.
+    `by_source` takes each distinct source once, with the references of all its lines. `against` is a second translator
+    to compare with. `trained_in` is the translator's model folder, whose training text says which words are rare.
     """
-    check_tokenize(tokenize)
-    pairs = list(read_references([Path(path) for path in paths]))
-    if by_source:
-        together: dict[str, list[str]] = {}
-        for source, found in pairs:
-            together.setdefault(source, []).extend(found)
-        pairs = [(source, tuple(found)) for source, found in together.items()]
-    sources = tuple(source for source, _ in pairs)
-    references = tuple(references for _, references in pairs)
-    texts = tuple(found.text for found in translator.translate_all(sources, decode or DecodeSettings()))
-    return Evaluation(score(texts, references, tokenize=tokenize), sources, texts, references)
+    work = evaluating(
+        translator, paths, decode, by_source=by_source, tokenize=tokenize, against=against, trained_in=trained_in
+    )
+    while True:
+        try:
+            next(work)
+        except StopIteration as end:
+            result: Evaluation = end.value
+            return result
+
+
+def evaluating(
+    translator: Translates,
+    paths: Sequence[str | Path],
+    decode: DecodeSettings | None = None,
+    *,
+    by_source: bool = False,
+    tokenize: str = "13a",
+    against: Translates | None = None,
+    trained_in: str | Path | None = None,
+) -> Work[Evaluation]:
+    """`evaluate`, saying how far it is."""
+    pairs = _read([Path(path) for path in paths], by_source=by_source)
+    if against is not None:
+        check_size(len(pairs))
+    sources, references = tuple(source for source, _ in pairs), tuple(found for _, found in pairs)
+    judge = Judge(references, tokenize=tokenize)
+    ours = yield from _judged(translator, sources, decode, judge, "")
+    theirs = (yield from _judged(against, sources, decode, judge, " once more")) if against is not None else None
+    counts = [ours[1]] if theirs is None else [ours[1], theirs[1]]
+    times, where = yield from seen(sources, Path(trained_in) if trained_in is not None else None)
+    lengths = _table("how many words the source has", by_length(sources), judge, counts)
+    rarity = _table(f"how often the source's rarest word is in {where}", by_rarity(sources, times), judge, counts)
+    compared = (yield from compare(judge, pairs, ours, theirs)) if theirs is not None else None
+    return Evaluation(judge.scores(ours[1]), lengths, rarity, compared, sources, ours[0], references)
+
+
+def _read(paths: Sequence[Path], *, by_source: bool) -> list[tuple[str, tuple[str, ...]]]:
+    pairs = list(read_references(paths))
+    if not by_source:
+        return pairs
+    together: dict[str, list[str]] = {}
+    for source, found in pairs:
+        together.setdefault(source, []).extend(found)
+    return [(source, tuple(found)) for source, found in together.items()]
+
+
+def _judged(
+    translator: Translates, sources: Sequence[str], decode: DecodeSettings | None, judge: Judge, again: str
+) -> Work[tuple[tuple[str, ...], list[Counts]]]:
+    """What a translator writes, and the counts of it."""
+    stream = translator.stream(sources, decode or DecodeSettings())
+    found = yield from _told(f"translating{again}", stream, len(sources))
+    texts = tuple(one.text for one in found)
+    return texts, (yield from _told(f"scoring{again}", judge.count(texts), len(texts)))
+
+
+def _told(stage: str, items: Iterable[Item], total: int) -> Work[list[Item]]:
+    """All items, and now and then how many there are."""
+    found: list[Item] = []
+    yield Preparing(stage, 0, total)
+    for item in items:
+        found.append(item)
+        if len(found) % _REPORT_EVERY == 0:
+            yield Preparing(stage, len(found), total)
+    return found
+
+
+def _table(by: str, groups: dict[str, list[int]], judge: Judge, counts: Sequence[list[Counts]]) -> Table:
+    def group(name: str, places: list[int]) -> Group:
+        ours, *theirs = (judge.figures([each[place] for place in places]) for each in counts)
+        return Group(name, len(places), ours, theirs[0] if theirs else None)
+
+    return Table(by, tuple(group(name, places) for name, places in groups.items()))

@@ -1,0 +1,32 @@
+"""Everything there is to know about an installation when something is wrong with it. Whatever fails, the rest is told.
+
+So this room imports nothing that may be missing, and leaves what may crash to other processes.
+"""
+
+import platform
+from collections.abc import Iterator
+
+from regard import __version__
+from regard.doctor.findings import Finding, Report
+from regard.doctor.libraries import LIBRARIES, library
+from regard.doctor.machine import computer, models, paths
+from regard.doctor.trial import trial
+
+
+def examine() -> Iterator[str | Report]:
+    """Say what is being looked at, then give the result."""
+    findings = [Finding("Versions", "regard", __version__), Finding("Versions", "Python", platform.python_version())]
+    yield "libraries"
+    imported = [finding for name in LIBRARIES for finding in library(name)]
+    findings += sorted(imported, key=lambda finding: finding.part, reverse=True)  # libraries, then devices
+    findings += [*computer(), *paths(), models()]
+    if any(finding.wrong for finding in imported):
+        findings.append(Finding("Self-test", "self-test", "not run: it needs all libraries"))
+        yield Report(tuple(findings))
+        return
+    for event in trial():
+        if isinstance(event, str):
+            yield event
+        else:
+            findings.append(event)
+    yield Report(tuple(findings))

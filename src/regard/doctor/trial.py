@@ -1,0 +1,91 @@
+"""Ten steps of training on spelled numbers, then the same texts translated by the engine and by torch.
+
+What takes part in that is imported by the process in which it runs, and by no other.
+"""
+
+import math
+import tempfile
+import time
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+from regard.data import numbers
+from regard.doctor.child import ChildError, told_by
+from regard.doctor.findings import Finding
+from regard.settings import DecodeSettings
+
+STEPS = 10
+PAIRS = 300
+TEXTS = 20
+APART = 1e-3  # how far the scores of two roads may be; rounding makes about a hundredth of that
+SETTINGS = (
+    "model.width=32", "model.heads=2", "model.feedforward=64", "model.encoder_layers=1", "model.decoder_layers=1",
+    "tokenizer.pieces=300", "train.batch_tokens=256", "train.micro_tokens=256", "train.learning_rate=0.01",
+    "train.warmup=1", "train.dropout=0", f"train.validate_every={STEPS}", "decode.beams=2", "decode.extra=5",
+)  # fmt: skip
+_CODE = """
+import sys
+from regard.doctor.trial import attempt
+for event in attempt(sys.argv[1]):
+    tell(event)
+"""
+
+
+def trial() -> Iterator[str | Finding]:
+    """Say what is being tried, then what came of it."""
+    began = time.monotonic()
+    result: dict[str, Any] = {}
+    try:
+        with tempfile.TemporaryDirectory(prefix="regard-doctor-", ignore_cleanup_errors=True) as folder:
+            for event in told_by(_CODE, folder):
+                if isinstance(event, str):
+                    yield f"self-test, {event}"
+                else:
+                    result = event
+    except (ChildError, OSError) as error:
+        yield Finding("Self-test", "self-test", "failed", f"it should train and translate, but: {error}")
+        return
+    yield from _judge(**result, seconds=time.monotonic() - began)
+
+
+def _judge(losses: list[float], same: int, apart: float, seconds: float) -> Iterator[Finding]:
+    fell = all(map(math.isfinite, losses)) and losses[-1] < losses[0]
+    yield Finding(
+        "Self-test",
+        "training",
+        f"{len(losses)} steps, loss {losses[0]:.2f} to {losses[-1]:.2f}",
+        None if fell else "the loss did not fall: this machine, or torch on it, does not compute as it should",
+    )
+    alike = same == TEXTS and apart < APART
+    yield Finding(
+        "Self-test",
+        "translating",
+        f"{same} of {TEXTS} texts are the same from the engine and from torch, their scores within {apart:.1g}; "
+        f"{seconds:.0f} s",
+        None if alike else "the engine and torch do not agree: one of them does not compute as it should",
+    )
+
+
+def attempt(folder: str) -> Iterator[str | dict[str, Any]]:
+    """Train and translate in a folder, in this process."""
+    from regard.decoding.load import load
+    from regard.training.loop import Step
+    from regard.training.run import train
+
+    yield "training ten steps"
+    files = [Path(folder) / "train.digits", Path(folder) / "train.words"]
+    pairs = numbers.pairs(PAIRS, seed=1, below=1000)
+    for side, file in enumerate(files):
+        file.write_text("".join(pair[side] + "\n" for pair in pairs), "utf-8")
+    model = Path(folder) / "model"
+    events = list(train(files, out=model, size="tiny", steps=STEPS, overrides=SETTINGS))
+    yield "translating"
+    texts, decode = [digits for digits, _ in pairs[:TEXTS]], DecodeSettings(beams=2, extra=5)
+    roads = [load(model, fast=fast).translate_all(texts, decode) for fast in ("float32", None)]
+    both = list(zip(*roads, strict=True))
+    yield {
+        "losses": [event.loss for event in events if isinstance(event, Step)],
+        "same": sum(one.text == other.text for one, other in both),
+        "apart": max(abs(one.score - other.score) for one, other in both),
+    }
