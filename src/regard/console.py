@@ -4,11 +4,13 @@ Everything but results goes to standard error, so that output can be piped.
 """
 
 import io
+import json
 import os
 import sys
 import time
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
+from dataclasses import asdict
 from typing import TYPE_CHECKING, TypeVar
 
 if TYPE_CHECKING:
@@ -17,6 +19,7 @@ if TYPE_CHECKING:
     from regard.data.check import Report
     from regard.data.texts import Work
     from regard.decoding.speed import Speed
+    from regard.decoding.translation import Translation
     from regard.evaluation.evaluate import Evaluation
     from regard.training.forecast import Forecast
     from regard.training.run import Event, Planned
@@ -235,6 +238,23 @@ def show_evaluation(evaluation: "Evaluation") -> None:
         f"BLEU {scores.bleu:.2f}   {scores.bleu_signature}\n"
         f"chrF {scores.chrf:.2f}   {scores.chrf_signature}\n"
     )
+
+
+def show_scores(found: Iterable["Translation"], *, as_json: bool) -> None:
+    """What a model thinks of given translations, on standard output; all of them together beside it."""
+    pairs = pieces = 0
+    total = 0.0
+
+    def lines() -> Iterator[str]:
+        nonlocal pairs, pieces, total
+        for one in found:
+            pairs, pieces, total = pairs + 1, pieces + len(one.log_probabilities), total + one.log_probability
+            plain = f"{one.log_probability:.4f}\t{one.source}\t{one.text}"
+            yield json.dumps(asdict(one), ensure_ascii=False) if as_json else plain
+
+    show_lines(lines())
+    if pieces:
+        say(f"{pairs:,} pairs, {pieces:,} pieces with their end marks: log-probability {total / pieces:.4f} a piece")
 
 
 def show_speed(speed: "Speed") -> None:

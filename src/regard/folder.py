@@ -4,6 +4,7 @@
 and `manifest.json`, written last, has the hashes of the first three. Torch is imported only to build the model.
 """
 
+from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -117,6 +118,28 @@ def open_folder(path: Path) -> ModelFolder:
             f"{settings.vocabulary}; use the one that was written with the model"
         )
     return ModelFolder(path, settings, (source, target), tokenizer)
+
+
+def check_alike(folders: Sequence[ModelFolder], *, shape: bool = False) -> None:
+    """Whether models write the same pieces of the same languages; with `shape`, whether their weights match too."""
+    first = folders[0]
+    for other in folders[1:]:
+        if other.tokenizer.data != first.tokenizer.data:
+            raise FolderError(
+                f"{first.path} and {other.path} have different tokenizers, so their pieces cannot be compared; take "
+                "models of one run, or fine-tunes of one model"
+            )
+        if other.languages != first.languages:
+            ways = [" to ".join(side or "unknown" for side in one.languages) for one in (first, other)]
+            raise FolderError(
+                f"{first.path} translates {ways[0]}, but {other.path} {ways[1]}; take models of the same languages"
+            )
+        if shape and other.settings != first.settings:
+            names = [name for name, value in asdict(first.settings).items() if value != getattr(other.settings, name)]
+            raise FolderError(
+                f"{first.path} and {other.path} have different shapes ({', '.join(names)}), so their weights do not "
+                "match; take models of one run, or fine-tunes of one model"
+            )
 
 
 def _check_weights(path: Path, found: dict[str, "Tensor"], wanted: dict[str, Any]) -> None:

@@ -280,7 +280,6 @@ def test_an_empty_translation_is_a_translation(model_folder: Path, tmp_path: Pat
         card="",
     )
     convert(folder, folder / "fast", "float32")
-    engine = Engine(folder / "fast", opened.tokenizer, longest=opened.settings.longest)
-    quick, slow = engine.translate("the cat"), regard.load(folder, fast=None).translate("the cat")
+    quick, slow = load(folder).translate("the cat"), regard.load(folder, fast=None).translate("the cat")
     assert quick.text == slow.text == ""
     assert quick.score == pytest.approx(slow.score, abs=1e-4)

@@ -116,7 +116,7 @@ def test_one_text() -> None:
 @pytest.mark.parametrize("text", ["", " ", "\t  ", "\u00a0", "\n", " \n\n "])
 def test_blank_texts_come_back_without_asking_the_model(text: str) -> None:
     model = Upper().eval()
-    assert upper(model=model).translate(text) == Translation(text, text, 0.0, ())
+    assert upper(model=model).translate(text) == Translation(text, text, 0.0, 0.0, ())
     assert model.batches == []
 
 

@@ -15,7 +15,7 @@ import torch.nn.functional as F
 import regard
 from regard.data.tokenizer import END, PAD, START
 from regard.decoding.hypothesis import Hypothesis
-from regard.decoding.translation import Sources
+from regard.decoding.translation import Source, Sources
 from regard.errors import LookError
 from regard.inside.model import Model
 from regard.inside.terminal import Paper, heading
@@ -190,7 +190,7 @@ def test_the_beams_are_those_of_the_search(model):
     view = model.look(TEXT, BEAM)
     search = view.search
     ids = list(view.trace.source.ids[:-1])
-    expected = next(model._translator._begin([[(ids, len(ids) + 9)]], BEAM))
+    expected = next(model._translator._begin([[Source(tuple(ids), len(ids) + 9)]], BEAM))
     assert list(search.found) == expected[0]
     paths = {search.path(step, beam): one for step, beams in enumerate(search.steps) for beam, one in enumerate(beams)}
     assert len(paths) == sum(map(len, search.steps))

@@ -24,7 +24,7 @@ from regard.errors import RunError, SettingsError, UserError
 from regard.files import read_json, sha256, write_json, write_manifest
 from regard.folder import open_folder
 from regard.model.transformer import Transformer
-from regard.settings import ModelSettings, TrainSettings
+from regard.settings import DecodeSettings, ModelSettings, TrainSettings
 from regard.training.loop import Step, learn, make_optimizer
 from regard.training.run import Event, Finished, Note, Planned, Stopped
 from regard.training.validation import Validation, Validator
@@ -716,8 +716,7 @@ def reversed_by(model: Transformer, rows: list[tuple[int, ...]]) -> list[bool]:
             lambda tokens, state: project_last(model, tokens, state),
             model.start(model.encode(padded(rows))),
             limits_B=torch.full((len(rows),), 10),
-            beams=1,
-            alpha=0.6,
+            decode=DecodeSettings(beams=1),
             writable_V=torch.arange(16) >= END,
             start=START,
             end=END,

@@ -18,10 +18,13 @@ from platformdirs import user_cache_path
 from regard.errors import FolderError
 from regard.files import damage, read_json, sha256
 
+_FORM = "2"  # of what we write; another number makes old files stale
+
 
 def made_for(model_folder: Path, compute_type: str) -> dict[str, str]:
     """What the files depend on."""
     return {
+        "form": _FORM,
         "model": sha256(model_folder / "manifest.json"),
         "engine": ctranslate2.__version__,
         "compute_type": compute_type,

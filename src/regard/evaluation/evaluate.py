@@ -1,12 +1,12 @@
 """How well a translator does on a test set."""
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Protocol
 
 from regard.data.pairs import read_references
-from regard.decoding.translation import Translation
+from regard.decoding.translation import TextTranslator, Translation
 from regard.evaluation.scores import Scores, check_tokenize, score
 from regard.settings import DecodeSettings
 
@@ -50,3 +50,12 @@ def evaluate(
     references = tuple(references for _, references in pairs)
     texts = tuple(found.text for found in translator.translate_all(sources, decode or DecodeSettings()))
     return Evaluation(score(texts, references, tokenize=tokenize), sources, texts, references)
+
+
+def score_references(
+    translator: TextTranslator, paths: Sequence[str | Path], decode: DecodeSettings | None = None
+) -> Iterator[Translation]:
+    """How probable the model finds the references of a test set, in order; of several, one after the other."""
+    rows = read_references([Path(path) for path in paths])
+    pairs = ((source, reference) for source, references in rows for reference in references)
+    return translator.score(pairs, decode or DecodeSettings())

@@ -10,6 +10,7 @@ from regard.data.shards import Shards
 from regard.data.texts import Texts
 from regard.data.tokenizer import Tokenizer
 from regard.folder import Languages, ModelFolder
+from regard.settings import ModelSettings
 from regard.training.plan import Plan
 from regard.training.validation import Validation
 
@@ -27,8 +28,7 @@ class Prepared:
 
 def write_card(plan: Plan, made: Prepared, steps: int, candidates: Sequence[tuple[str, Validation]], kept: str) -> str:
     """The card as Markdown."""
-    source, target = (language or "unknown" for language in made.languages)
-    model, train, decode = plan.settings.model, plan.settings.train, plan.settings.decode
+    train, decode = plan.settings.train, plan.settings.decode
     files = [
         f"- {part}: {file['name']}, SHA-256 `{file['sha256']}`"
         for part in ("training data", "validation data")
@@ -44,7 +44,7 @@ def write_card(plan: Plan, made: Prepared, steps: int, candidates: Sequence[tupl
         for name, v in candidates
     ]
     lines = [
-        f"# A translator from {source} to {target}",
+        title(made.languages),
         "",
         f"Made with Regard {plan.versions['regard']} on {datetime.date.today().isoformat()}.",
         *(
@@ -60,9 +60,7 @@ def write_card(plan: Plan, made: Prepared, steps: int, candidates: Sequence[tupl
         f"{len(made.shards.train):,} training pairs, {len(made.shards.valid):,} validation pairs{held_out}{dropped}.",
         "",
         "## Model",
-        f"Transformer, {model.encoder_layers} + {model.decoder_layers} layers, width {model.width}, feed-forward "
-        f"{model.feedforward}, {model.heads} heads, {model.norm}-norm, {model.positions} positions, "
-        f"{model.vocabulary:,} rows of pieces.",
+        describe_model(plan.settings.model),
         "",
         "## Training",
         *(f"- {reason}" for reason in plan.reasons),
@@ -84,3 +82,17 @@ def write_card(plan: Plan, made: Prepared, steps: int, candidates: Sequence[tupl
         "",
     ]
     return "\n".join(lines)
+
+
+def title(languages: Languages) -> str:
+    source, target = (language or "unknown" for language in languages)
+    return f"# A translator from {source} to {target}"
+
+
+def describe_model(model: ModelSettings) -> str:
+    """The shape in a sentence."""
+    return (
+        f"Transformer, {model.encoder_layers} + {model.decoder_layers} layers, width {model.width}, feed-forward "
+        f"{model.feedforward}, {model.heads} heads, {model.norm}-norm, {model.positions} positions, "
+        f"{model.vocabulary:,} rows of pieces."
+    )
