@@ -1,6 +1,7 @@
 """Beam search against brute force, against a greedy loop, and against itself alone."""
 
 import math
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any
@@ -9,6 +10,7 @@ import pytest
 import torch
 from torch import Tensor
 
+from regard.decoding.candidates import chances
 from regard.decoding.hypothesis import Hypothesis
 from regard.decoding.search import search
 from regard.settings import DecodeSettings
@@ -394,3 +396,66 @@ def test_half_precision_is_summed_in_full() -> None:
     half = Tables(tables.logits_BPV.bfloat16())
     full = Tables(half.logits_BPV.float())
     assert run(half, [3] * 4, beams=2) == run(full, [3] * 4, beams=2)
+
+
+# Drawing
+
+
+def drawn(
+    tables: Tables, limits: list[int], sentences: list[int] | None = None, **decode: Any
+) -> list[list[Hypothesis]]:
+    """As many draws as `best` says; a table's number takes the place of a source."""
+    settings = DecodeSettings(**{"temperature": 1.0, **decode})
+    state = tables.state(sentences)
+    return search(
+        tables.step,
+        state,
+        limits_B=torch.tensor(limits),
+        decode=settings,
+        writable_V=writable(tables.logits_BPV.size(2)),
+        start=START,
+        end=END,
+        chances_BTK=chances([[number] for number in state.table_B.tolist()], max(limits), settings),
+    )
+
+
+@pytest.mark.parametrize("decode", [{"top_k": 1}, {"temperature": 1e-9}, {"top_p": 1e-9}], ids=str)
+def test_drawing_without_a_choice_is_the_greedy_loop(decode: dict[str, Any]) -> None:
+    tables = Tables.random(100, 5, 4, seed=30)
+    limits = [1 + sentence % 4 for sentence in range(100)]
+    assert drawn(tables, limits, **decode) == run(tables, limits, beams=1)
+    assert [several[1:] for several in drawn(tables, limits, best=3, **decode)] == [
+        several * 2 for several in run(tables, limits, beams=1)
+    ]
+
+
+def test_texts_come_as_often_as_they_are_probable() -> None:
+    tables = Tables.random(1, 4, 3, seed=31)
+    (found,) = drawn(tables, [3], best=20_000)
+    assert len(found) == 20_000
+    texts = every_text(tables, 0, 3, 0.6)
+    counts = Counter(hypothesis.pieces for hypothesis in found)
+    for pieces, (log_probability, _) in texts.items():
+        probability = math.exp(log_probability)
+        assert counts[pieces] / 20_000 == pytest.approx(probability, abs=4 * math.sqrt(probability / 20_000) + 1e-4)
+
+
+def test_a_draw_says_what_its_text_costs() -> None:
+    tables = Tables.random(20, 5, 4, seed=32)
+    for sentence, hypotheses in enumerate(drawn(tables, [4] * 20, best=5, temperature=2.0, shortest=1, no_repeat=1)):
+        texts = every_text(tables, sentence, 4, 0.6, shortest=1, no_repeat=1)
+        assert len(hypotheses) == 5
+        for hypothesis in hypotheses:
+            assert hypothesis.log_probability == pytest.approx(texts[hypothesis.pieces][0], abs=1e-4)
+            assert hypothesis.score == pytest.approx(texts[hypothesis.pieces][1], abs=1e-4)
+        assert hypotheses == sorted(hypotheses, key=lambda hypothesis: -hypothesis.score)
+
+
+@pytest.mark.parametrize("best", [1, 4])
+def test_a_sentence_draws_the_same_alone_and_in_any_batch(best: int) -> None:
+    tables = Tables.random(24, 6, 5, seed=33)
+    limits = [1 + sentence % 5 for sentence in range(24)]
+    together = drawn(tables, limits, best=best)
+    assert together == [drawn(tables, [limits[at]], [at], best=best)[0] for at in range(24)]
+    assert together != drawn(tables, limits, best=best, seed=2)
+    assert together == drawn(tables, limits, best=best)

@@ -59,9 +59,10 @@ def draw(log_NV: Tensor, total_BK: Tensor, chances_BK: Tensor, decode: DecodeSet
     before, beams = total_BK.size(1), chances_BK.size(1)
     log_BKV = log_NV.unflatten(0, total_BK.shape).expand(-1, beams, -1)
     # In the order of the vocabulary: an order by probability would hang on the last digit, and so on the batch.
-    sums_BKV = _weights(log_BKV, decode).cumsum(dim=2)
+    # Where the chances are, on the processor: not every device has double precision.
+    sums_BKV = _weights(log_BKV.to(chances_BK.device).double(), decode).cumsum(dim=2)
     aims_BK1 = chances_BK[:, :, None] * sums_BKV[:, :, -1:]
-    pieces_BK1 = torch.searchsorted(sums_BKV, aims_BK1, right=True).clamp(max=log_BKV.size(2) - 1)
+    pieces_BK1 = torch.searchsorted(sums_BKV, aims_BK1, right=True).clamp(max=log_BKV.size(2) - 1).to(log_NV.device)
     gains_BK = log_BKV.gather(2, pieces_BK1).squeeze(2)
     beams_BK = torch.arange(beams, device=log_NV.device).clamp(max=before - 1).expand_as(gains_BK)
     return Candidates(total_BK + gains_BK, beams_BK, pieces_BK1.squeeze(2), gains_BK)
@@ -69,7 +70,6 @@ def draw(log_NV: Tensor, total_BK: Tensor, chances_BK: Tensor, decode: DecodeSet
 
 def _weights(log_BKV: Tensor, decode: DecodeSettings) -> Tensor:
     """How often each piece is drawn, in comparison with the others."""
-    log_BKV = log_BKV.double()
     weights_BKV = ((log_BKV - log_BKV.amax(dim=2, keepdim=True)) / decode.temperature).exp().nan_to_num()
     if decode.top_k:
         kept = log_BKV.topk(min(decode.top_k, log_BKV.size(2)), dim=2).indices

@@ -99,7 +99,7 @@ def search(
         if chances_BTK is None:
             candidates = best(log_NV, total_BK, beams)
         else:
-            candidates = draw(log_NV, total_BK, chances_BTK[open_B, written], decode)
+            candidates = draw(log_NV, total_BK, chances_BTK[open_B.cpu(), written], decode)
         written += 1
 
         first = slice(0, beams)

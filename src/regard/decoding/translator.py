@@ -92,7 +92,7 @@ def write(
         start=START,
         end=END,
         prefixes=[source.prefix for source in batch],
-        chances_BTK=chances(ids, max(limits), decode).to(device) if decode.temperature else None,
+        chances_BTK=chances(ids, max(limits), decode) if decode.temperature else None,
         seen=seen,
     )
 
