@@ -139,7 +139,7 @@ def repeats(pieces: Text, size: int) -> bool:
     return bool(runs) and runs[-1] in runs[:-1]
 
 
-def assert_exhaustive(tables: Tables, limit: int, alpha: float, prefix: Text = (), **rules: int) -> None:
+def assert_exhaustive(tables: Tables, limit: int, alpha: float, prefix: Text = (), **rules: Any) -> None:
     """A beam wide enough for everything finds every text, and says of each what it costs."""
     count, _, vocabulary = tables.logits_BPV.shape
     beams = sum((vocabulary - 2) ** length for length in range(limit + 1))

@@ -9,7 +9,7 @@ Shapes: B sentences, K beams, N = B * K rows, S source length, T target length, 
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any, Self
+from typing import Any, Self, cast
 
 import torch
 from torch import Tensor, nn
@@ -57,4 +57,4 @@ class Ensemble(nn.Module):
         return each.logsumexp(dim=0) - math.log(len(each))
 
     def _each(self) -> list[Transformer]:
-        return [model for model in self.models if isinstance(model, Transformer)]
+        return [cast(Transformer, model) for model in self.models]

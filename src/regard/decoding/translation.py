@@ -35,7 +35,7 @@ class Source:
 
 
 Sources = list[Source]
-Forced = list[tuple[Sequence[int], Sequence[int]]]  # the ids of sources, and of what they are to become
+Forced = Sequence[tuple[Sequence[int], Sequence[int]]]  # the ids of sources, and of what they are to become
 
 
 class TextTokenizer(Protocol):
