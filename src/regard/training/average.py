@@ -7,13 +7,13 @@ import datetime
 from collections.abc import Sequence
 from pathlib import Path
 
-from regard import __version__
 from regard.decoding.convert import make_fast
 from regard.errors import RunError
 from regard.files import sha256
 from regard.folder import ModelFolder, check_alike, open_folder, save_folder
 from regard.training.card import describe_model, title
 from regard.training.checkpoints import mean
+from regard.training.plan import versions
 
 
 def average(folders: Sequence[str | Path], *, out: str | Path) -> None:
@@ -40,7 +40,7 @@ def _card(parents: Sequence[ModelFolder]) -> str:
     lines = [
         title(parents[0].languages),
         "",
-        f"Made with Regard {__version__} on {datetime.date.today().isoformat()}: the mean of the weights of",
+        f"Made with Regard {versions()['regard']} on {datetime.date.today().isoformat()}: the mean of the weights of",
         "",
         *(f"- `{one.path.name}` (its manifest's SHA-256: `{sha256(one.path / 'manifest.json')}`)" for one in parents),
         "",
