@@ -2,7 +2,9 @@
 
 import os
 import sys
+from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 # Before anyone imports torch, and for child processes too: workers that share cores are slower with more threads.
 os.environ.setdefault("OMP_NUM_THREADS", "1")
@@ -40,6 +42,36 @@ def repository() -> Path:
 def shared_data() -> Path:
     """The folder of real corpora."""
     return SHARED_DATA
+
+
+@pytest.fixture(scope="session")
+def make_model(tmp_path_factory: pytest.TempPathFactory) -> Callable[..., Path]:
+    """Makes folders of small models with random weights, which write texts of some length."""
+    import torch
+
+    from regard.data.tokenizer import END, Tokenizer, train_tokenizer
+    from regard.folder import save_folder
+    from regard.model.transformer import Transformer
+    from regard.settings import ModelSettings
+
+    def make(
+        seed: int = 1, text: str = "the cat sees a red house", languages: Any = ("en", "xx"), **shape: Any
+    ) -> Path:
+        tokenizer = Tokenizer(train_tokenizer(iter([text] * 9), kind="unigram", pieces=300))
+        plain = {"width": 16, "heads": 2, "feedforward": 24, "encoder_layers": 1, "decoder_layers": 1, "longest": 64}
+        settings = ModelSettings(vocabulary=tokenizer.rows, norm="pre", **{**plain, **shape})
+        torch.manual_seed(seed)
+        model = Transformer(settings)
+        with torch.no_grad():
+            model.embedding.weight.mul_(3)
+            last: Any = model.decoder["norm"]
+            last.bias.add_(model.embedding.weight[END], alpha=0.4)
+        folder = tmp_path_factory.mktemp("models") / f"seed-{seed}"
+        weights = model.state_dict()
+        save_folder(folder, settings=settings, weights=weights, tokenizer=tokenizer, languages=languages, card="")
+        return folder
+
+    return make
 
 
 @pytest.fixture(autouse=True)

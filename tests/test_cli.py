@@ -154,6 +154,7 @@ def test_a_new_flag_is_a_decision() -> None:
             "--json",
             "--model",
             "--out",
+            "--scores",
             "--set",
             "--tokenize",
             "files",
@@ -172,6 +173,7 @@ def test_a_new_flag_is_a_decision() -> None:
             "text",
         ],
         "train": [
+            "--average",
             "--budget",
             "--from",
             "--languages",
@@ -385,6 +387,23 @@ def test_validation_files_and_fine_tuning_by_flag(folder: Path, model: Path, tmp
     assert "(2 sentences)" in done.said
 
 
+def test_the_mean_of_models(model: Path, tmp_path: Path) -> None:
+    out = tmp_path / "mean"
+    done = call("train", "--average", model, model, "--out", out)
+    assert (done.code, done.said) == (0, f"the mean of 2 models is in {out}; its card is {out / 'card.md'}\n")
+    assert (out / "weights.safetensors").read_bytes() == (model / "weights.safetensors").read_bytes()
+    assert call("translate", "--model", out, "a bo") == call("translate", "--model", model, "a bo")
+
+
+@pytest.mark.parametrize("words", [["--steps", 1], ["--from", "x"], ["--set", "train.seed=2"], ["--size", "tiny"]])
+def test_a_mean_takes_models_as_they_are(model: Path, tmp_path: Path, words: list[str]) -> None:
+    done = call("train", "--average", model, model, "--out", tmp_path / "mean", *words)
+    assert (done.code, done.said) == (
+        2,
+        "error: --average makes a model of others as they are; give it their folders and --out, and no more\n",
+    )
+
+
 # check
 
 
@@ -499,7 +518,9 @@ def test_settings_of_decoding_count(model: Path) -> None:
 def test_json_has_the_score_the_pieces_and_the_alternatives(model: Path) -> None:
     done = call("translate", "--model", model, "--json", "--set", "decode.best=3", typed=b"a bo cat\n\ndog\n")
     first, blank, last = (json.loads(line) for line in done.lines)
-    assert list(first) == ["source", "text", "score", "pieces", "alternatives"]
+    assert list(first) == [
+        "source", "text", "score", "log_probability", "pieces", "log_probabilities", "alternatives"
+    ]  # fmt: skip
     assert first["source"] == "a bo cat"
     assert first["score"] < 0
     assert all(isinstance(piece, str) for piece in first["pieces"])
@@ -507,7 +528,38 @@ def test_json_has_the_score_the_pieces_and_the_alternatives(model: Path) -> None
     scores = [each["score"] for each in (first, *first["alternatives"])]
     assert scores == sorted(scores, reverse=True)
     assert len({each["text"] for each in (first, *first["alternatives"])}) > 1
-    assert blank == {"source": "", "text": "", "score": 0.0, "pieces": [], "alternatives": []}
+    assert blank == {
+        "source": "", "text": "", "score": 0.0, "log_probability": 0.0, "pieces": [], "log_probabilities": [],
+        "alternatives": [],
+    }  # fmt: skip
+
+
+def test_json_has_the_log_probability_of_each_piece_if_asked(model: Path) -> None:
+    words = ("--json", "--set", "decode.best=2", "--set", "decode.log_probabilities=true")
+    (line,) = call("translate", "--model", model, *words, "a bo cat").lines
+    best = json.loads(line)
+    for found in (best, *best["alternatives"]):
+        assert len(found["log_probabilities"]) - len(found["pieces"]) in (0, 1)
+        assert sum(found["log_probabilities"]) == pytest.approx(found["log_probability"], abs=1e-4)
+
+
+def test_what_is_drawn_can_be_drawn_again(model: Path) -> None:
+    words = [word for each in ("temperature=1", "top_k=9", "top_p=0.9") for word in ("--set", f"decode.{each}")]
+    first = call("translate", "--model", model, *words, "a bo cat", "dog", "a bo cat")
+    assert first.code == 0, first.said
+    assert first.lines[0] == first.lines[2]
+    assert call("translate", "--model", model, *words, "a bo cat").lines == first.lines[:1]
+    assert call("translate", "--model", model, *words, "--set", "decode.seed=2", "a bo cat").lines != first.lines[:1]
+
+
+def test_a_prefix_begins_every_line(model: Path) -> None:
+    done = call("translate", "--model", model, "--set", "decode.prefix=gnu ½", "a bo cat", "dog")
+    assert [line[:5] for line in done.lines] == ["gnu ½"] * 2
+
+
+def test_several_models_translate_together(model: Path) -> None:
+    done = call("translate", "--model", model, "--model", model, "a bo cat", "dog")
+    assert done == call("translate", "--model", model, "a bo cat", "dog")
 
 
 def test_one_translation_has_no_alternatives(model: Path) -> None:
@@ -559,6 +611,10 @@ def test_a_file_from_windows_translates_like_its_twin(model: Path) -> None:
         (
             ["--model", "none", "--set", "decode.best=2"],
             "error: several translations of a text (decode.best) are shown with --json only; add it\n",
+        ),
+        (
+            ["--model", "none", "--set", "decode.log_probabilities=true"],
+            "error: log-probabilities of pieces (decode.log_probabilities) are shown with --json only; add it\n",
         ),
         (
             ["--model", "none", "--set", "decode.best=9"],
@@ -854,6 +910,42 @@ def test_decoding_settings_count_in_an_evaluation(model: Path, tmp_path: Path) -
     decode = DecodeSettings(beams=1, extra=1)
     wanted = [each.text for each in regard.load(model).translate_all(SOURCES, decode)]
     assert out.read_text("utf-8").splitlines() == wanted
+
+
+def test_the_log_probability_of_given_translations(model: Path, translations: list[str], tmp_path: Path) -> None:
+    pairs = [*zip(SOURCES, translations, strict=True), ("a bo", "zzz ½"), ("a bo", "")]
+    tsv = write(tmp_path / "test.tsv", ["\t".join(pair) for pair in pairs])
+    done = call("evaluate", "--model", model, tsv, "--scores")
+    assert done.code == 0, done.said
+    wanted = list(regard.load(model, fast=None).score(pairs))
+    assert [tuple(line.split("\t")[1:]) for line in done.lines] == pairs
+    numbers = [float(line.split("\t")[0]) for line in done.lines]
+    assert numbers == pytest.approx([one.log_probability for one in wanted], abs=1e-3)
+    pieces = sum(len(one.log_probabilities) for one in wanted)
+    each = sum(one.log_probability for one in wanted) / pieces
+    assert done.said == f"6 pairs, {pieces} pieces with their end marks: log-probability {each:.4f} a piece\n"
+    told = [json.loads(line) for line in call("evaluate", "--model", model, tsv, "--scores", "--json").lines]
+    assert [one["pieces"] for one in told] == [list(one.pieces) for one in wanted]
+    for one, other in zip(told, wanted, strict=True):
+        assert one["log_probabilities"] == pytest.approx(other.log_probabilities, abs=1e-4)
+
+
+def test_of_several_references_each_has_its_log_probability(model: Path, tmp_path: Path) -> None:
+    tsv = write(tmp_path / "test.tsv", ["a bo\tbo a\tcat", "dog\telf\tdog"])
+    done = call("evaluate", "--model", model, tsv, "--scores")
+    assert [line.split("\t")[1:] for line in done.lines] == [
+        ["a bo", "bo a"],
+        ["a bo", "cat"],
+        ["dog", "elf"],
+        ["dog", "dog"],
+    ]
+
+
+@pytest.mark.parametrize("words", [["--by-source"], ["--out", "x"]])
+def test_scores_come_without_translations(words: list[str]) -> None:
+    done = call("evaluate", "--model", "none", "test.tsv", "--scores", *words)
+    assert (done.code, done.output) == (2, b"")
+    assert done.said == "error: --scores translates nothing; leave --by-source, --against and --out out\n"
 
 
 def test_bad_test_sets_are_named(model: Path, tmp_path: Path) -> None:

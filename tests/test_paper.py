@@ -28,7 +28,7 @@ from regard.data.shards import Shard
 from regard.data.tokenizer import END, PAD, START, choose_size
 from regard.decoding.hypothesis import Hypothesis, length_penalty, ranked
 from regard.decoding.search import search
-from regard.decoding.translation import Sources, TextTranslator
+from regard.decoding.translation import Forced, Sources, TextTranslator
 from regard.model.attention import MultiHeadAttention, attend, causal_mask
 from regard.model.dropout import Dropout
 from regard.model.layers import DecoderLayer, EncoderLayer, FeedForward, LayerState
@@ -135,8 +135,7 @@ def test_the_decoder_reads_what_it_has_written():
         step,
         Steps(),
         limits_B=torch.tensor([9]),
-        beams=1,
-        alpha=0.6,
+        decode=DecodeSettings(beams=1),
         writable_V=torch.ones(8, dtype=torch.bool),
         start=START,
         end=END,
@@ -876,8 +875,11 @@ class Limits(TextTranslator):
     seen: dict[int, int]
 
     def _begin(self, batches: list[Sources], decode: DecodeSettings) -> Iterator[list[list[Hypothesis]]]:
-        self.seen = {len(source): limit for batch in batches for source, limit in batch}
+        self.seen = {len(source.ids): source.limit for batch in batches for source in batch}
         return ([[Hypothesis.of((), (-1.0,), decode.alpha)] for _ in batch] for batch in batches)
+
+    def _force(self, pairs: Forced) -> list[tuple[float, ...]]:
+        raise AssertionError("it has nothing to say about what others wrote")
 
 
 def test_a_translation_may_be_50_pieces_longer_than_its_source():
@@ -901,8 +903,7 @@ def test_search_ends_as_soon_as_it_can():
         step,
         state,
         limits_B=torch.tensor([50]),
-        beams=4,
-        alpha=0.6,
+        decode=DecodeSettings(beams=4),
         writable_V=torch.ones(8, dtype=torch.bool),
         start=START,
         end=END,

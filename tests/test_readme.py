@@ -1,4 +1,4 @@
-"""Every command and every snippet of README.md runs, in order, in one folder, on tiny data.
+"""Every command and every snippet of README.md runs, and of docs/translating.md, in order, in one folder, on tiny data.
 
 `sh` blocks hold commands; where some lines begin with `$ `, the others are output. `python` blocks are whole programs.
 A comment just before a block says what a test must do differently, and why:
@@ -22,6 +22,7 @@ import pytest
 
 ROOT = Path(__file__).parents[1]
 README = ROOT / "README.md"
+PAGES = [README, ROOT / "docs" / "translating.md"]
 
 # What sets the stage: the reader has done it once, and so has whoever runs this test.
 STAGE = ("cd ", "git clone ", "python -m venv ", "python3 -m venv ", ". .venv/", "source ")
@@ -98,9 +99,9 @@ def make_targets() -> set[str]:
     return set(re.findall(r"^([a-z-]+):", (ROOT / "Makefile").read_text("utf-8"), re.MULTILINE))
 
 
-def check(step: Step, folder: Path) -> None:
+def check(step: Step, folder: Path, page: str = "README.md") -> None:
     """Run one step in `folder`. What installs or is run elsewhere is only checked to exist."""
-    where = f"README.md:{step.line}: {step.text}"
+    where = f"{page}:{step.line}: {step.text}"
     words = shlex.split(step.text, comments=True) if step.language != "python" else []
     if words[:1] == ["make"]:
         goals = {word for word in words[1:] if "=" not in word}
@@ -150,10 +151,11 @@ def write_data(folder: Path) -> None:
 @pytest.mark.skipif(shutil.which("bash") is None, reason="the commands of README.md are written for a POSIX shell")
 def test_every_command_and_snippet_of_the_readme_runs(tmp_path):
     write_data(tmp_path)
-    found = steps(README.read_text("utf-8"))
-    assert found
-    for step in found:
-        check(step, tmp_path)
+    for page in PAGES:
+        found = steps(page.read_text("utf-8"))
+        assert found
+        for step in found:
+            check(step, tmp_path, page.name)
 
 
 def test_the_two_first_commands_are_there():

@@ -255,3 +255,35 @@ def in_file(folder: Path, content: bytes, overrides: Sequence[str] = ()) -> str:
     with pytest.raises(SettingsError) as caught:
         assemble(user_layer(overrides, folder / "settings.toml"))
     return str(caught.value)
+
+
+# How to write
+
+
+@pytest.mark.parametrize(
+    ("overrides", "message"),
+    [
+        (["decode.temperature=-1"], "decode.temperature must be at least 0, got -1.0"),
+        (["decode.temperature=nan"], "decode.temperature must be a finite number, got nan"),
+        (["decode.no_repeat=-1"], "decode.no_repeat must be at least 0, got -1"),
+        (["decode.shortest=5", "decode.longest=4"], "decode.shortest (5) cannot exceed decode.longest (4)"),
+        (["decode.top_p=0", "decode.temperature=1"], "decode.top_p must be above 0 and at most 1, got 0.0"),
+        (["decode.top_p=1.5"], "decode.top_p must be above 0 and at most 1, got 1.5"),
+        *(
+            (
+                [override],
+                "decode.top_k and decode.top_p say among which pieces to draw, and nothing is drawn; "
+                "add --set decode.temperature=1",
+            )
+            for override in ("decode.top_k=5", "decode.top_p=0.5")
+        ),
+        (["decode.prefix=a\nb"], "decode.prefix must be one line, because texts are translated line by line"),
+        (["decode.best=5"], "decode.best (5) cannot exceed decode.beams (4); add --set decode.beams=5"),
+    ],
+)
+def test_ways_to_write_that_cannot_be(overrides: list[str], message: str) -> None:
+    assert refused(*overrides) == message
+
+
+def test_more_may_be_drawn_than_beams_are_kept() -> None:
+    assert assemble(user_layer(["decode.best=9", "decode.temperature=0.5"])).decode.best == 9

@@ -11,7 +11,18 @@ The public names are found lazily: importing regard imports neither torch nor nu
 from typing import TYPE_CHECKING, Any
 
 __version__ = "0.1.0"
-__all__ = ["DecodeSettings", "Model", "TextTranslator", "Translation", "UserError", "View", "evaluate", "load", "train"]
+__all__ = [
+    "DecodeSettings",
+    "Model",
+    "TextTranslator",
+    "Translation",
+    "UserError",
+    "View",
+    "average",
+    "evaluate",
+    "load",
+    "train",
+]
 
 if TYPE_CHECKING:
     from regard.decoding.translation import TextTranslator, Translation
@@ -20,6 +31,7 @@ if TYPE_CHECKING:
     from regard.inside.model import Model, load
     from regard.inside.view import View
     from regard.settings import DecodeSettings
+    from regard.training.average import average
     from regard.training.run import train
 
 _HOMES = {
@@ -29,6 +41,7 @@ _HOMES = {
     "Translation": "regard.decoding.translation",
     "UserError": "regard.errors",
     "View": "regard.inside.view",
+    "average": "regard.training.average",
     "evaluate": "regard.evaluation.evaluate",
     "load": "regard.inside.model",
     "train": "regard.training.run",

@@ -21,6 +21,7 @@ from regard.console import (
     show_lines,
     show_pace,
     show_report,
+    show_scores,
     show_speed,
     show_training,
     show_work,
@@ -45,6 +46,14 @@ FAST = click.option(
     help="How to compute; less precise is quicker.",
 )
 MODEL = click.option("--model", required=True, type=click.Path(path_type=Path), help="A model folder.")
+MODELS = click.option(
+    "--model",
+    "models",
+    required=True,
+    multiple=True,
+    type=click.Path(path_type=Path),
+    help="A model folder; given several times, the models decide together.",
+)
 
 
 class _Commands(click.Group):
@@ -91,6 +100,7 @@ def main() -> None:
 @click.option("--budget", metavar="TIME", help="How long to train, e.g. 20m or 1h30m.")
 @click.option("--steps", type=click.IntRange(min=1), help="How many steps to train.")
 @click.option("--from", "parent", type=click.Path(path_type=Path), help="Start from this model: fine-tune it.")
+@click.option("--average", is_flag=True, help="FILES are model folders: write the mean of their weights.")
 @click.option("--languages", nargs=2, metavar="SOURCE TARGET", help="Else from the file names.")
 @click.option("--settings", "settings_file", type=click.Path(path_type=Path), help="A TOML file of settings.")
 @SET
@@ -102,6 +112,7 @@ def train(
     budget: str | None,
     steps: int | None,
     parent: Path | None,
+    average: bool,
     languages: tuple[str, str] | None,
     settings_file: Path | None,
     overrides: tuple[str, ...],
@@ -113,6 +124,9 @@ def train(
     may follow each other, each perhaps with a weight (web.tsv=0.3: draw three pairs in ten each epoch). The same
     command goes on where an interrupted one was.
     """
+    if average:
+        _average(files, out, valid, size, budget, steps, parent, languages, settings_file, overrides)
+        return
     user_layer(overrides, settings_file)
     from regard.training.plan import parse_duration
     from regard.training.run import train as run
@@ -134,6 +148,16 @@ def train(
         ),
         stop,
     )
+
+
+def _average(folders: tuple[Path, ...], out: Path, *others: object) -> None:
+    """Write the mean of models."""
+    if any(others):
+        raise UserError("--average makes a model of others as they are; give it their folders and --out, and no more")
+    from regard.training.average import average
+
+    average(folders, out=out)
+    say(f"the mean of {len(folders)} models is in {out}; its card is {out / 'card.md'}")
 
 
 class _Stop:
@@ -212,24 +236,28 @@ def check(
 
 
 @main.command()
-@MODEL
+@MODELS
 @click.argument("texts", nargs=-1, metavar="[TEXT]...")
-@click.option("--json", "as_json", is_flag=True, help="One JSON object per line: text, score, pieces, alternatives.")
+@click.option("--json", "as_json", is_flag=True, help="One JSON object per line: text, scores, pieces, alternatives.")
 @FAST
 @SET
-def translate(model: Path, texts: tuple[str, ...], as_json: bool, fast: str, overrides: tuple[str, ...]) -> None:
+def translate(
+    models: tuple[Path, ...], texts: tuple[str, ...], as_json: bool, fast: str, overrides: tuple[str, ...]
+) -> None:
     """Translate each TEXT (put a sentence in quotes), or standard input line by line."""
     decode = assemble(user_layer(overrides)).decode
     if decode.best > 1 and not as_json:
         raise SettingsError("several translations of a text (decode.best) are shown with --json only; add it")
+    if decode.log_probabilities and not as_json:
+        raise SettingsError("log-probabilities of pieces (decode.log_probabilities) are shown with --json only; add it")
     for text in texts:
         if os.path.isfile(text):  # noqa: PTH113 (a Path complains of a text too long for a name)
-            raise UserError(f"{text} is a file; to translate its lines: regard translate --model {model} < {text}")
+            raise UserError(f"{text} is a file; to translate its lines: regard translate --model {models[0]} < {text}")
     if not texts and sys.stdin.isatty():
         say("type a line to translate it; Ctrl-D ends")
     from regard.decoding.load import load
 
-    translator = load(model, fast=fast)
+    translator = load(*models, fast=fast)
     lines: Iterator[str] = iter(texts) if texts else _lines(sys.stdin.buffer)
     # A person who types wants an answer after each line; a file goes quicker in large windows.
     window = 1 if not texts and sys.stdin.isatty() else 2048
@@ -270,8 +298,9 @@ def _lines(stream: IO[bytes]) -> Iterator[str]:
 
 
 @main.command()
-@MODEL
+@MODELS
 @click.argument("files", nargs=-1, required=True, type=click.Path(path_type=Path))
+@click.option("--scores", is_flag=True, help="Translate nothing: give each reference's log-probability, a line each.")
 @click.option("--by-source", is_flag=True, help="Score each distinct source once, against all its references.")
 @click.option("--tokenize", default="13a", show_default=True, help="sacreBLEU's tokenizer for BLEU.")
 @click.option("--against", type=click.Path(path_type=Path), help="Another model folder to compare with.")
@@ -280,8 +309,9 @@ def _lines(stream: IO[bytes]) -> Iterator[str]:
 @FAST
 @SET
 def evaluate(
-    model: Path,
+    models: tuple[Path, ...],
     files: tuple[Path, ...],
+    scores: bool,
     by_source: bool,
     tokenize: str,
     against: Path | None,
@@ -298,23 +328,29 @@ def evaluate(
     decode = assemble(user_layer(overrides)).decode
     if out is not None and not out.parent.is_dir():
         raise UserError(f"--out {out}: there is no folder {out.parent}; make it first")
+    if scores and (by_source or out is not None or against is not None):
+        raise UserError("--scores translates nothing; leave --by-source, --against and --out out")
     from regard.decoding.load import load
-    from regard.evaluation.evaluate import evaluating
+    from regard.evaluation.evaluate import evaluating, score_references
     from regard.evaluation.shown import evaluation_lines, facts, names_of
 
+    translator = load(*models, fast=fast)
+    if scores:
+        show_scores(follow(score_references(translator, files, decode), "pairs"), as_json=as_json)
+        return
     work = evaluating(
-        load(model, fast=fast),
+        translator,
         files,
         decode,
         by_source=by_source,
         tokenize=tokenize,
         against=load(against, fast=fast) if against is not None else None,
-        trained_in=model,
+        trained_in=models[0],
     )
     found = show_work(work)
     if out is not None:
         out.write_text("".join(text.replace("\n", " ") + "\n" for text in found.translations), "utf-8")
-    names = names_of(model, against)
+    names = names_of(models[0], against)
     show_lines([json.dumps(facts(found, *names), ensure_ascii=False)] if as_json else evaluation_lines(found, *names))
 
 

@@ -4,11 +4,13 @@ Everything but results goes to standard error, so that output can be piped.
 """
 
 import io
+import json
 import os
 import sys
 import time
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
+from dataclasses import asdict
 from typing import TYPE_CHECKING, TypeVar
 
 if TYPE_CHECKING:
@@ -17,6 +19,7 @@ if TYPE_CHECKING:
     from regard.data.check import Report
     from regard.data.texts import Work
     from regard.decoding.speed import Speed
+    from regard.decoding.translation import Translation
     from regard.training.events import Event, Planned
     from regard.training.forecast import Forecast
     from regard.training.pace import Pace
@@ -228,6 +231,23 @@ def _forecast_lines(forecast: "Forecast") -> Iterator[str]:
             f"  --size {one.size:5}  {one.parameters / 1e6:6.1f} million weights, {one.steps:,} steps: about "
             f"{duration(one.seconds)}{about}"
         )
+
+
+def show_scores(found: Iterable["Translation"], *, as_json: bool) -> None:
+    """What a model thinks of given translations, on standard output; all of them together beside it."""
+    pairs = pieces = 0
+    total = 0.0
+
+    def lines() -> Iterator[str]:
+        nonlocal pairs, pieces, total
+        for one in found:
+            pairs, pieces, total = pairs + 1, pieces + len(one.log_probabilities), total + one.log_probability
+            plain = f"{one.log_probability:.4f}\t{one.source}\t{one.text}"
+            yield json.dumps(asdict(one), ensure_ascii=False) if as_json else plain
+
+    show_lines(lines())
+    if pieces:
+        say(f"{pairs:,} pairs, {pieces:,} pieces with their end marks: log-probability {total / pieces:.4f} a piece")
 
 
 def show_speed(speed: "Speed") -> None:

@@ -8,6 +8,7 @@ Torch is imported only to build the model.
 
 import os
 import re
+from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -180,6 +181,28 @@ def _unpacked(archive: Path) -> Path:
 def _is_part(name: str) -> bool:
     """Whether a file belongs to what is needed to use a model."""
     return name in (*HASHED, "card.md", "manifest.json") or re.fullmatch(r"fast/[a-z_]+\.[a-z]+", name) is not None
+
+
+def check_alike(folders: Sequence[ModelFolder], *, shape: bool = False) -> None:
+    """Whether models write the same pieces of the same languages; with `shape`, whether their weights match too."""
+    first = folders[0]
+    for other in folders[1:]:
+        if other.tokenizer.data != first.tokenizer.data:
+            raise FolderError(
+                f"{first.path} and {other.path} have different tokenizers, so their pieces cannot be compared; take "
+                "models of one run, or fine-tunes of one model"
+            )
+        if other.languages != first.languages:
+            ways = [" to ".join(side or "unknown" for side in one.languages) for one in (first, other)]
+            raise FolderError(
+                f"{first.path} translates {ways[0]}, but {other.path} {ways[1]}; take models of the same languages"
+            )
+        if shape and other.settings != first.settings:
+            names = [name for name, value in asdict(first.settings).items() if value != getattr(other.settings, name)]
+            raise FolderError(
+                f"{first.path} and {other.path} have different shapes ({', '.join(names)}), so their weights do not "
+                "match; take models of one run, or fine-tunes of one model"
+            )
 
 
 def _check_weights(path: Path, wanted: dict[str, tuple[int, ...]]) -> None:

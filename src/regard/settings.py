@@ -119,17 +119,41 @@ class DecodeSettings:
     beams: int = _setting(4, "hypotheses kept at each step; 1 is greedy")
     alpha: float = _setting(0.6, "strength of the length penalty ((5 + n) / 6)^alpha")
     extra: int = _setting(50, "how many pieces longer than its source a translation may grow")
-    best: int = _setting(1, "how many translations to return, best first; at most beams")
+    best: int = _setting(1, "how many translations to return, best first; at most beams, unless they are drawn")
+    shortest: int = _setting(0, "pieces a translation has at least")
+    longest: int = _setting(0, "pieces a translation has at most; 0 leaves that to extra and to the model")
+    no_repeat: int = _setting(0, "no run of so many pieces comes twice in a translation; 0 lets them come")
+    prefix: str = _setting("", "what a translation begins with")
+    temperature: float = _setting(
+        0.0, "0 searches for the best; else pieces are drawn at random: as probable as they are at 1, sharper below"
+    )
+    top_k: int = _setting(0, "draw among so many of the likeliest pieces; 0 is among all")
+    top_p: float = _setting(1.0, "draw among the likeliest pieces that together have this probability")
+    seed: int = _setting(1, "what is drawn follows from it and from the text")
+    log_probabilities: bool = _setting(False, "also return the log-probability of each piece")
 
     def __post_init__(self) -> None:
         _check_types(self)
         for name in ("beams", "extra", "best"):
             _at_least(self, name, 1)
-        if self.best > self.beams:
+        for name in ("shortest", "longest", "no_repeat", "temperature", "top_k", "seed"):
+            _at_least(self, name, 0)
+        if self.best > self.beams and not self.temperature:
             raise SettingsError(
                 f"decode.best ({self.best}) cannot exceed decode.beams ({self.beams}); "
                 f"add --set decode.beams={self.best}"
             )
+        if 0 < self.longest < self.shortest:
+            raise SettingsError(f"decode.shortest ({self.shortest}) cannot exceed decode.longest ({self.longest})")
+        if not 0 < self.top_p <= 1:
+            raise SettingsError(f"decode.top_p must be above 0 and at most 1, got {self.top_p}")
+        if (self.top_k or self.top_p < 1) and not self.temperature:
+            raise SettingsError(
+                "decode.top_k and decode.top_p say among which pieces to draw, and nothing is drawn; "
+                "add --set decode.temperature=1"
+            )
+        if "\n" in self.prefix:
+            raise SettingsError("decode.prefix must be one line, because texts are translated line by line")
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -70,10 +70,11 @@ def check(opened: ModelFolder) -> None:
     """Use a folder in each way there is."""
     tokenizer: Tokenizer = opened.tokenizer
     text = "the cat eats \u2581 été\t\0 🐈"
-    Translator(opened.build(), tokenizer, longest=opened.settings.longest).translate(text, DECODE)
+    torch = Translator(opened.build(), tokenizer, longest=opened.settings.longest)
+    torch.translate(text, DECODE)
     fast = opened.path / "fast"
     if usable(fast, made_for(opened.path, "float32")) and is_ours(fast, opened):
-        Engine(fast, tokenizer, longest=opened.settings.longest).translate(text, DECODE)
+        Engine(fast, tokenizer, longest=opened.settings.longest, other_road=lambda: torch).translate(text, DECODE)
 
 
 def mutate(out: Path, numbers: random.Random) -> None:

@@ -1,13 +1,23 @@
-"""A thousand sentences come out the same alone and in batches of any size, whatever company they are in."""
+"""A thousand sentences come out the same alone and in batches of any size, whatever company they are in.
+
+The campaign (`pytest -s -m slow tests/decoding/test_batch_equals_alone.py`) takes five thousand, on both roads, and
+prints its result.
+"""
 
 import random
+from collections.abc import Iterator
+from pathlib import Path
 
 import pytest
 import torch
 
 from regard.data.numbers import split
 from regard.data.tokenizer import END, PAD, START, Tokenizer, train_tokenizer
+from regard.decoding.convert import make_fast
+from regard.decoding.load import load
+from regard.decoding.translation import TextTranslator
 from regard.decoding.translator import Translator
+from regard.folder import save_folder
 from regard.model.transformer import Transformer
 from regard.settings import DecodeSettings, ModelSettings, TrainSettings
 from regard.training.loop import make_optimizer
@@ -15,8 +25,9 @@ from regard.training.loss import add_gradient
 
 torch.set_num_threads(1)
 
-LEARNT, UNSEEN = split(1500, 1000, seed=1, below=100_000)
-TEXTS = [words for _, words in UNSEEN]
+LEARNT, UNSEEN = split(1500, 5000, seed=1, below=100_000)
+ALL = [words for _, words in UNSEEN]
+TEXTS = ALL[:1000]
 STEPS = 250
 
 
@@ -85,3 +96,51 @@ def test_in_a_stream_as_alone(
 ) -> None:
     found = translator.stream(TEXTS, DECODE, window=window, batch_tokens=batch_tokens)
     assert [each.text for each in found] == [alone[text][0] for text in TEXTS]
+
+
+DRAWN = DecodeSettings(extra=5, temperature=1.0)
+
+
+def different(translator: TextTranslator, texts: list[str], sizes: list[int], decode: DecodeSettings) -> Iterator[str]:
+    """Those that come out otherwise in shuffled batches than alone."""
+    alone = {text: translator.translate(text, decode).text for text in texts}
+    for size in sizes:
+        shuffled = random.Random(size).sample(texts, len(texts))
+        for start in range(0, len(texts), size):
+            for found in translator.stream(shuffled[start : start + size], decode, batch_tokens=1 << 30):
+                if found.text != alone[found.source]:
+                    yield found.source
+
+
+def test_drawn_in_a_batch_as_alone(translator: Translator) -> None:
+    assert list(different(translator, TEXTS[:200], [7], DRAWN)) == []
+
+
+@pytest.fixture(scope="module")
+def folder(translator: Translator, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The same model for the engine."""
+    folder = tmp_path_factory.mktemp("model")
+    model, tokenizer = translator.model, translator.tokenizer
+    assert isinstance(model, Transformer) and isinstance(tokenizer, Tokenizer)
+    save_folder(
+        folder,
+        settings=model.settings,
+        weights=model.state_dict(),
+        tokenizer=tokenizer,
+        languages=("words", "digits"),
+        card="",
+    )
+    make_fast(folder)
+    return folder
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    ("how", "fast", "decode"),
+    [("engine", "float32", DECODE), ("torch", None, DECODE), ("torch, drawn", None, DRAWN)],
+    ids=["engine", "torch", "drawn"],
+)
+def test_five_thousand_in_batches_as_alone(folder: Path, how: str, fast: str | None, decode: DecodeSettings) -> None:
+    found = list(different(load(folder, fast=fast), ALL, [2, 8, 32], decode))
+    print(f"{how}: {len(ALL):,} sentences alone and shuffled in batches of 2, 8, 32: {len(found)} different")
+    assert found == []

@@ -1,5 +1,6 @@
 """The engine's road gives the text of torch's, and its files are made where they can be and only when they must."""
 
+import math
 import os
 import random
 import shutil
@@ -106,6 +107,73 @@ def test_both_roads_write_the_same(tmp_path: Path, shape: str) -> None:
         assert [found.score for found in quick] == pytest.approx([found.score for found in slow], abs=1e-4)
         for one, other in zip(quick, slow, strict=True):
             assert [found.text for found in one.alternatives] == [found.text for found in other.alternatives]
+
+
+RULES: list[dict[str, Any]] = [
+    {"shortest": 9},
+    {"longest": 5},
+    {"shortest": 3, "longest": 7, "no_repeat": 1},
+    {"no_repeat": 1, "beams": 1},
+    {"no_repeat": 2},
+    {"no_repeat": 3, "beams": 2},
+    {"log_probabilities": True},
+    {"log_probabilities": True, "extra": 2, "alpha": 1.0},
+    {"log_probabilities": True, "no_repeat": 2, "shortest": 4},
+    {"prefix": "the cat"},
+    {"prefix": "½", "beams": 1, "log_probabilities": True},
+    {"temperature": 1.0},
+    {"temperature": 0.7, "top_k": 20, "top_p": 0.9, "prefix": "a", "no_repeat": 2},
+]
+
+
+@pytest.mark.parametrize("rules", RULES, ids=str)
+def test_both_roads_write_the_same_under_every_rule(model_folder: Path, rules: dict[str, Any]) -> None:
+    beams = rules.get("beams", 4)
+    decode = DecodeSettings(**{"beams": beams, "best": beams, "extra": 10, **rules})
+    texts = sentences(40)
+    quick = load(model_folder).translate_all(texts, decode)
+    slow = load(model_folder, fast=None).translate_all(texts, decode)
+    several = [(one, *one.alternatives) for one in quick], [(one, *one.alternatives) for one in slow]
+    for ones, others in zip(*several, strict=True):
+        for one, other in zip(ones, others, strict=True):
+            assert (one.text, one.pieces) == (other.text, other.pieces)
+            assert one.score == pytest.approx(other.score, abs=1e-4)
+            assert one.log_probability == pytest.approx(other.log_probability, abs=1e-4)
+            assert one.log_probabilities == pytest.approx(other.log_probabilities, abs=1e-4)
+            if decode.log_probabilities:
+                assert math.fsum(one.log_probabilities) == pytest.approx(one.log_probability)
+
+
+def test_the_rules_change_something(model_folder: Path) -> None:
+    """Else the test above would prove little."""
+    translator, texts = load(model_folder), sentences(40)
+    plain = [found.text for found in translator.translate_all(texts, DecodeSettings(extra=10))]
+    for rules in RULES:
+        if "log_probabilities" not in rules:
+            decode = DecodeSettings(**{"extra": 10, **rules})
+            assert [found.text for found in translator.translate_all(texts, decode)] != plain, rules
+
+
+def test_both_roads_score_the_same(model_folder: Path) -> None:
+    chance = random.Random(2)
+    texts = sentences(30)
+    pairs = [(text, chance.choice(texts)) for text in texts]
+    assert ("", "") not in pairs
+    pairs.append(("", ""))
+    quick, slow = (list(load(model_folder, fast=fast).score(pairs)) for fast in ("float32", None))
+    for one, other in zip(quick, slow, strict=True):
+        assert (one.source, one.text, one.pieces) == (other.source, other.text, other.pieces)
+        assert one.log_probabilities == pytest.approx(other.log_probabilities, abs=1e-4)
+        assert (one.score, one.log_probability) == pytest.approx((other.score, other.log_probability), abs=1e-4)
+
+
+ODD = ["\x01\x07\x1b[0m\x7f\x85 \0\0", "e\u0301\u0302 o\u0308\u200d\ufeff\u202e", "a\x1fb\u2028c\td\re", "中" * 300]
+
+
+def test_control_and_combining_characters_are_no_matter_on_either_road(model_folder: Path) -> None:
+    quick, slow = (load(model_folder, fast=fast).translate_all(ODD) for fast in ("float32", None))
+    assert [one.text for one in quick] == [one.text for one in slow]
+    assert [one.source for one in quick] == ODD
 
 
 def test_the_texts_are_of_many_lengths_and_some_reach_their_limit(model_folder: Path) -> None:
@@ -280,7 +348,6 @@ def test_an_empty_translation_is_a_translation(model_folder: Path, tmp_path: Pat
         card="",
     )
     convert(folder, folder / "fast", "float32")
-    engine = Engine(folder / "fast", opened.tokenizer, longest=opened.settings.longest)
-    quick, slow = engine.translate("the cat"), regard.load(folder, fast=None).translate("the cat")
+    quick, slow = load(folder).translate("the cat"), regard.load(folder, fast=None).translate("the cat")
     assert quick.text == slow.text == ""
     assert quick.score == pytest.approx(slow.score, abs=1e-4)

@@ -1,15 +1,19 @@
 """Beam search against brute force, against a greedy loop, and against itself alone."""
 
-import itertools
 import math
+from collections import Counter
+from collections.abc import Sequence
 from dataclasses import dataclass, field
+from typing import Any
 
 import pytest
 import torch
 from torch import Tensor
 
+from regard.decoding.candidates import chances
 from regard.decoding.hypothesis import Hypothesis
 from regard.decoding.search import search
+from regard.settings import DecodeSettings
 
 torch.set_num_threads(1)
 
@@ -74,18 +78,21 @@ def run(
     limits: list[int],
     beams: int,
     alpha: float = 0.6,
+    *,
     sentences: list[int] | None = None,
-    **more: Tensor,
+    writable_V: Tensor | None = None,
+    prefixes: Sequence[Sequence[int]] = (),
+    **decode: Any,
 ) -> list[list[Hypothesis]]:
     return search(
         tables.step,
         tables.state(sentences),
         limits_B=torch.tensor(limits, dtype=torch.long),
-        beams=beams,
-        alpha=alpha,
-        writable_V=more.get("writable_V", writable(tables.logits_BPV.size(2))),
+        decode=DecodeSettings(beams=beams, alpha=alpha, **decode),
+        writable_V=writable(tables.logits_BPV.size(2)) if writable_V is None else writable_V,
         start=START,
         end=END,
+        prefixes=prefixes,
     )
 
 
@@ -95,32 +102,114 @@ def log_softmax(tables: Tables, sentence: int, pieces: tuple[int, ...]) -> list[
     return logits.log_softmax(0).tolist()
 
 
-def every_text(tables: Tables, sentence: int, limit: int, alpha: float) -> dict[tuple[int, ...], tuple[float, float]]:
-    """Pieces -> log-probability, score; texts of the full length carry no END."""
-    others = range(2, tables.logits_BPV.size(2))
-    texts = {}
-    for length in range(limit + 1):
-        for pieces in itertools.product(others, repeat=length):
-            whole = pieces if length == limit else (*pieces, END)
-            total = sum(log_softmax(tables, sentence, whole[:t])[whole[t]] for t in range(len(whole)))
-            texts[pieces] = (total, total / ((5 + len(whole)) / 6) ** alpha)
+Text = tuple[int, ...]
+
+
+def every_text(
+    tables: Tables, sentence: int, limit: int, alpha: float, *, shortest: int = 0, no_repeat: int = 0, prefix: Text = ()
+) -> dict[Text, tuple[float, float]]:
+    """Pieces -> log-probability, score; texts of the full length carry no END. Each is written piece by piece."""
+    texts: dict[Text, tuple[float, float]] = {}
+    others = range(END + 1, tables.logits_BPV.size(2))
+
+    def go_on(pieces: Text, total: float) -> None:
+        forced = prefix[len(pieces)] if len(pieces) < len(prefix) else None
+        forbidden = {START} | ({END} if len(pieces) < shortest else set())
+        if no_repeat and forced is None:
+            forbidden |= {piece for piece in others if repeats((*pieces, piece), no_repeat)}
+        logits = tables.logits_BPV[sentence, tables.code(pieces)].clone()
+        logits[list(forbidden)] = -math.inf
+        for piece, gain in enumerate(logits.log_softmax(0).tolist()):
+            if piece in forbidden or forced not in (None, piece):
+                continue
+            written = pieces if piece == END else (*pieces, piece)
+            if piece == END or len(written) == limit:
+                whole = total + gain
+                texts[written] = (whole, whole / ((5 + len(pieces) + 1) / 6) ** alpha)
+            else:
+                go_on(written, total + gain)
+
+    go_on((), 0.0)
     return texts
 
 
-@pytest.mark.parametrize("alpha", [0.0, 0.6])
-@pytest.mark.parametrize(("vocabulary", "limit", "count"), [(3, 4, 200), (4, 3, 200), (5, 3, 100)])
-def test_a_wide_beam_is_exhaustive_search(vocabulary: int, limit: int, count: int, alpha: float) -> None:
-    tables = Tables.random(count, vocabulary, limit, seed=vocabulary + round(100 * alpha))
-    everything = sum((vocabulary - 2) ** length for length in range(limit + 1))
-    results = run(tables, [limit] * count, beams=everything, alpha=alpha)
+def repeats(pieces: Text, size: int) -> bool:
+    """Whether the last run of so many pieces is there before."""
+    runs = [pieces[at : at + size] for at in range(len(pieces) - size + 1)]
+    return bool(runs) and runs[-1] in runs[:-1]
+
+
+def assert_exhaustive(tables: Tables, limit: int, alpha: float, prefix: Text = (), **rules: Any) -> None:
+    """A beam wide enough for everything finds every text, and says of each what it costs."""
+    count, _, vocabulary = tables.logits_BPV.shape
+    beams = sum((vocabulary - 2) ** length for length in range(limit + 1))
+    prefixes = [prefix] * count
+    results = run(tables, [limit] * count, beams=beams, alpha=alpha, prefixes=prefixes, **rules)
+    assert len(results) == count
     for sentence, hypotheses in enumerate(results):
-        texts = every_text(tables, sentence, limit, alpha)
+        texts = every_text(tables, sentence, limit, alpha, prefix=prefix, **rules)
         assert {hypothesis.pieces for hypothesis in hypotheses} == set(texts)
         for hypothesis in hypotheses:
-            total, score = texts[hypothesis.pieces]
-            assert hypothesis.log_probability == pytest.approx(total, abs=1e-4)
-            assert hypothesis.score == pytest.approx(score, abs=1e-4)
+            assert hypothesis.log_probability == pytest.approx(texts[hypothesis.pieces][0], abs=1e-4)
+            assert hypothesis.score == pytest.approx(texts[hypothesis.pieces][1], abs=1e-4)
+            assert math.fsum(hypothesis.piece_log_probabilities) == hypothesis.log_probability
         assert hypotheses[0].score == pytest.approx(max(score for _, score in texts.values()), abs=1e-4)
+
+
+@pytest.mark.parametrize("alpha", [0.0, 0.6])
+@pytest.mark.parametrize(("vocabulary", "limit", "count"), [(3, 5, 400), (4, 3, 400), (5, 3, 150), (6, 2, 50)])
+def test_a_wide_beam_is_exhaustive_search(vocabulary: int, limit: int, count: int, alpha: float) -> None:
+    """A thousand tables without a length penalty, and a thousand with one."""
+    assert_exhaustive(Tables.random(count, vocabulary, limit, seed=vocabulary + round(100 * alpha)), limit, alpha)
+
+
+@pytest.mark.parametrize("alpha", [0.0, 0.6])
+@pytest.mark.parametrize(
+    "rules",
+    [
+        {"shortest": 2},
+        {"shortest": 4},
+        {"no_repeat": 1},
+        {"no_repeat": 2},
+        {"no_repeat": 3},
+        {"shortest": 3, "no_repeat": 2},
+        {"prefix": (3,)},
+        {"prefix": (2, 2, 2), "no_repeat": 2},
+        {"prefix": (3, 2), "shortest": 3},
+    ],
+    ids=str,
+)
+def test_under_every_rule_a_wide_beam_is_exhaustive_search(rules: dict[str, Any], alpha: float) -> None:
+    assert_exhaustive(Tables.random(40, 4, 4, seed=round(100 * alpha)), 4, alpha, **rules)
+
+
+def test_a_prefix_is_only_for_those_who_have_one() -> None:
+    tables = Tables.random(30, 5, 4, seed=20)
+    prefixes = [(), (3, 4), (2,)] * 10
+    together = run(tables, [4] * 30, beams=3, prefixes=prefixes)
+    assert together == [run(tables, [4], 3, sentences=[at], prefixes=[prefixes[at]])[0] for at in range(30)]
+    assert together[::3] == run(tables, [4] * 10, beams=3, sentences=list(range(0, 30, 3)))
+    for prefix, hypotheses in zip(prefixes, together, strict=True):
+        assert all(hypothesis.pieces[: len(prefix)] == prefix for hypothesis in hypotheses)
+
+
+def test_what_the_best_text_begins_with_leads_to_the_best_text() -> None:
+    tables = Tables.random(50, 5, 4, seed=21)
+    for sentence, (best, *_) in enumerate(run(tables, [4] * 50, beams=200)):
+        for length in range(min(len(best.pieces), 3) + 1):
+            again = run(tables, [4], 200, sentences=[sentence], prefixes=[best.pieces[:length]])[0][0]
+            assert again.pieces == best.pieces
+            assert again.score == pytest.approx(best.score, abs=1e-5)
+
+
+@pytest.mark.parametrize("beams", [1, 3])
+def test_rules_hold_in_narrow_beams(beams: int) -> None:
+    tables = Tables.random(60, 5, 6, seed=22)
+    tables.logits_BPV[..., END] += 1.0
+    for hypotheses in run(tables, [6] * 60, beams, shortest=3, no_repeat=2):
+        for hypothesis in hypotheses:
+            assert len(hypothesis.pieces) >= 3
+            assert not any(repeats(hypothesis.pieces[:end], 2) for end in range(7))
 
 
 def greedy(tables: Tables, sentence: int, limit: int) -> tuple[int, ...]:
@@ -157,8 +246,7 @@ def test_one_beam_never_touches_the_state_of_open_sentences() -> None:
         step,
         tables.state(),
         limits_B=torch.tensor([4]),
-        beams=1,
-        alpha=0.6,
+        decode=DecodeSettings(beams=1),
         writable_V=writable(5),
         start=START,
         end=END,
@@ -211,7 +299,8 @@ def test_finished_sentences_leave_the_batch() -> None:
     tables.logits_BPV[..., END] = -50.0
     state = tables.state()
     limits_B = torch.tensor([4, 2, 1])
-    search(tables.step, state, limits_B=limits_B, beams=2, alpha=0.6, writable_V=writable(5), start=START, end=END)
+    decode = DecodeSettings(beams=2)
+    search(tables.step, state, limits_B=limits_B, decode=decode, writable_V=writable(5), start=START, end=END)
     assert state.batches == [(3, 1), (2, 2), (1, 2), (1, 2)]
 
 
@@ -307,3 +396,66 @@ def test_half_precision_is_summed_in_full() -> None:
     half = Tables(tables.logits_BPV.bfloat16())
     full = Tables(half.logits_BPV.float())
     assert run(half, [3] * 4, beams=2) == run(full, [3] * 4, beams=2)
+
+
+# Drawing
+
+
+def drawn(
+    tables: Tables, limits: list[int], sentences: list[int] | None = None, **decode: Any
+) -> list[list[Hypothesis]]:
+    """As many draws as `best` says; a table's number takes the place of a source."""
+    settings = DecodeSettings(**{"temperature": 1.0, **decode})
+    state = tables.state(sentences)
+    return search(
+        tables.step,
+        state,
+        limits_B=torch.tensor(limits),
+        decode=settings,
+        writable_V=writable(tables.logits_BPV.size(2)),
+        start=START,
+        end=END,
+        chances_BTK=chances([[number] for number in state.table_B.tolist()], max(limits), settings),
+    )
+
+
+@pytest.mark.parametrize("decode", [{"top_k": 1}, {"temperature": 1e-9}, {"top_p": 1e-9}], ids=str)
+def test_drawing_without_a_choice_is_the_greedy_loop(decode: dict[str, Any]) -> None:
+    tables = Tables.random(100, 5, 4, seed=30)
+    limits = [1 + sentence % 4 for sentence in range(100)]
+    assert drawn(tables, limits, **decode) == run(tables, limits, beams=1)
+    assert [several[1:] for several in drawn(tables, limits, best=3, **decode)] == [
+        several * 2 for several in run(tables, limits, beams=1)
+    ]
+
+
+def test_texts_come_as_often_as_they_are_probable() -> None:
+    tables = Tables.random(1, 4, 3, seed=31)
+    (found,) = drawn(tables, [3], best=20_000)
+    assert len(found) == 20_000
+    texts = every_text(tables, 0, 3, 0.6)
+    counts = Counter(hypothesis.pieces for hypothesis in found)
+    for pieces, (log_probability, _) in texts.items():
+        probability = math.exp(log_probability)
+        assert counts[pieces] / 20_000 == pytest.approx(probability, abs=4 * math.sqrt(probability / 20_000) + 1e-4)
+
+
+def test_a_draw_says_what_its_text_costs() -> None:
+    tables = Tables.random(20, 5, 4, seed=32)
+    for sentence, hypotheses in enumerate(drawn(tables, [4] * 20, best=5, temperature=2.0, shortest=1, no_repeat=1)):
+        texts = every_text(tables, sentence, 4, 0.6, shortest=1, no_repeat=1)
+        assert len(hypotheses) == 5
+        for hypothesis in hypotheses:
+            assert hypothesis.log_probability == pytest.approx(texts[hypothesis.pieces][0], abs=1e-4)
+            assert hypothesis.score == pytest.approx(texts[hypothesis.pieces][1], abs=1e-4)
+        assert hypotheses == sorted(hypotheses, key=lambda hypothesis: -hypothesis.score)
+
+
+@pytest.mark.parametrize("best", [1, 4])
+def test_a_sentence_draws_the_same_alone_and_in_any_batch(best: int) -> None:
+    tables = Tables.random(24, 6, 5, seed=33)
+    limits = [1 + sentence % 5 for sentence in range(24)]
+    together = drawn(tables, limits, best=best)
+    assert together == [drawn(tables, [limits[at]], [at], best=best)[0] for at in range(24)]
+    assert together != drawn(tables, limits, best=best, seed=2)
+    assert together == drawn(tables, limits, best=best)

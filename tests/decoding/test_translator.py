@@ -1,6 +1,8 @@
 """Text goes in, text comes out: with a model of a few lines that can be checked by eye, and with a real tiny one."""
 
 import itertools
+import math
+import re
 import subprocess
 import sys
 from collections.abc import Callable, Iterator, Sequence
@@ -13,8 +15,9 @@ from hypothesis import strategies as st
 from torch import Tensor, nn
 
 from regard.data.tokenizer import END
+from regard.decoding.hypothesis import length_penalty
 from regard.decoding.translator import Translation, Translator
-from regard.errors import DataError
+from regard.errors import DataError, SettingsError
 from regard.model.transformer import Transformer
 from regard.settings import DecodeSettings, ModelSettings
 
@@ -116,7 +119,7 @@ def test_one_text() -> None:
 @pytest.mark.parametrize("text", ["", " ", "\t  ", "\u00a0", "\n", " \n\n "])
 def test_blank_texts_come_back_without_asking_the_model(text: str) -> None:
     model = Upper().eval()
-    assert upper(model=model).translate(text) == Translation(text, text, 0.0, ())
+    assert upper(model=model).translate(text) == Translation(text, text, 0.0, 0.0, ())
     assert model.batches == []
 
 
@@ -305,3 +308,215 @@ def test_what_came_before_an_unreadable_line_is_translated() -> None:
         for translation in upper().stream(lines(), GREEDY, window=2):
             found.append(translation.text)  # noqa: PERF401
     assert found == ["A", "B", "A"]
+
+
+# Drawing, prefixes, lengths
+
+
+def ids(translation: Translation) -> list[int]:
+    """What the tiny model wrote: its tokenizer spells ids."""
+    return [int(each) for each in translation.text.split()]
+
+
+DRAWN = DecodeSettings(temperature=1.0, top_k=20, best=2, extra=10)
+
+
+def test_the_same_seed_draws_the_same_text_alone_and_in_any_batch(tiny: Callable[[], Translator]) -> None:
+    alone = [tiny().translate(text, DRAWN) for text in TEXTS]
+    for tokens in (8, 100, 10_000):
+        together = list(tiny().stream(TEXTS[::-1], DRAWN, batch_tokens=tokens))[::-1]
+        assert [each.text for each in together] == [each.text for each in alone]
+        assert [[other.text for other in each.alternatives] for each in together] == [
+            [other.text for other in each.alternatives] for each in alone
+        ]
+    others = tiny().translate_all(TEXTS, replace(DRAWN, seed=2))
+    assert sum(one.text == other.text for one, other in zip(alone, others, strict=True)) == 1  # the blank one
+
+
+def test_drawing_from_one_is_greedy(tiny: Callable[[], Translator]) -> None:
+    decode = DecodeSettings(temperature=1.0, top_k=1, extra=10)
+    greedy = DecodeSettings(beams=1, extra=10)
+    drawn, searched = (tiny().translate_all(TEXTS, each) for each in (decode, greedy))
+    assert [each.text for each in drawn] == [each.text for each in searched]
+    assert [each.score for each in drawn] == pytest.approx([each.score for each in searched], abs=1e-5)
+
+
+@pytest.mark.parametrize("decode", [DecodeSettings(extra=5), DecodeSettings(extra=5, temperature=1.0)], ids=str)
+def test_a_prefix_is_what_the_translation_begins_with(tiny: Callable[[], Translator], decode: DecodeSettings) -> None:
+    wanted = tiny().tokenizer.encode(["by the way"])[0]
+    for translation in tiny().translate_all(["hello there", "x"], replace(decode, prefix="by the way")):
+        assert ids(translation)[: len(wanted)] == wanted
+        assert len(ids(translation)) > len(wanted)
+
+
+def test_what_the_model_would_write_anyhow_is_no_different_as_a_prefix(tiny: Callable[[], Translator]) -> None:
+    translator = tiny()
+    (best, *_), *_ = next(translator._begin([[translator._source([70, 80], [], GREEDY)]], GREEDY))
+    asked = translator._source([70, 80], best.pieces[:4], GREEDY)
+    (again, *_), *_ = next(translator._begin([[asked]], GREEDY))
+    assert again.pieces == best.pieces
+    assert again.piece_log_probabilities == pytest.approx(best.piece_log_probabilities, abs=1e-5)
+
+
+def test_a_prefix_is_that_of_the_whole_text() -> None:
+    decode = DecodeSettings(prefix="ab", extra=5)
+    assert upper().translate(" \n\nxyz\nxyz\nx", decode).text.split("\n") == [" ", "", "abZ", "XYZ", "X"]
+    assert [each.text for each in upper().translate_all(["xyz", "", "xyz"], decode)] == ["abZ", "", "abZ"]
+    long = upper(longest=12).translate("one two three four five.", decode).text
+    assert long == "abE TWO THREE FOUR FIVE."
+
+
+@pytest.mark.parametrize(("longest", "written"), [(1, 1), (4, 4), (0, 8), (64, 8), (99, 8)])
+def test_the_most_pieces(longest: int, written: int) -> None:
+    translation = upper(model=Endless().eval()).translate("aaa", DecodeSettings(beams=2, extra=5, longest=longest))
+    assert translation.text == "x" * written
+
+
+@pytest.mark.parametrize(("shortest", "written"), [(0, 3), (2, 3), (6, 6), (64, 64)])
+def test_the_least_pieces_also_where_they_are_more_than_the_source_would_allow(shortest: int, written: int) -> None:
+    translation = upper().translate("abc", DecodeSettings(beams=2, extra=1, shortest=shortest))
+    assert len(translation.pieces) == written
+    assert translation.text.startswith("ABC")
+
+
+@pytest.mark.parametrize(
+    ("decode", "message"),
+    [
+        (DecodeSettings(shortest=65), "decode.shortest (65) exceeds what the model can write (64)"),
+        (DecodeSettings(prefix="abcd", longest=4), "decode.prefix takes 4 of the 4 pieces a translation may have; "),
+        (DecodeSettings(prefix="a" * 70), "decode.prefix takes 70 of the 64 pieces a translation may have; shorten it"),
+    ],
+    ids=str,
+)
+def test_lengths_that_cannot_be(decode: DecodeSettings, message: str) -> None:
+    with pytest.raises(SettingsError, match=re.escape(message)):
+        upper().translate("a", decode)
+
+
+def test_no_run_of_pieces_comes_twice() -> None:
+    translator = upper(model=Endless().eval())
+    assert translator.translate("aaaa", GREEDY).text == "x" * 54
+    found = translator.translate("aaaa", DecodeSettings(beams=1, no_repeat=2))
+    runs = [found.pieces[at : at + 2] for at in range(len(found.pieces) - 1)]
+    assert len(runs) == len(set(runs)) > 2
+
+
+# Log-probabilities
+
+
+def test_each_pieces_log_probability_is_told_when_asked(tiny: Callable[[], Translator]) -> None:
+    asked = DecodeSettings(extra=5, best=3, log_probabilities=True)
+    for text in ("hello there", "x y z"):
+        translation = tiny().translate(text, asked)
+        plain = tiny().translate(text, replace(asked, log_probabilities=False))
+        for one, other in zip((translation, *translation.alternatives), (plain, *plain.alternatives), strict=True):
+            ended = len(one.pieces) < len(text) + 5
+            assert len(one.log_probabilities) == len(one.pieces) + ended
+            assert math.fsum(one.log_probabilities) == one.log_probability
+            assert one.score == one.log_probability / length_penalty(len(one.log_probabilities), asked.alpha)
+            assert (other.log_probabilities, other.log_probability, other.text) == ((), one.log_probability, one.text)
+
+
+def test_the_parts_of_a_text_add_up() -> None:
+    decode = DecodeSettings(log_probabilities=True)
+    whole = upper().translate("ab\ncd", decode)
+    parts = upper().translate_all(["ab", "cd"], decode)
+    assert whole.log_probabilities == parts[0].log_probabilities + parts[1].log_probabilities
+    assert len(whole.log_probabilities) == 6
+    assert whole.log_probability == parts[0].log_probability + parts[1].log_probability
+
+
+def test_what_was_written_is_scored_as_it_was_written(tiny: Callable[[], Translator]) -> None:
+    """One pass over a given text finds what a stepwise, cached search found when it wrote it; alone and in company."""
+    translator = tiny()
+    decode = DecodeSettings(extra=5, best=4, log_probabilities=True)
+    pairs, wanted = [], []
+    for text in TEXTS[:4]:
+        found = translator.translate(text, decode)
+        for one in (found, *found.alternatives):
+            pairs.append((translator.tokenizer.encode([text])[0], ids(one)))
+            wanted.append(one.log_probabilities)
+    for forced in (translator._force(pairs), [translator._force([pair])[0] for pair in pairs]):
+        for (_, target), logs, expected in zip(pairs, forced, wanted, strict=True):
+            assert len(logs) == len(target) + 1
+            assert logs[: len(expected)] == pytest.approx(expected, abs=1e-4)
+
+
+def test_given_translations_are_scored_in_order(tiny: Callable[[], Translator]) -> None:
+    pairs = [("hello there", "one"), ("x", ""), ("hello there", "two three four"), ("", "x")] * 3
+    found = list(tiny().score(pairs))
+    assert [(one.source, one.text) for one in found] == pairs
+    for one, pair in zip(found, pairs, strict=True):
+        assert one.log_probability == pytest.approx(next(tiny().score([pair])).log_probability, abs=1e-4)
+    assert [len(one.log_probabilities) for one in found[:4]] == [4, 1, 15, 2]
+    assert all(math.fsum(one.log_probabilities) == one.log_probability < 0 for one in found)
+    assert found[0].score == found[0].log_probability / length_penalty(4, 0.6)
+
+
+@pytest.mark.parametrize(("pair", "side"), [(("x" * 48, "y"), "source"), (("x", "y" * 48), "translation")])
+def test_a_pair_too_long_to_score_is_named(tiny: Callable[[], Translator], pair: tuple[str, str], side: str) -> None:
+    with pytest.raises(DataError) as refused:
+        list(tiny().score([("a", "b"), ("y" * 47, "y" * 47), pair]))
+    assert str(refused.value) == (
+        f"pair 3: its {side} takes 48 pieces, and the model takes at most 47 at once; divide the pair, or leave it out"
+    )
+
+
+# Long and odd texts
+
+
+class Counting(Bytes):
+    """Notes how much it was asked to encode."""
+
+    def __init__(self) -> None:
+        self.characters = 0
+
+    def encode(self, texts: Sequence[str]) -> list[list[int]]:
+        self.characters += sum(map(len, texts))
+        return super().encode(texts)
+
+
+LONG = {
+    "one word": "a",
+    "words": "ab cd ",
+    "sentences": "Yes. ",
+    "stops": ".",
+    "combining marks": "\u0301",
+    "wide stops": "好。",
+    "blanks": " ",
+    "lines": "a\n",
+}
+
+
+@pytest.mark.parametrize("kind", LONG)
+def test_a_hundred_thousand_characters_take_work_in_proportion(kind: str) -> None:
+    """Pieces counted and rows computed, not seconds: four times the text is about four times the work."""
+    work = []
+    for length in (25_000, 100_000):
+        text = (LONG[kind] * length)[:length]
+        tokenizer, model = Counting(), Upper().eval()
+        translation = Translator(model, tokenizer, longest=256).translate(text, GREEDY)
+        assert translation.text == text.upper()
+        work.append((tokenizer.characters, sum(rows * width for rows, width in model.batches)))
+    for small, large in zip(*work, strict=True):
+        assert large <= 4.2 * small + 1000
+        assert large <= 40 * 100_000
+
+
+ODD = [
+    "".join(map(chr, [*range(1, 10), *range(11, 32), 127, *range(128, 160)])),
+    "e\u0301\u0302\u0303\u0323 o\u0308",
+    "\u200d\u200c\u200e\u202e\u2066\ufeff\ufe0f",
+    "👩‍👩‍👧‍👦 🏳️‍🌈 \U000e0001",
+    "\ud7ff\ue000\uffff\U0010ffff",
+    "\0 a \0\0",
+    "e" + "\u0301" * 500,
+]
+
+
+@pytest.mark.parametrize("text", ODD, ids=ascii)
+@pytest.mark.parametrize("longest", [16, 4096])
+def test_control_and_combining_characters_pass_through(text: str, longest: int) -> None:
+    assert upper(longest=longest).translate(text, GREEDY).text == text.translate(
+        {code: code - 32 for code in range(97, 123)}
+    )

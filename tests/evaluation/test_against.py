@@ -36,7 +36,7 @@ class Spoiling:
         chance = random.Random(self.seed)
         for line in lines:
             text = " ".join("zzz" if chance.random() < self.share else word for word in line.split())
-            yield Translation(line, text, 0.0, ())
+            yield Translation(line, text, 0.0, 0.0, ())
 
 
 @pytest.fixture(scope="module")

@@ -4,6 +4,7 @@ import os
 import subprocess
 import sys
 from collections.abc import Iterator
+from dataclasses import replace
 from itertools import pairwise
 from pathlib import Path
 
@@ -15,7 +16,7 @@ import torch.nn.functional as F
 import regard
 from regard.data.tokenizer import END, PAD, START
 from regard.decoding.hypothesis import Hypothesis
-from regard.decoding.translation import Sources
+from regard.decoding.translation import Source, Sources
 from regard.errors import LookError
 from regard.inside.model import Model
 from regard.inside.terminal import Paper, heading
@@ -190,7 +191,7 @@ def test_the_beams_are_those_of_the_search(model):
     view = model.look(TEXT, BEAM)
     search = view.search
     ids = list(view.trace.source.ids[:-1])
-    expected = next(model._translator._begin([[(ids, len(ids) + 9)]], BEAM))
+    expected = next(model._translator._begin([[Source(tuple(ids), len(ids) + 9)]], BEAM))
     assert list(search.found) == expected[0]
     paths = {search.path(step, beam): one for step, beams in enumerate(search.steps) for beam, one in enumerate(beams)}
     assert len(paths) == sum(map(len, search.steps))
@@ -200,6 +201,27 @@ def test_the_beams_are_those_of_the_search(model):
             gains = hypothesis.piece_log_probabilities[: len(pieces)]
             assert paths[pieces].total == pytest.approx(sum(gains), abs=1e-5)
             assert paths[pieces].log_probability == pytest.approx(gains[-1], abs=1e-5)
+
+
+@pytest.mark.parametrize(
+    "decode",
+    [
+        replace(BEAM, prefix="the dog"),
+        replace(BEAM, temperature=1.0, best=3),
+        replace(BEAM, no_repeat=2, shortest=4),
+    ],
+    ids=str,
+)
+def test_whatever_way_it_writes_one_looks_at_what_it_wrote(model_of, decode):
+    model = model_of("pre")
+    view = model.look(TEXT, decode)
+    assert (view.text, view.torch_text) == (model.translate(TEXT, decode).text, None)
+    assert "Infinity" not in view.json()
+    for step, beams in enumerate(view.search.steps):
+        for beam, one in enumerate(beams):
+            before = view.search.steps[step - 1][one.parent].total if step else 0.0
+            assert one.total == pytest.approx(before + one.log_probability, abs=1e-4)
+            assert view.search.path(step, beam)[-1] == one.piece
 
 
 @pytest.mark.parametrize(

@@ -27,7 +27,7 @@ from regard.errors import RunError, SettingsError, UserError
 from regard.files import damage, read_json, read_sealed, sha256, write_json, write_manifest, write_sealed
 from regard.folder import open_folder
 from regard.model.transformer import Transformer
-from regard.settings import ModelSettings, TrainSettings
+from regard.settings import DecodeSettings, ModelSettings, TrainSettings
 from regard.training import loop, loss, memory
 from regard.training.events import Event, Finished, Note, Planned, Stopped
 from regard.training.loop import Step, derived_seed, learn, make_optimizer
@@ -876,8 +876,7 @@ def reversed_by(model: Transformer, rows: list[tuple[int, ...]]) -> list[bool]:
             lambda tokens, state: project_last(model, tokens, state),
             model.start(model.encode(padded(rows))),
             limits_B=torch.full((len(rows),), 10),
-            beams=1,
-            alpha=0.6,
+            decode=DecodeSettings(beams=1),
             writable_V=torch.arange(16) >= END,
             start=START,
             end=END,

@@ -14,6 +14,7 @@ from ctranslate2.specs.common_spec import Activation
 from ctranslate2.specs.transformer_spec import TransformerSpec
 from torch import nn
 
+from regard.data.tokenizer import Tokenizer
 from regard.decoding.fast import made_for, row_names, usable
 from regard.errors import UserError
 from regard.files import new_folder, write_json, write_manifest
@@ -22,11 +23,13 @@ from regard.model.attention import MultiHeadAttention
 from regard.model.layers import DecoderLayer, FeedForward
 from regard.model.transformer import Stack, Transformer
 
+_NEVER = -1e9  # a logit; the engine's arithmetic wants it finite
+
 
 def convert(model_folder: Path, out: Path, compute_type: str) -> None:
     """Write the engine's files of a model folder to `out`."""
     opened = open_folder(model_folder)
-    spec = _spec(opened.build(), row_names(opened.tokenizer))
+    spec = _spec(opened.build(), opened.tokenizer)
     # "float32" is how the engine computes; to keep the weights so, its writer wants no quantization at all.
     spec.optimize(quantization=None if compute_type == "float32" else compute_type)
     with new_folder(out) as new:
@@ -41,7 +44,7 @@ def make_fast(model_folder: Path) -> None:
         convert(model_folder, model_folder / "fast", "float32")
 
 
-def _spec(model: Transformer, names: list[str]) -> Any:
+def _spec(model: Transformer, tokenizer: Tokenizer) -> Any:
     settings = model.settings
     spec = TransformerSpec.from_config(
         (settings.encoder_layers, settings.decoder_layers),
@@ -52,6 +55,9 @@ def _spec(model: Transformer, names: list[str]) -> Any:
     _stack(spec.encoder, spec.encoder.embeddings[0], model.encoder, model)
     _stack(spec.decoder, spec.decoder.embeddings, model.decoder, model)
     spec.decoder.projection.weight = _array(model.embedding.weight)
+    # What may not be written has no probability, in a search as in scoring what is given.
+    spec.decoder.projection.bias = _array(torch.where(torch.tensor(tokenizer.writable), 0.0, _NEVER))
+    names = row_names(tokenizer)
     spec.register_source_vocabulary(names)
     spec.register_target_vocabulary(names)
     spec.config.add_source_eos = True

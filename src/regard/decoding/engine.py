@@ -2,11 +2,15 @@
 
 The engine searches by the same rule if asked the right way: K hypotheses without its own length penalty, ranked here
 by the paper's. Its one limit of length is for a whole batch, so a text that reaches its own is searched again with it.
+What it does otherwise than torch's road is left to that road: it draws pieces by chance of its own, and after a prefix
+it passes over texts that end at once. It also tells each piece's log-probability as if none were forbidden.
 """
 
 import os
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from functools import cache
+from itertools import islice
 from pathlib import Path
 from typing import Any
 
@@ -14,7 +18,7 @@ import ctranslate2
 
 from regard.data.tokenizer import END, Tokenizer
 from regard.decoding.hypothesis import Hypothesis, length_penalty, ranked
-from regard.decoding.translation import Sources, TextTranslator
+from regard.decoding.translation import Forced, Sources, TextTranslator
 from regard.settings import DecodeSettings
 
 # Exactly zero would also change when the engine stops; n to this power is 1.
@@ -27,8 +31,17 @@ class Engine(TextTranslator):
 
     batch_tokens = 2048  # as quick as more on two cores, and whoever waits for the first text waits less
 
-    def __init__(self, files: Path, tokenizer: Tokenizer, *, longest: int, compute_type: str = "float32") -> None:
+    def __init__(
+        self,
+        files: Path,
+        tokenizer: Tokenizer,
+        *,
+        longest: int,
+        other_road: Callable[[], TextTranslator],
+        compute_type: str = "float32",
+    ) -> None:
         super().__init__(tokenizer, longest=longest)
+        self._other_road = cache(other_road)
         self._files, self._compute_type = str(files), compute_type
         self._cores = _cores()
         self.workers = 1
@@ -36,8 +49,6 @@ class Engine(TextTranslator):
         self._tried = self._cores == 1
         self._names = tokenizer.pieces(range(tokenizer.size))
         self._ids = {name: number for number, name in enumerate(self._names)}
-        rows = [f"<row {row}>" for row in range(tokenizer.size, tokenizer.rows)]
-        self._forbidden = [[name] for name in (*self._names[:END], *rows)]
 
     def _open(self, workers: int) -> ctranslate2.Translator:
         """The engine, its cores divided among workers that each take a batch."""
@@ -58,6 +69,8 @@ class Engine(TextTranslator):
         )
 
     def _begin(self, batches: list[Sources], decode: DecodeSettings) -> Iterator[list[list[Hypothesis]]]:
+        if not _can(decode):
+            return self._other_road()._begin(batches, decode)
         tried = {} if self._tried else self._try(batches, decode)
         engine = self._for_many if len(batches) > 1 else self._for_one
         others = self._run(engine, [batch for at, batch in enumerate(batches) if at not in tried], decode)
@@ -94,19 +107,19 @@ class Engine(TextTranslator):
         self, engine: ctranslate2.Translator, batches: list[Sources], decode: DecodeSettings
     ) -> Iterator[list[list[Hypothesis]]]:
         """Put all batches in the engine's queue now; what it finds comes one by one."""
-        under_way = [self._search(engine, batch, max(limit for _, limit in batch), decode) for batch in batches]
+        under_way = [self._search(engine, batch, max(source.limit for source in batch), decode) for batch in batches]
         return (self._finish(engine, batch, its, decode) for batch, its in zip(batches, under_way, strict=True))
 
     def _search(self, engine: ctranslate2.Translator, batch: Sources, limit: int, decode: DecodeSettings) -> _UnderWay:
         promises: _UnderWay = engine.translate_batch(
-            self._in_pieces([source for source, _ in batch]),
+            self._in_pieces([source.ids for source in batch]),
             beam_size=decode.beams,
             num_hypotheses=decode.beams,
             length_penalty=_NO_PENALTY,
             max_decoding_length=limit,
-            min_decoding_length=0,
+            min_decoding_length=decode.shortest,
+            no_repeat_ngram_size=decode.no_repeat,
             max_input_length=0,
-            suppress_sequences=self._forbidden,
             return_scores=True,
             return_end_token=True,
             asynchronous=True,
@@ -122,15 +135,27 @@ class Engine(TextTranslator):
         """Wait for a batch, and for a second search of the texts that grew beyond their own limit."""
         found = [promise.result() for promise in under_way]
         # Where a search did not get to its own limit, a larger one changed nothing.
-        largest = max(limit for _, limit in batch)
+        largest = max(source.limit for source in batch)
         again = {
-            index: self._search(engine, [batch[index]], batch[index][1], decode)[0]
+            index: self._search(engine, [batch[index]], batch[index].limit, decode)[0]
             for index, result in enumerate(found)
-            if max(map(len, result.hypotheses)) >= batch[index][1] < largest
+            if max(map(len, result.hypotheses)) >= batch[index].limit < largest
         }
         for index, promise in again.items():
             found[index] = promise.result()
-        return [self._ranked(result, decode) for result in found]
+        hypotheses = [self._ranked(result, decode) for result in found]
+        return self._told(batch, hypotheses, decode) if decode.log_probabilities else hypotheses
+
+    def _told(self, batch: Sources, found: list[list[Hypothesis]], decode: DecodeSettings) -> list[list[Hypothesis]]:
+        """The best hypotheses with the log-probability of each piece. What reached its limit has no end mark."""
+        best = [(source, one) for source, its in zip(batch, found, strict=True) for one in its[: decode.best]]
+        told = zip(best, self._force([(source.ids, one.pieces) for source, one in best]), strict=True)
+        each = (Hypothesis.of(one.pieces, logs[: source.limit], decode.alpha) for (source, one), logs in told)
+        return [list(islice(each, len(its[: decode.best]))) for its in found]
+
+    def _force(self, pairs: Forced) -> list[tuple[float, ...]]:
+        sources, targets = (self._in_pieces([pair[side] for pair in pairs]) for side in (0, 1))
+        return [tuple(one.log_probs) for one in self._for_many.score_batch(sources, targets, max_input_length=0)]
 
     def _ranked(self, result: Any, decode: DecodeSettings) -> list[Hypothesis]:
         each = zip(result.hypotheses, result.scores, strict=True)
@@ -141,6 +166,12 @@ class Engine(TextTranslator):
         pieces = [self._ids[name] for name in names]
         score = log_probability / length_penalty(len(pieces), alpha)
         return Hypothesis(tuple(pieces[:-1] if pieces[-1:] == [END] else pieces), log_probability, score, ())
+
+
+def _can(decode: DecodeSettings) -> bool:
+    """Whether the engine writes the text of torch's road, and tells the same numbers."""
+    forbids = decode.shortest > 0 or decode.no_repeat > 0
+    return not (decode.temperature or decode.prefix or (decode.log_probabilities and forbids))
 
 
 def _cores() -> int:

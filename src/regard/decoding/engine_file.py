@@ -74,7 +74,10 @@ def _name(file: BinaryIO) -> str:
 
 def _wanted(settings: ModelSettings) -> Content:
     width, table = settings.width, (settings.longest, settings.width)
-    shapes: dict[str, Shape] = {"decoder/projection/weight": (settings.vocabulary, width)}
+    shapes: dict[str, Shape] = {
+        "decoder/projection/weight": (settings.vocabulary, width),
+        "decoder/projection/bias": (settings.vocabulary,),
+    }
     for side, name in (("encoder", "embeddings_0"), ("decoder", "embeddings")):
         shapes[f"{side}/{name}/weight"] = (settings.vocabulary, width)
         shapes[f"{side}/position_encodings/encodings"] = table

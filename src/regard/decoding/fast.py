@@ -34,10 +34,13 @@ _CONFIG = {
     "unk_token": "<unk>",
 }
 
+_FORM = "2"  # of what we write; another number makes old files stale
+
 
 def made_for(model_folder: Path, compute_type: str) -> dict[str, str]:
     """What the files depend on."""
     return {
+        "form": _FORM,
         "model": sha256(model_folder / "manifest.json"),
         "engine": ctranslate2.__version__,
         "compute_type": compute_type,

@@ -1,5 +1,9 @@
-"""From a model folder to a translator, on the engine's road or on torch's. The text is the same on both."""
+"""From a model folder to a translator, on the engine's road or on torch's. The text is the same on both.
 
+Several folders make one translator too, on torch's road: what comes next has the mean of their probabilities.
+"""
+
+from collections.abc import Sequence
 from pathlib import Path
 
 import ctranslate2
@@ -8,27 +12,45 @@ from regard.decoding.engine import Engine
 from regard.decoding.fast import engine_files
 from regard.decoding.translation import TextTranslator
 from regard.errors import SettingsError
-from regard.folder import ModelFolder, open_folder
+from regard.folder import ModelFolder, check_alike, open_folder
 
 
-def load(folder: str | Path, *, fast: str | None = "float32", device: str = "cpu") -> TextTranslator:
-    """The translator in a model folder.
+def load(folder: str | Path, *others: str | Path, fast: str | None = "float32", device: str = "cpu") -> TextTranslator:
+    """The translator in a model folder, or that of several together.
 
     `fast` is how the engine computes: float32, or int8, int16, bfloat16 where the processor can. None takes torch's
     road, and so does any device but the processor.
     """
-    return translator_of(open_folder(Path(folder)), fast=fast, device=device)
+    return translator_of([open_folder(Path(path)) for path in (folder, *others)], fast=fast, device=device)
 
 
-def translator_of(opened: ModelFolder, *, fast: str | None, device: str) -> TextTranslator:
-    """The translator of a folder already open."""
-    if fast is not None and device == "cpu":
+def translator_of(folders: Sequence[ModelFolder], *, fast: str | None, device: str) -> TextTranslator:
+    """The translator of folders already open."""
+    if len(folders) > 1:
+        check_alike(folders)
+        if fast not in ("float32", None):
+            raise SettingsError(f"several models together are computed in float32, not in {fast}; leave --fast out")
+    elif fast is not None and device == "cpu":
+        (opened,) = folders
         _check(fast)
-        files = engine_files(opened, fast)
-        return Engine(files, opened.tokenizer, longest=opened.settings.longest, compute_type=fast)
+        return Engine(
+            engine_files(opened, fast),
+            opened.tokenizer,
+            longest=opened.settings.longest,
+            other_road=lambda: _in_torch(folders, device),
+            compute_type=fast,
+        )
+    return _in_torch(folders, device)
+
+
+def _in_torch(folders: Sequence[ModelFolder], device: str) -> TextTranslator:
+    from regard.decoding.ensemble import Ensemble
     from regard.decoding.translator import Translator
 
-    return Translator(opened.build().to(device), opened.tokenizer, longest=opened.settings.longest, device=device)
+    models = [opened.build().to(device) for opened in folders]
+    model = Ensemble(models) if len(models) > 1 else models[0]
+    longest = min(opened.settings.longest for opened in folders)
+    return Translator(model, folders[0].tokenizer, longest=longest, device=device)
 
 
 def _check(fast: str) -> None:

@@ -1,23 +1,26 @@
-"""Beam search over any step function. It knows tensors and scores; it knows no model and no text.
+"""Search over any step function. It knows tensors and scores; it knows no model and no text.
 
 The rule, which the engine follows too: each step takes the 2K best continuations of a sentence by summed
 log-probability. Those among the first K that are the end mark are finished; the first K that are not go on. A sentence
 stops when K hypotheses are finished or when it has written as much as it may. Of what finished, the K most probable
-stay, ranked by the paper's length penalty (section 6.1).
+stay, ranked by the paper's length penalty (section 6.1). Where pieces are drawn instead, each of K hypotheses goes its
+own way until it draws the end mark.
 
-Shapes: B sentences still open, K beams, N = B * K rows, V vocabulary, T pieces so far, C candidates of a sentence,
-E of one of its beams.
+Shapes: B sentences still open, K beams, N = B * K rows, V vocabulary, T pieces so far, C candidates of a sentence.
 """
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Protocol, Self, TypeVar
 
 import torch
 from torch import Tensor
 
+from regard.decoding.candidates import Candidates, best, draw
 from regard.decoding.hypothesis import Hypothesis, ranked
+from regard.decoding.rules import Rules
+from regard.settings import DecodeSettings
 
 
 class State(Protocol):
@@ -40,43 +43,20 @@ Step = Callable[[Tensor, S], tuple[Tensor, S]]
 
 
 @dataclass(frozen=True)
-class _Candidates:
-    """The best continuations of each sentence, best first: the beam each continues, and by which piece."""
-
-    total_BC: Tensor
-    beams_BC: Tensor
-    pieces_BC: Tensor
-    gains_BC: Tensor  # the log-probability of the piece alone
-
-    def pick(self, index_BK: Tensor) -> "_Candidates":
-        return _Candidates(
-            self.total_BC.gather(1, index_BK),
-            self.beams_BC.gather(1, index_BK),
-            self.pieces_BC.gather(1, index_BK),
-            self.gains_BC.gather(1, index_BK),
-        )
-
-    def of(self, sentences: Tensor) -> "_Candidates":
-        return _Candidates(
-            self.total_BC[sentences], self.beams_BC[sentences], self.pieces_BC[sentences], self.gains_BC[sentences]
-        )
-
-
-@dataclass(frozen=True)
 class _History:
     """What each open beam has written so far."""
 
     pieces_BKT: Tensor
     gains_BKT: Tensor
 
-    def extended(self, chosen: _Candidates) -> "_History":
+    def extended(self, chosen: Candidates) -> "_History":
         beams_BKT = chosen.beams_BC[:, :, None].expand(-1, -1, self.pieces_BKT.size(2))
         return _History(
             torch.cat([self.pieces_BKT.gather(1, beams_BKT), chosen.pieces_BC[:, :, None]], dim=2),
             torch.cat([self.gains_BKT.gather(1, beams_BKT), chosen.gains_BC[:, :, None]], dim=2),
         )
 
-    def of(self, sentences: Tensor) -> "_History":
+    def keep(self, sentences: Tensor) -> "_History":
         return _History(self.pieces_BKT[sentences], self.gains_BKT[sentences])
 
 
@@ -86,22 +66,26 @@ def search(
     state: S,
     *,
     limits_B: Tensor,
-    beams: int,
-    alpha: float,
+    decode: DecodeSettings,
     writable_V: Tensor,
     start: int,
     end: int,
+    prefixes: Sequence[Sequence[int]] = (),
+    chances_BTK: Tensor | None = None,
+    seen: Callable[[Candidates], None] = lambda going: None,
 ) -> list[list[Hypothesis]]:
     """For each sentence its finished hypotheses, best first: `beams` of them, or fewer where fewer exist.
 
     `limits_B` is the most pieces each sentence may write, the end mark not counted: what is still open then is
-    finished as it stands. `state` begins with one beam per sentence.
+    finished as it stands. `state` begins with one beam per sentence. `prefixes` are the first pieces of each sentence.
+    With `chances_BTK` as many hypotheses as it has draws are drawn. `seen` is shown what goes on after each step.
     """
     if bool((limits_B < 1).any()):
         raise ValueError(f"every limit must be at least 1, got {limits_B.tolist()}")
     sentences, device = limits_B.numel(), limits_B.device
+    beams = decode.beams if chances_BTK is None else chances_BTK.size(2)
     found: list[list[Hypothesis]] = [[] for _ in range(sentences)]
-    forbidden = (~writable_V).nonzero().flatten()
+    rules = Rules.of(writable_V, prefixes, sentences, decode, end)
     open_B = torch.arange(sentences, device=device)
     finished_B = torch.zeros_like(open_B)
     total_BK = torch.zeros(sentences, 1, device=device)
@@ -111,23 +95,27 @@ def search(
 
     while open_B.numel():
         logits_NV, state = step(tokens_N1, state)
+        log_NV = rules.log_probabilities(logits_NV, history.pieces_BKT)
+        if chances_BTK is None:
+            candidates = best(log_NV, total_BK, beams)
+        else:
+            candidates = draw(log_NV, total_BK, chances_BTK[open_B.cpu(), written], decode)
         written += 1
-        candidates = _best(_log_probabilities(logits_NV, forbidden), total_BK, beams)
 
         first = slice(0, beams)
         last_B = limits_B <= written
         ends_BK = (candidates.pieces_BC[:, first] == end) | last_B[:, None]
         ends_BK &= candidates.total_BC[:, first] > -math.inf
         if bool(ends_BK.any()):
-            _collect(found, open_B, history, candidates, ends_BK, end, alpha)
+            _collect(found, open_B, history, candidates, ends_BK, end, decode.alpha)
             finished_B += ends_BK.sum(dim=1)
 
         going = _going_on(candidates, beams, end)
         stay_B = (finished_B < beams) & ~last_B & (going.total_BC[:, 0] > -math.inf)
         if not bool(stay_B.all()):
             stay = stay_B.nonzero().flatten()
-            open_B, finished_B, limits_B = open_B[stay], finished_B[stay], limits_B[stay]
-            history, going, total_BK = history.of(stay), going.of(stay), total_BK[stay]
+            open_B, finished_B, limits_B, total_BK = open_B[stay], finished_B[stay], limits_B[stay], total_BK[stay]
+            history, going, rules = history.keep(stay), going.keep(stay), rules.keep(stay)
             if not open_B.numel():
                 break
             state = state.keep(stay)
@@ -135,44 +123,19 @@ def search(
             state = state.select(going.beams_BC)
         history, total_BK = history.extended(going), going.total_BC
         tokens_N1 = going.pieces_BC.reshape(-1, 1)
+        seen(going)
 
     # Where every text has probability zero, the shortest says so.
-    nothing = Hypothesis.of((), (-math.inf,), alpha)
+    nothing = Hypothesis.of((), (-math.inf,), decode.alpha)
     return [ranked(hypotheses or [nothing], beams) for hypotheses in found]
 
 
-def _log_probabilities(logits_NV: Tensor, forbidden: Tensor) -> Tensor:
-    # Forbidding comes before the softmax, as in the engine: what may be written shares all of the probability.
-    logits_NV = logits_NV.float().index_fill_(1, forbidden, -math.inf)
-    log_NV = logits_NV.log_softmax(dim=-1)
-    lost_N = log_NV[:, 0].isnan()
-    if bool(lost_N.any()):
-        if not bool((logits_NV[lost_N] == -math.inf).all()):
-            raise ValueError("the model's logits are not finite numbers")
-        log_NV[lost_N] = -math.inf
-    return log_NV
-
-
-def _best(log_NV: Tensor, total_BK: Tensor, beams: int) -> _Candidates:
-    # 2K candidates: even if K of them end here, K are left to go on. One beam needs no second: it ends or goes on.
-    count = 2 * beams if beams > 1 else 1
-    # The best of a sentence are among the best of each of its beams; looking there first spares adding K * V sums.
-    each = min(count, log_NV.size(1))
-    gains_NE, pieces_NE = log_NV.topk(each, dim=1)
-    gains_BKE, pieces_BKE = gains_NE.unflatten(0, total_BK.shape), pieces_NE.unflatten(0, total_BK.shape)
-    total_BX = (total_BK[:, :, None] + gains_BKE).flatten(1)
-    total_BC, index_BC = total_BX.topk(min(count, total_BX.size(1)), dim=1)
-    return _Candidates(
-        total_BC, index_BC // each, pieces_BKE.flatten(1).gather(1, index_BC), gains_BKE.flatten(1).gather(1, index_BC)
-    )
-
-
-def _going_on(candidates: _Candidates, beams: int, end: int) -> _Candidates:
+def _going_on(candidates: Candidates, beams: int, end: int) -> Candidates:
     """The first K that do not end. Where a tiny vocabulary leaves fewer, the rest are impossible (-inf)."""
     ends_BC = candidates.pieces_BC == end
     going = candidates.pick(ends_BC.byte().argsort(dim=1, stable=True)[:, :beams])
     total_BK = going.total_BC.masked_fill(going.pieces_BC == end, -math.inf)
-    return _Candidates(total_BK, going.beams_BC, going.pieces_BC, going.gains_BC)
+    return Candidates(total_BK, going.beams_BC, going.pieces_BC, going.gains_BC)
 
 
 def _is_identity(beams_BK: Tensor, before: int) -> bool:
@@ -185,7 +148,7 @@ def _collect(
     found: list[list[Hypothesis]],
     open_B: Tensor,
     history: _History,
-    candidates: _Candidates,
+    candidates: Candidates,
     ends_BK: Tensor,
     end: int,
     alpha: float,

@@ -7,20 +7,35 @@ because the engine does without.
 
 from abc import ABC, abstractmethod
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
-from itertools import islice
+from dataclasses import dataclass, replace
+from itertools import chain, islice
 from typing import Protocol
 
 from regard.decoding.hypothesis import Hypothesis
 from regard.decoding.split import split
+from regard.errors import DataError, SettingsError
 from regard.settings import DecodeSettings
 
 DEFAULT = DecodeSettings()
 WINDOW = 2048
 REMEMBERED = 20_000  # parts, about; a part that comes again among them is not translated again
 
-Sources = list[tuple[list[int], int]]  # the ids of a source without the end mark, and the most pieces to write
-_Known = dict[str, list["Translation"]]
+_Part = tuple[str, bool]  # a text, and whether what it becomes begins with the prefix
+_Known = dict[_Part, list["Translation"]]
+_Plan = list[tuple[_Part, str]]  # what is translated by itself, and what stands between it and the next
+
+
+@dataclass(frozen=True)
+class Source:
+    """What is to be translated, in ids without the end mark."""
+
+    ids: tuple[int, ...]
+    limit: int  # the most pieces to write
+    prefix: tuple[int, ...] = ()  # the first of them
+
+
+Sources = list[Source]
+Forced = Sequence[tuple[Sequence[int], Sequence[int]]]  # the ids of sources, and of what they are to become
 
 
 class TextTokenizer(Protocol):
@@ -40,7 +55,9 @@ class Translation:
     source: str
     text: str
     score: float  # log-probability over the length penalty; of a text in parts, their sum
+    log_probability: float
     pieces: tuple[str, ...]
+    log_probabilities: tuple[float, ...] = ()  # if asked for: each piece's, and the end mark's where a part ends in one
     alternatives: tuple["Translation", ...] = ()  # the next best, best first, where more than one was asked for
 
 
@@ -98,6 +115,34 @@ class TextTranslator(ABC):
         if problem is not None:
             raise problem
 
+    def score(self, pairs: Iterable[tuple[str, str]], decode: DecodeSettings = DEFAULT) -> Iterator[Translation]:
+        """How probable the model finds translations it is given: pairs of a source and what it became, each whole."""
+        remaining = enumerate(pairs, start=1)
+        while window := list(islice(remaining, WINDOW)):
+            sources, targets = (self.tokenizer.encode([pair[side] for _, pair in window]) for side in (0, 1))
+            for (number, _), source, target in zip(window, sources, targets, strict=True):
+                self._check_length(number, "source", source)
+                self._check_length(number, "translation", target)
+            lengths = [max(len(source), len(target)) for source, target in zip(sources, targets, strict=True)]
+            found: dict[int, Hypothesis] = {}
+            for batch in _batches(lengths, self.batch_tokens):
+                forced = self._force([(sources[index], targets[index]) for index in batch])
+                for index, log_probabilities in zip(batch, forced, strict=True):
+                    found[index] = Hypothesis.of(targets[index], log_probabilities, decode.alpha)
+            for index, (_, (source_text, text)) in enumerate(window):
+                yield self._translation(source_text, text, found[index], tell=True)
+
+    def _check_length(self, number: int, side: str, ids: list[int]) -> None:
+        if len(ids) >= self.longest:
+            raise DataError(
+                f"pair {number:,}: its {side} takes {len(ids):,} pieces, and the model takes at most "
+                f"{self.longest - 1:,} at once; divide the pair, or leave it out"
+            )
+
+    @abstractmethod
+    def _force(self, pairs: Forced) -> list[tuple[float, ...]]:
+        """For each pair the log-probability of each piece of its target, and then of the end mark."""
+
     @abstractmethod
     def _begin(self, batches: list[Sources], decode: DecodeSettings) -> Iterator[list[list[Hypothesis]]]:
         """Begin to translate; for each batch in turn, each source's hypotheses, best first."""
@@ -105,23 +150,40 @@ class TextTranslator(ABC):
     def _begin_window(
         self, texts: list[str], known: _Known, decode: DecodeSettings, batch_tokens: int
     ) -> Iterator[Translation]:
-        plans = [self._parts(text) for text in texts]
-        asked = (part for plan in plans for part, _ in plan if not _is_blank(part))
+        prefix = self.tokenizer.encode([decode.prefix])[0] if decode.prefix else []
+        plans = [_plan(self._parts(text), prefixed=bool(prefix)) for text in texts]
+        asked = (part for plan in plans for part, _ in plan if not _is_blank(part[0]))
         parts = [part for part in dict.fromkeys(asked) if part not in known]
         known.update((part, []) for part in parts)
-        sources = [(source, min(len(source) + decode.extra, self.longest)) for source in self.tokenizer.encode(parts)]
-        batches = list(_batches([len(source) for source, _ in sources], max(1, batch_tokens // decode.beams)))
+        encoded = self.tokenizer.encode([text for text, _ in parts])
+        sources = [
+            self._source(ids, prefix if prefixed else [], decode)
+            for ids, (_, prefixed) in zip(encoded, parts, strict=True)
+        ]
+        batches = list(_batches([len(ids) for ids in encoded], max(1, batch_tokens // _rows(decode))))
         written = self._begin([[sources[index] for index in batch] for batch in batches], decode)
 
         def finish() -> Iterator[Translation]:
             for batch, found in zip(batches, written, strict=True):
                 best = [hypotheses[: decode.best] for hypotheses in found]
-                for part, translations in self._read([parts[index] for index in batch], best):
+                for part, translations in self._read([parts[index] for index in batch], best, decode):
                     known[part] += translations
             for text, plan in zip(texts, plans, strict=True):
                 yield _joined(text, plan, known)
 
         return finish()
+
+    def _source(self, ids: Sequence[int], prefix: Sequence[int], decode: DecodeSettings) -> Source:
+        """A source with its own limit of length."""
+        most = min(self.longest, decode.longest or self.longest)
+        if decode.shortest > most:
+            raise SettingsError(f"decode.shortest ({decode.shortest:,}) exceeds what the model can write ({most:,})")
+        if len(prefix) >= most:
+            raise SettingsError(
+                f"decode.prefix takes {len(prefix):,} of the {most:,} pieces a translation may have; shorten it"
+            )
+        limit = min(max(len(ids) + decode.extra, decode.shortest, len(prefix) + 1), most)
+        return Source(tuple(ids), limit, tuple(prefix))
 
     def _parts(self, text: str) -> list[tuple[str, str]]:
         """What is translated by itself, each with what stands between it and the next."""
@@ -139,17 +201,39 @@ class TextTranslator(ABC):
             return True
         return len(self.tokenizer.encode([text])[0]) < self.longest
 
-    def _read(self, sources: list[str], found: list[list[Hypothesis]]) -> Iterator[tuple[str, list[Translation]]]:
-        """Each source with its translations."""
+    def _read(
+        self, parts: list[_Part], found: list[list[Hypothesis]], decode: DecodeSettings
+    ) -> Iterator[tuple[_Part, list[Translation]]]:
+        """Each part with its translations."""
         texts = iter(self.tokenizer.decode([one.pieces for hypotheses in found for one in hypotheses]))
-        for source, hypotheses in zip(sources, found, strict=True):
-            yield (
-                source,
-                [
-                    Translation(source, next(texts), one.score, tuple(self.tokenizer.pieces(one.pieces)))
-                    for one in hypotheses
-                ],
-            )
+        for part, hypotheses in zip(parts, found, strict=True):
+            tell = decode.log_probabilities
+            yield part, [self._translation(part[0], next(texts), one, tell=tell) for one in hypotheses]
+
+    def _translation(self, source: str, text: str, found: Hypothesis, *, tell: bool) -> Translation:
+        return Translation(
+            source,
+            text,
+            found.score,
+            found.log_probability,
+            tuple(self.tokenizer.pieces(found.pieces)),
+            found.piece_log_probabilities if tell else (),
+        )
+
+
+def _plan(parts: list[tuple[str, str]], *, prefixed: bool) -> _Plan:
+    """Mark the first part that says something, if a prefix is asked for."""
+    plan = []
+    for text, space in parts:
+        begins = prefixed and not _is_blank(text)
+        plan.append(((text, begins), space))
+        prefixed = prefixed and not begins
+    return plan
+
+
+def _rows(decode: DecodeSettings) -> int:
+    """Hypotheses of a sentence computed at once."""
+    return decode.best if decode.temperature else decode.beams
 
 
 def _is_blank(text: str) -> bool:
@@ -171,25 +255,29 @@ def _batches(lengths: Sequence[int], tokens: int) -> Iterator[list[int]]:
         yield batch
 
 
-def _joined(text: str, plan: list[tuple[str, str]], translated: _Known) -> Translation:
+def _joined(text: str, plan: _Plan, translated: _Known) -> Translation:
     """The best of every part is the translation, the second best of every part the first alternative, and so on."""
     ranks = max((len(translated[part]) for part, _ in plan if part in translated), default=1)
     best, *others = (_joined_at(text, plan, translated, rank) for rank in range(ranks))
-    return Translation(best.source, best.text, best.score, best.pieces, tuple(others))
+    return replace(best, alternatives=tuple(others))
 
 
-def _joined_at(text: str, plan: list[tuple[str, str]], translated: _Known, rank: int) -> Translation:
+def _joined_at(text: str, plan: _Plan, translated: _Known, rank: int) -> Translation:
     written: list[str] = []
-    pieces: list[str] = []
-    score = 0.0
+    parts: list[Translation] = []
     for part, space in plan:
         if part in translated:
             choices = translated[part]
-            chosen = choices[min(rank, len(choices) - 1)]  # a part may have fewer
-            written.append(chosen.text)
-            pieces += chosen.pieces
-            score += chosen.score
+            parts.append(choices[min(rank, len(choices) - 1)])  # a part may have fewer
+            written.append(parts[-1].text)
         else:
-            written.append(part)
+            written.append(part[0])
         written.append(space)
-    return Translation(text, "".join(written), score, tuple(pieces))
+    return Translation(
+        text,
+        "".join(written),
+        sum(part.score for part in parts) + 0.0,
+        sum(part.log_probability for part in parts) + 0.0,
+        tuple(chain.from_iterable(part.pieces for part in parts)),
+        tuple(chain.from_iterable(part.log_probabilities for part in parts)),
+    )

@@ -3,7 +3,7 @@
 Shapes: B sentences, S source length, N = B * beams rows, T pieces of this step (one), D width, V vocabulary.
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import Protocol
 
@@ -11,9 +11,11 @@ import torch
 from torch import Tensor
 
 from regard.data.tokenizer import END, PAD, START
+from regard.decoding.candidates import Candidates, chances
 from regard.decoding.hypothesis import Hypothesis
+from regard.decoding.rules import log_softmax, unwritable
 from regard.decoding.search import State, search
-from regard.decoding.translation import Sources, TextTokenizer, TextTranslator, Translation
+from regard.decoding.translation import Forced, Sources, TextTokenizer, TextTranslator, Translation
 from regard.model.face import SequenceModel
 from regard.settings import DecodeSettings
 
@@ -42,24 +44,57 @@ class Translator(TextTranslator):
     def _begin(self, batches: list[Sources], decode: DecodeSettings) -> Iterator[list[list[Hypothesis]]]:
         return (self._write(batch, decode) for batch in batches)
 
-    @torch.inference_mode()
     def _write(self, batch: Sources, decode: DecodeSettings) -> list[list[Hypothesis]]:
         with _evaluating(self.model):
-            memory = self.model.encode(_padded([source for source, _ in batch]).to(self.device))
-            return search(
-                self._step,
-                self.model.start(memory),
-                limits_B=torch.tensor([limit for _, limit in batch], device=self.device),
-                beams=decode.beams,
-                alpha=decode.alpha,
-                writable_V=self._writable_V,
-                start=START,
-                end=END,
-            )
+            return write(self.model, batch, self._writable_V, decode)
 
-    def _step(self, tokens_N1: Tensor, state: State) -> tuple[Tensor, State]:
-        hidden_NTD, state = self.model.decode(tokens_N1, state)
-        return self.model.project(hidden_NTD[:, -1]), state
+    @torch.inference_mode()
+    def _force(self, pairs: Forced) -> list[tuple[float, ...]]:
+        target_BT = _padded([target for _, target in pairs]).to(self.device)
+        read_BT = target_BT.roll(1, dims=1)
+        read_BT[:, 0] = START
+        with _evaluating(self.model):
+            memory = self.model.encode(_padded([source for source, _ in pairs]).to(self.device))
+            hidden_BTD, _ = self.model.decode(read_BT, self.model.start(memory))
+            return [
+                self._each(hidden_TD[: len(target) + 1], target_T[: len(target) + 1])
+                for hidden_TD, target_T, (_, target) in zip(hidden_BTD, target_BT, pairs, strict=True)
+            ]
+
+    def _each(self, hidden_TD: Tensor, target_T: Tensor) -> tuple[float, ...]:
+        """The log-probability of each piece of one target: the scores of a whole batch would not fit into memory."""
+        log_TV = log_softmax(self.model.project(hidden_TD), unwritable(self._writable_V))
+        return tuple(log_TV.gather(1, target_T[:, None]).squeeze(1).tolist())
+
+
+@torch.inference_mode()
+def write(
+    model: SequenceModel,
+    batch: Sources,
+    writable_V: Tensor,
+    decode: DecodeSettings,
+    seen: Callable[[Candidates], None] = lambda going: None,
+) -> list[list[Hypothesis]]:
+    """What a model makes of each source; `seen` is shown what goes on after each step."""
+    device = writable_V.device
+    ids, limits = [source.ids for source in batch], [source.limit for source in batch]
+
+    def step(tokens_N1: Tensor, state: State) -> tuple[Tensor, State]:
+        hidden_NTD, state = model.decode(tokens_N1, state)
+        return model.project(hidden_NTD[:, -1]), state
+
+    return search(
+        step,
+        model.start(model.encode(_padded(ids).to(device))),
+        limits_B=torch.tensor(limits, device=device),
+        decode=decode,
+        writable_V=writable_V,
+        start=START,
+        end=END,
+        prefixes=[source.prefix for source in batch],
+        chances_BTK=chances(ids, max(limits), decode) if decode.temperature else None,
+        seen=seen,
+    )
 
 
 def _padded(sources: Sequence[Sequence[int]]) -> Tensor:

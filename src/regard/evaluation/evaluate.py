@@ -7,7 +7,7 @@ from typing import Protocol, TypeVar
 
 from regard.data.pairs import read_references
 from regard.data.texts import Preparing, Work
-from regard.decoding.translation import Translation
+from regard.decoding.translation import TextTranslator, Translation
 from regard.evaluation.against import Comparison, check_size, compare
 from regard.evaluation.groups import Group, Table, by_length, by_rarity, seen
 from regard.evaluation.scores import Counts, Judge, Scores
@@ -125,3 +125,12 @@ def _table(by: str, groups: dict[str, list[int]], judge: Judge, counts: Sequence
         return Group(name, len(places), ours, theirs[0] if theirs else None)
 
     return Table(by, tuple(group(name, places) for name, places in groups.items()))
+
+
+def score_references(
+    translator: TextTranslator, paths: Sequence[str | Path], decode: DecodeSettings | None = None
+) -> Iterator[Translation]:
+    """How probable the model finds the references of a test set, in order; of several, one after the other."""
+    rows = read_references([Path(path) for path in paths])
+    pairs = ((source, reference) for source, references in rows for reference in references)
+    return translator.score(pairs, decode or DecodeSettings())

@@ -16,7 +16,7 @@ import numpy as np
 from regard.data.tokenizer import END, START, Tokenizer
 from regard.decoding.hypothesis import Hypothesis
 from regard.decoding.load import translator_of
-from regard.decoding.translation import DEFAULT, Sources, TextTranslator
+from regard.decoding.translation import DEFAULT, Forced, Sources, TextTranslator
 from regard.errors import LookError
 from regard.folder import open_folder
 from regard.inside.beams import Search, watch
@@ -32,15 +32,21 @@ if TYPE_CHECKING:
 _PICTURED = 64  # rows of the table of positions that make a picture
 
 
-def load(folder: str | Path, *, fast: str | None = "float32", device: str = "cpu") -> "Model":
-    """The model in a folder.
+def load(folder: str | Path, *others: str | Path, fast: str | None = "float32", device: str = "cpu") -> "Model":
+    """The model in a folder, or several folders as one model, with the mean of their probabilities.
 
     `fast` is how the engine computes: float32, or int8, int16, bfloat16 where the processor can. None takes torch's
-    road, and so does any device but the processor.
+    road, and so does any device but the processor, and several models.
     """
-    opened = open_folder(Path(folder))
-    translator = translator_of(opened, fast=fast, device=device)
-    return Model(translator, opened.tokenizer, lambda: opened.build().to(device), name=str(folder))
+    folders = [open_folder(Path(path)) for path in (folder, *others)]
+    translator = translator_of(folders, fast=fast, device=device)
+
+    def build() -> "Transformer":
+        if others:
+            raise LookError(f"{len(folders)} models together cannot be looked into; load one of them")
+        return getattr(translator, "model", None) or folders[0].build().to(device)
+
+    return Model(translator, folders[0].tokenizer, build, name=" + ".join(map(str, (folder, *others))))
 
 
 class Model(TextTranslator):
@@ -61,7 +67,7 @@ class Model(TextTranslator):
     def torch(self) -> "Transformer":
         """The model itself, a plain torch module."""
         if self._built is None:
-            self._built = getattr(self._translator, "model", None) or self._build()
+            self._built = self._build()
         return self._built
 
     def look(
@@ -75,11 +81,12 @@ class Model(TextTranslator):
         written = self._sentence(target, "the target") if target is not None else None
         chosen, searched = None, None
         if written is None:
-            limit = min(len(source.ids) - 1 + decode.extra, self.longest)
-            chosen = next(self._begin([[(list(source.ids[:-1]), limit)]], decode))[0][0]
-            searched = watch(self.torch, source.ids[:-1], self._tokenizer.writable, limit, decode)
+            prefix = self._tokenizer.encode([decode.prefix])[0] if decode.prefix else []
+            asked = self._source(source.ids[:-1], prefix, decode)
+            chosen = next(self._begin([[asked]], decode))[0][0]
+            searched = watch(self.torch, asked, self._tokenizer.writable, decode)
             # A text that reached its limit has no end mark.
-            written = self._tokens([*chosen.pieces, END] if len(chosen.pieces) < limit else [*chosen.pieces])
+            written = self._tokens([*chosen.pieces, END] if len(chosen.pieces) < asked.limit else [*chosen.pieces])
         return View(
             model=self.name,
             source=text,
@@ -135,3 +142,6 @@ class Model(TextTranslator):
 
     def _begin(self, batches: list[Sources], decode: DecodeSettings) -> Iterator[list[list[Hypothesis]]]:
         return self._translator._begin(batches, decode)
+
+    def _force(self, pairs: Forced) -> list[tuple[float, ...]]:
+        return self._translator._force(pairs)

@@ -10,6 +10,7 @@ from regard.data.shards import Shards
 from regard.data.texts import Texts
 from regard.data.tokenizer import Tokenizer
 from regard.folder import Languages, ModelFolder
+from regard.settings import ModelSettings
 from regard.training.checkpoints import Progress
 from regard.training.plan import Plan
 from regard.training.splits import Splits
@@ -36,8 +37,7 @@ def write_card(
     kept: str,
 ) -> str:
     """The card as Markdown."""
-    source, target = (language or "unknown" for language in made.languages)
-    model, train, decode = plan.settings.model, plan.settings.train, plan.settings.decode
+    train, decode = plan.settings.train, plan.settings.decode
     files = [
         f"- {part}: {file['name']}, SHA-256 `{file['sha256']}`"
         for part in ("training data", "validation data")
@@ -53,7 +53,7 @@ def write_card(
         for name, v in candidates
     ]
     lines = [
-        f"# A translator from {source} to {target}",
+        title(made.languages),
         "",
         f"Made with Regard {plan.versions['regard']} on {datetime.date.today().isoformat()}.",
         *(
@@ -69,9 +69,7 @@ def write_card(
         f"{len(made.shards.train):,} training pairs, {len(made.shards.valid):,} validation pairs{held_out}{dropped}.",
         "",
         "## Model",
-        f"Transformer, {model.encoder_layers} + {model.decoder_layers} layers, width {model.width}, feed-forward "
-        f"{model.feedforward}, {model.heads} heads, {model.norm}-norm, {model.positions} positions, "
-        f"{model.vocabulary:,} rows of pieces.",
+        describe_model(plan.settings.model),
         "",
         "## Training",
         *(f"- {reason}" for reason in plan.reasons),
@@ -104,3 +102,17 @@ def _events(progress: Progress, splits: Splits) -> list[str]:
         f"- from step {step:,} on each micro-batch computed in {parts} parts, to fit in memory"
         for step, parts in splits.until(progress.step)
     ]
+
+
+def title(languages: Languages) -> str:
+    source, target = (language or "unknown" for language in languages)
+    return f"# A translator from {source} to {target}"
+
+
+def describe_model(model: ModelSettings) -> str:
+    """The shape in a sentence."""
+    return (
+        f"Transformer, {model.encoder_layers} + {model.decoder_layers} layers, width {model.width}, feed-forward "
+        f"{model.feedforward}, {model.heads} heads, {model.norm}-norm, {model.positions} positions, "
+        f"{model.vocabulary:,} rows of pieces."
+    )

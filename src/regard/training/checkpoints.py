@@ -5,6 +5,7 @@ that could be wrong. Older ones keep their weights, for the average, but not the
 """
 
 import shutil
+from collections.abc import Iterable
 from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 from typing import Any, Self
@@ -50,6 +51,17 @@ class Average:
 
     weights: dict[str, Tensor]
     count: int
+
+
+def mean(several: Iterable[dict[str, Tensor]]) -> Average:
+    """Added up in double precision, one after the other: only one is held at a time."""
+    total: dict[str, Tensor] = {}
+    count = 0
+    for weights in several:
+        count += 1
+        for name, tensor in weights.items():
+            total[name] = total.get(name, 0) + tensor.double()
+    return Average({name: (tensor / count).float() for name, tensor in total.items()}, count)
 
 
 class Checkpoints:
@@ -103,14 +115,8 @@ class Checkpoints:
         return load_file(self.path(step) / "weights.safetensors")
 
     def average(self, steps: list[int]) -> Average:
-        """The mean of the weights of these steps, as far as they are there, added up in double precision."""
-        total: dict[str, Tensor] = {}
-        count = 0
-        for weights in filter(None, map(self.weights, steps)):
-            count += 1
-            for name, tensor in weights.items():
-                total[name] = total.get(name, 0) + tensor.double()
-        return Average({name: (tensor / count).float() for name, tensor in total.items()}, count)
+        """The mean of the weights of these steps, as far as they are there."""
+        return mean(filter(None, map(self.weights, steps)))
 
     def steps(self) -> list[int]:
         return sorted(int(path.name.removeprefix("step-")) for path in self.folder.glob("step-????????"))
