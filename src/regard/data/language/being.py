@@ -1,7 +1,5 @@
 """Sentences about what things are, and are like."""
 
-from dataclasses import replace
-
 from regard.data.language.clauses import BE, How, clause, copula, predicate
 from regard.data.language.dice import Dice
 from regard.data.language.it import it
@@ -17,9 +15,8 @@ from regard.data.language.phrases import (
     noun_phrase,
     place,
 )
-from regard.data.language.truth import Pair
 from regard.data.language.words import Adjective, Noun, adjectives, of_class, verb
-from regard.data.language.writing import write
+from regard.data.language.writing import Pair, write
 
 TENSES = ("present", "present", "past", "past", "future")
 # English, masculine, feminine.
@@ -39,6 +36,7 @@ PROFESSIONS = (
     ("pilot", "pilote", "pilote"),
     ("butcher", "boucher", "bouchère"),
 )
+_QUALIFIED = ("animal", "vehicle", "building", "opinion", "wearable", "furniture", "food")
 _FEELINGS = tuple(
     verb(source, target, state=True)
     for source, target in (
@@ -95,7 +93,7 @@ def quality(dice: Dice, draft: Draft) -> Pair:
         subject = person_phrase(draft, who)
         adjective = dice.pick(suits(of_class("person")[0]))
     else:
-        noun = dice.pick(of_class(dice.pick(("animal", "vehicle", "building", "opinion", "wearable", "furniture", "food"))))
+        noun = dice.pick(of_class(dice.pick(_QUALIFIED)))
         subject, adjective = subject_of(dice, draft, noun), dice.pick(suits(noun))
     feel(draft, adjective, how)
     return write(draft, copula(draft, subject, adjective, how, degree(dice, adjective)))
@@ -167,6 +165,8 @@ def both(dice: Dice, draft: Draft) -> Pair:
 def there_is(dice: Dice, draft: Draft) -> Pair:
     """ "There is a cat under the table"."""
     noun = dice.pick(of_class(dice.pick(("animal", "carried", "vehicle", "person"))))
+    while "kin" in noun.classes:
+        noun = dice.pick(of_class("person"))
     several, denied, past = dice.chance(0.35), dice.chance(0.15), dice.chance(0.35)
     name = "no" if denied else dice.pick((*NUMBERS, "many", "some")) if several else "a"
     there, il, y = Leaf("there", "pronoun"), Leaf("il", "pronoun"), Leaf("y", "pronoun")
@@ -193,7 +193,7 @@ def _spot(dice: Dice, draft: Draft, noun: Noun) -> Phrase:
     if "vehicle" in noun.classes:
         return place(draft, *dice.pick(PLACES), noun_phrase(draft, dice.pick(of_class("building"))))
     if "person" in noun.classes or dice.chance(0.4):
-        return somewhere(dice, draft, noun)
+        return somewhere(dice, draft)
     other = dice.pick(of_class("furniture"))
     while other is noun:
         other = dice.pick(of_class("furniture"))
@@ -209,7 +209,7 @@ def comparison(dice: Dice, draft: Draft) -> Pair:
     names = ["my" if "kin" in noun.classes else "the" for noun in nouns]
     first, second = (noun_phrase(draft, noun, said) for noun, said in zip(nouns, names, strict=True))
     adjective = adjectives()[dice.pick(words.split())]
-    how = replace(draw_how(dice), tense=dice.pick(("present", "past")))
+    how = draw_how(dice)._replace(tense=dice.pick(("present", "past")))
     said = clause(draft, first, BE, how, rest=[_than(dice, draft, first, adjective), second])
     return write(draft, said)
 

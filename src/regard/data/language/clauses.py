@@ -1,7 +1,8 @@
 """Clauses: a subject, what it does, to what; in both languages, with tense, negation and agreement."""
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
+from typing import NamedTuple
 
 from regard.data.language import english, french
 from regard.data.language.phrases import Draft, Leaf, Leaves, NounPhrase, Phrase, VerbFacts
@@ -9,19 +10,21 @@ from regard.data.language.words import Adjective, Verb, verb
 
 BE = verb("be", "être", state=True)
 _NEGATIONS = {"not": "pas", "never": "jamais", "no longer": "plus"}
+FREQUENT = {"often": "souvent", "always": "toujours", "sometimes": "parfois"}
 _MODALS = {"can": "pouvoir", "want": "vouloir", "must": "devoir"}
 _REFLEXIVE = ("me", "se", "nous", "vous", "se")
 _SHORT = {"can": "can't", "will": "won't"}
-_TAIL_KINDS = {"afraid": "adjective", "peur": "noun"} | dict.fromkeys(("more", "less", "plus", "moins", "cher"), "adverb")
+_TAIL_KINDS = {"afraid": "adjective", "peur": "noun"} | dict.fromkeys(
+    ("more", "less", "plus", "moins", "cher"), "adverb"
+)
 
 
-@dataclass(frozen=True, slots=True)
-class How:
+class How(NamedTuple):
     """How a verb is said.
 
     `denial` is "", "not", "never" or "no longer"; `modal` is "", "can", "want" or "must"; a `habit` of the past is
     told in the imparfait; `short` says "didn't"; `asks` puts the English auxiliary before the subject; `perfect` is a
-    past with "have".
+    past with "have"; `often` is one of FREQUENT.
     """
 
     tense: str = "present"
@@ -32,16 +35,17 @@ class How:
     short: bool = False
     asks: bool = False
     perfect: bool = False
+    often: str = ""
 
 
 class _Group:
-    """The words of a verb in one language, and which of them do what: "aux", "deny", "modal", "main"."""
+    """The words of a verb in one language, and which of them do what."""
 
     __slots__ = ("leaves", "roles")
 
     def __init__(self) -> None:
         self.leaves: Leaves = []
-        self.roles: dict[str, Leaves] = {"aux": [], "deny": [], "modal": [], "main": []}
+        self.roles: dict[str, Leaves] = {"aux": [], "deny": [], "often": [], "modal": [], "main": []}
 
     def say(self, text: str, role: str, kind: str = "verb") -> None:
         leaf = Leaf(text, kind)
@@ -111,6 +115,8 @@ def _english(subject: NounPhrase, action: Verb, how: How) -> _Group:
     before = how.denial in ("never", "no longer") and role == "main" and action.english != "be"
     if before:
         _deny(group, how.denial)
+    if how.often:
+        group.say(how.often, "often", "adverb")
     if how.denial == "not" and how.short and word != "am":
         group.say(_SHORT.get(word, word + "n't"), role, kind)
         if group.leaves[-1] not in group.roles["deny"]:
@@ -175,6 +181,8 @@ def _french(subject: NounPhrase, action: Verb, how: How, before: NounPhrase | No
         group.say(_finite(action.french, tense, person), "main")
     if how.denial:
         group.say(_NEGATIONS[how.denial], "deny", "adverb")
+    if how.often:
+        group.say(FREQUENT[how.often], "often", "adverb")
     if how.modal:
         _clitics(group, action, person, clitic)
         group.say(action.french, "main")
@@ -199,7 +207,7 @@ def _finite(infinitive: str, tense: str, person: int) -> str:
 
 def _link(draft: Draft, en: _Group, fr: _Group) -> None:
     """Each role with its like; an auxiliary that only one language has, with the other's verb."""
-    for role in ("deny", "modal", "main"):
+    for role in ("deny", "often", "modal", "main"):
         draft.link(en.roles[role], fr.roles[role])
     draft.link(en.roles["aux"], fr.roles["aux"] or fr.roles["modal"] or fr.roles["main"])
     if not en.roles["aux"]:
@@ -264,10 +272,10 @@ def relative_object(
     return replace(phrase, en=phrase.en + that.en + inner.en, fr=phrase.fr + that.fr + inner.fr)
 
 
-def relative_subject(draft: Draft, phrase: NounPhrase, makes: Callable[[NounPhrase], Phrase], human: bool) -> NounPhrase:
+def relative_subject(draft: Draft, phrase: NounPhrase, makes: Callable[[NounPhrase], Phrase]) -> NounPhrase:
     """ "the girl who sings", "la fille qui chante": `makes` builds the clause from its subject."""
     main = draft.main
-    who = draft.fixed("who" if human else "that", "qui", "pronoun")
+    who = draft.fixed("who", "qui", "pronoun")
     subject = replace(phrase, en=who.en, fr=who.fr)
     inner = makes(subject)
     draft.main = main

@@ -6,12 +6,11 @@ from functools import cache
 from regard.data.language import english, french
 from regard.data.language.clauses import How, clause
 from regard.data.language.dice import Dice
-from regard.data.language.likely import DAILY, a_way, sometime, somewhere, suits, thing
+from regard.data.language.likely import DAILY, a_way, movable, sometime, somewhere, suits, thing
 from regard.data.language.people import Person, person, person_phrase, someone
 from regard.data.language.phrases import Draft, Leaf, NounPhrase, Phrase, VerbFacts, noun_phrase, place
-from regard.data.language.truth import Pair
 from regard.data.language.words import Action, Noun, Verb, actions, of_class, verb
-from regard.data.language.writing import write
+from regard.data.language.writing import Pair, write
 
 # Over in a moment: nobody is doing them just now.
 _MOMENTS = {"see", "hear", "find", "lose", "forget", "break", "choose", "arrive", "leave", "fall", "sit"}
@@ -36,6 +35,7 @@ _ALONE = tuple(
     )
 )
 _OF_ANIMALS = 5  # how many of them animals do as well
+_PASTIMES = tuple(one for one in _ALONE if one.english in ("sleep", "run", "swim", "sing", "dance", "walk", "work"))
 _GOING = (
     (verb("go to", "aller à"), "at"),
     (verb("arrive at", "arriver à"), "at"),
@@ -95,11 +95,13 @@ def draw_how(dice: Dice, action: Verb, *, modal: float = 0.1, deny: float = 0.2)
     return a_way(dice, lasting=action.english not in _MOMENTS, modal=modal, deny=deny)
 
 
-def settled(dice: Dice, draft: Draft, how: How, *avoid: Noun | None, where: float = 0.3, when: float = 0.35) -> list[Phrase]:
+def settled(
+    dice: Dice, draft: Draft, how: How, noun: Noun | None = None, *, where: float = 0.3, when: float = 0.35
+) -> list[Phrase]:
     """Perhaps where, perhaps when. A habit of the past must be said to be one."""
-    found = [somewhere(dice, draft, *avoid)] if dice.chance(where) else []
-    must = how.habit and how.tense == "past" and how.denial != "no longer"
-    free = not how.modal and not how.perfect and how.denial not in ("never", "no longer")
+    found = [somewhere(dice, draft)] if (noun is None or movable(noun)) and dice.chance(where) else []
+    must = how.habit and how.tense == "past" and how.denial != "no longer" and not how.often
+    free = not how.modal and not how.perfect and not how.often and how.denial not in ("never", "no longer")
     simple_present = how.tense == "present" and not how.progressive and not how.habit
     if must or (free and not simple_present and dice.chance(when)):
         found.append(sometime(dice, draft, how))
@@ -114,16 +116,11 @@ def action(dice: Dice, draft: Draft) -> Pair:
     subject, who = doer(dice, draft, chosen.subjects, noun)
     about = _object(dice, draft, noun, who, how)
     tool, instrument = _tool(dice, draft, chosen, noun)
-    rest = [*tool, *settled(dice, draft, how, noun, where=0.2 if noun.classes & {"building", "way", "water"} else 0.3)]
+    rest = [*tool, *settled(dice, draft, how, noun)]
+    start = Phrase()
     if how.tense != "present" and rest and rest[-1].en[0].kind == "adverb" and dice.chance(0.25):
-        return _time_first(draft, rest, clause(draft, subject, chosen.verb, how, about, rest[:-1], instrument=instrument))
-    return write(draft, clause(draft, subject, chosen.verb, how, about, rest, instrument=instrument))
-
-
-def _time_first(draft: Draft, rest: list[Phrase], said: Phrase) -> Pair:
-    time = rest[-1]
-    comma = draft.fixed(",", ",", "punctuation")
-    return write(draft, Phrase(time.en + comma.en + said.en, time.fr + comma.fr + said.fr))
+        start = rest.pop().add(draft.fixed(",", ",", "punctuation"))
+    return write(draft, start.add(clause(draft, subject, chosen.verb, how, about, rest, instrument=instrument)))
 
 
 def _object(dice: Dice, draft: Draft, noun: Noun, who: Person | None, how: How) -> NounPhrase:
@@ -173,13 +170,15 @@ def giving(dice: Dice, draft: Draft) -> Pair:
 def liking(dice: Dice, draft: Draft) -> Pair:
     """ "I love eating fresh apples in the morning"."""
     likes, sentiment = dice.pick(_LIKING)
-    denial = "not" if likes.english != "prefer" and dice.chance(0.2) else ""
+    denial = "not" if likes.english == "like" and dice.chance(0.4) else ""
     how = How(dice.pick(("present", "present", "past")), denial, short=dice.chance(0.5))
     subject, _ = doer(dice, draft, ("person",))
+    indoors = False
     if dice.chance(0.25):
-        inner = gerund(draft, subject, dice.pick(_ALONE[5:12]))
+        inner = gerund(draft, subject, dice.pick(_PASTIMES))
     else:
         chosen, classes = dice.pick(_ENJOYED)
+        indoors = chosen.english in ("eat", "drink", "read")
         inner = gerund(draft, subject, chosen, _enjoyed(dice, draft, dice.pick(of_class(classes))))
     draft.sentiment = sentiment
     if denial and sentiment:
@@ -187,7 +186,7 @@ def liking(dice: Dice, draft: Draft) -> Pair:
     said = clause(draft, subject, likes, how, rest=[inner])
     if dice.chance(0.4):
         said.add(draft.fixed(*dice.pick(DAILY), "adverb"))
-    elif dice.chance(0.3):
+    elif indoors and dice.chance(0.3):
         said.add(somewhere(dice, draft))
     return write(draft, said)
 
@@ -197,7 +196,7 @@ def _enjoyed(dice: Dice, draft: Draft, noun: Noun) -> NounPhrase:
     if noun.classes & {"mass"}:
         return noun_phrase(draft, noun, "bare", adjective=adjective)
     phrase = noun_phrase(draft, noun, "bare", plural=True, adjective=adjective)
-    if adjective and "fruit" in noun.classes and dice.chance(0.2):
+    if adjective and adjective.english == "fresh" and "fruit" in noun.classes and dice.chance(0.3):
         # "fresh apple" as a kind of food, for which French has the plural.
         assert phrase.head is not None
         phrase.head.text = noun.english
@@ -219,11 +218,8 @@ def dream(dice: Dice, draft: Draft) -> Pair:
     first, second = dice.pick(of_class(_ANYTHING)), dice.pick(of_class(_ANYTHING))
     while second is first:
         second = dice.pick(of_class(_ANYTHING))
-    start = draft.fixed("in my dream ,", "dans mon rêve ,", "noun")
-    for leaf, kind in zip(start.en, ("preposition", "determiner", "noun", "punctuation"), strict=True):
-        leaf.kind = kind
-    for leaf, kind in zip(start.fr, ("preposition", "determiner", "noun", "punctuation"), strict=True):
-        leaf.kind = kind
+    start = draft.fixed("in", "dans", "preposition").add(draft.fixed("my", "mon", "determiner"))
+    start.add(draft.fixed("dream", "rêve", "noun")).add(draft.fixed(",", ",", "punctuation"))
     said = clause(draft, noun_phrase(draft, first), dice.pick(_DREAMT), How("past"), noun_phrase(draft, second))
     return write(draft, start.add(said))
 

@@ -42,6 +42,7 @@ _IRREGULAR = {
     "see": ("saw", "seen"),
     "sell": ("sold", "sold"),
     "send": ("sent", "sent"),
+    "show": ("showed", "shown"),
     "sing": ("sang", "sung"),
     "sit": ("sat", "sat"),
     "sleep": ("slept", "slept"),

@@ -25,6 +25,8 @@ _ELIDED = {
     "ma": "mon",
     "sa": "son",
 }
+# Words that may look otherwise before the next one.
+CHANGING = frozenset((*_ELIDED, "si", "à"))
 _CONTRACTED = {("de", "le"): "du", ("de", "les"): "des", ("à", "le"): "au", ("à", "les"): "aux"}
 
 
@@ -120,7 +122,7 @@ def _regular_present(infinitive: str) -> tuple[str, ...]:
 def _regular_future(infinitive: str) -> str:
     # "achètera", "nettoiera", but "préférera".
     stem = infinitive[:-2]
-    if infinitive.endswith("er") and stem[-2:-1] in ("e", "y") or stem.endswith("y"):
+    if (infinitive.endswith("er") and stem[-2:-1] in ("e", "y")) or stem.endswith("y"):
         return _stressed(stem) + "er"
     return infinitive
 

@@ -9,15 +9,14 @@ import tomllib
 from dataclasses import dataclass
 from functools import cache
 from importlib.resources import files
-from typing import Any, Literal
+from typing import Any, Literal, NamedTuple
 
 from regard.data.language.clauses import How, clause, copula, relative_object
 from regard.data.language.dice import Dice
 from regard.data.language.people import Person, person, person_phrase
 from regard.data.language.phrases import Draft, ItFacts, NounPhrase, Phrase, noun_phrase, owned, place, subject_leaf
-from regard.data.language.truth import Pair
-from regard.data.language.words import Adjective, Noun, Verb, adjectives, nouns, of_class, verb
-from regard.data.language.writing import write
+from regard.data.language.words import Adjective, Noun, Verb, adjectives, of_class, verb
+from regard.data.language.writing import Pair, write
 
 Side = Literal["x", "y"]
 GENDERS = ("mf", "fm", "mf", "fm", "mf", "fm", "mf", "fm", "mm", "ff")
@@ -55,14 +54,14 @@ class Frame:
     ways: dict[Side, tuple[Way, ...]]
     reasons: dict[bool, dict[Side, tuple[Adjective, ...]]]
     deniable: bool
+    enough: bool
 
     @property
     def both_roles(self) -> bool:
         return self.classes[0] == self.classes[1]
 
 
-@dataclass(frozen=True, slots=True)
-class Looks:
+class Looks(NamedTuple):
     """How one of the two nouns is dressed: its determiner or owner, a colour, and who did what to it."""
 
     determiner: str = "the"
@@ -72,8 +71,7 @@ class Looks:
     seen: Verb | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class Scene:
+class Scene(NamedTuple):
     """Everything about a sentence but the word that decides."""
 
     frame: Frame
@@ -119,6 +117,7 @@ def _frame(name: str, row: dict[str, Any], classes: tuple[str, str]) -> Frame:
             for holds, reasons in ((True, "enable"), (False, "hinder"))
         },
         row.get("deny", True),
+        row.get("enough", False),
     )
 
 
@@ -134,7 +133,7 @@ def draw(dice: Dice, genders: tuple[str, ...] = GENDERS) -> Scene:
     chosen: dict[Side, Adjective] = {"x": dice.pick(reasons["x"]), "y": dice.pick(reasons["y"])}
     while chosen["x"] is chosen["y"]:
         chosen = {"x": dice.pick(reasons["x"]), "y": dice.pick(reasons["y"])}
-    degree = _draw_degree(dice, chosen, link, holds, denied)
+    degree = _draw_degree(dice, chosen, link, holds, frame.enough and not denied)
     tense = "past" if dice.chance(0.65) else "present" if way.modal or dice.chance(0.7) else "future"
     how = How(tense, "not" if denied else "", way.modal, short=dice.chance(0.5))
     plural = dice.chance(0.1)
@@ -152,14 +151,14 @@ def _draw_nouns(dice: Dice, frame: Frame, genders: str) -> tuple[Noun, Noun]:
     return x, y
 
 
-def _draw_degree(dice: Dice, chosen: dict[Side, Adjective], link: str, holds: bool, denied: bool) -> str:
+def _draw_degree(dice: Dice, chosen: dict[Side, Adjective], link: str, holds: bool, enough: bool) -> str:
     if not (chosen["x"].graded and chosen["y"].graded):
         return ""
     if link == "even though":
         return dice.pick(("", "very"))
     if not holds:
         return dice.pick(("too", "too", "too", "very", ""))
-    return dice.pick(("", "very")) if denied else dice.pick(("", "very", "enough"))
+    return dice.pick(("", "very", "enough") if enough else ("", "very"))
 
 
 def _draw_looks(dice: Dice, noun: Noun, plural: bool) -> Looks:
@@ -210,9 +209,7 @@ def say(scene: Scene, side: Side) -> Pair:
 def it(draft: Draft, antecedent: NounPhrase) -> NounPhrase:
     """The pronoun for a noun: "it" or "they"; "il", "elle", "ils" or "elles"."""
     target = ("elles" if antecedent.plural else "elle") if antecedent.gender == "f" else "il" + "s" * antecedent.plural
-    return subject_leaf(
-        draft, "they" if antecedent.plural else "it", target, 3, antecedent.plural, antecedent.gender
-    )
+    return subject_leaf(draft, "they" if antecedent.plural else "it", target, 3, antecedent.plural, antecedent.gender)
 
 
 def _dressed(draft: Draft, noun: Noun, looks: Looks, plural: bool) -> NounPhrase:

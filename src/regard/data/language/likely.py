@@ -1,6 +1,8 @@
 """What usually goes together: which adjectives suit which nouns, where and when things happen."""
 
-from regard.data.language.clauses import How
+from functools import cache
+
+from regard.data.language.clauses import FREQUENT, How
 from regard.data.language.dice import Dice
 from regard.data.language.people import Person
 from regard.data.language.phrases import NUMBERS, Draft, NounPhrase, Phrase, noun_phrase, place
@@ -11,7 +13,7 @@ _SUITS = {
     "person": "young old kind intelligent serious honest sad happy shy brave tired famous curious",
     "animal": "big small old young black white grey brown fat fast slow shy tired fierce gentle agile",
     "mass": "fresh good",
-    "fruit": "fresh good small big tender",
+    "fruit": "fresh good small big",
     "food": "fresh good small big tasty salty",
     "opinion": "good bad boring interesting funny wonderful terrible excellent awful long short famous",
     "readable": "interesting long short boring old",
@@ -30,6 +32,8 @@ _SUITS = {
     "sound": "new old expensive noisy modern small big",
 }
 _THING = "new old big small heavy light red blue green black white yellow grey beautiful practical solid"
+
+_COMMON = {"building", "way", "water", "inside", "opinion", "visited"}
 
 PLACES = (
     ("behind", "derrière"),
@@ -66,6 +70,7 @@ HABITS = (
 DAILY = (*HABITS, ("in the morning", "le matin"), ("in the evening", "le soir"), ("in winter", "en hiver"))
 
 
+@cache
 def suits(noun: Noun) -> tuple[Adjective, ...]:
     """What a noun can be like."""
     listed = next((words for name, words in _SUITS.items() if name in noun.classes), _THING)
@@ -104,19 +109,24 @@ def thing(
     if dice.chance(0.22):
         names = ("the", "the", *NUMBERS, "many", "any" if denied else "some", "this")
         return noun_phrase(draft, noun, dice.pick(names), plural=True, adjective=adjective, denied=denied)
-    name = dice.pick(("the", "the", "the", "a", "a", "this", owner.own if owner else "my"))
+    # Nobody has a river of their own.
+    own = () if noun.classes & _COMMON else (owner.own if owner else "my",)
+    name = dice.pick(("the", "the", "the", "a", "a", "this", *own))
     return noun_phrase(draft, noun, name, adjective=adjective, denied=denied)
 
 
-def somewhere(dice: Dice, draft: Draft, *avoid: Noun | None) -> Phrase:
+def movable(noun: Noun) -> bool:
+    """Whether it can be somewhere, and is not a place itself."""
+    return not noun.classes & {*_COMMON, "room", "gap", "barrier", "lockable"}
+
+
+def somewhere(dice: Dice, draft: Draft) -> Phrase:
     """ "in the garden", "at the market", "behind the church"."""
-    way = dice.pick(("inside", "inside", "inside", "at", "building"))
+    way = dice.pick(("spot", "spot", "spot", "spot", "inside", "at", "building"))
     noun = dice.pick(of_class(way))
-    while noun in avoid:
-        noun = dice.pick(of_class(way))
     if way == "building":
         return place(draft, *dice.pick(PLACES), noun_phrase(draft, noun))
-    return place(draft, *(("in", "dans") if way == "inside" else ("at", "à")), noun_phrase(draft, noun))
+    return place(draft, *(("at", "à") if way == "at" else ("in", "dans")), noun_phrase(draft, noun))
 
 
 def sometime(dice: Dice, draft: Draft, how: How) -> Phrase:
@@ -140,4 +150,5 @@ def a_way(dice: Dice, *, lasting: bool = True, deny: float = 0.2, modal: float =
     perfect = tense == "past" and not habit and not progressive and denial != "no longer" and dice.chance(0.15)
     if tense == "past" and denial == "no longer":
         habit = True  # "no longer ate": "ne mangeait plus"
-    return How(tense, denial, "", progressive, habit, short, False, perfect)
+    often = dice.pick(tuple(FREQUENT)) if habit and not denial and dice.chance(0.4) else ""
+    return How(tense, denial, "", progressive, habit, short, False, perfect, often)

@@ -8,8 +8,9 @@ from regard.data.language.words import Noun, of_class
 
 # fmt: off
 NAMES = {
-    "Paul": "m", "Thomas": "m", "Louis": "m", "Nicolas": "m", "Martin": "m", "Lucas": "m", "Antoine": "m", "Victor": "m",
-    "Marie": "f", "Alice": "f", "Emma": "f", "Julie": "f", "Claire": "f", "Sarah": "f", "Anne": "f", "Irène": "f",
+    "Paul": "m", "Thomas": "m", "Louis": "m", "Nicolas": "m", "Martin": "m", "Lucas": "m", "Antoine": "m",
+    "Victor": "m", "Marie": "f", "Alice": "f", "Emma": "f", "Julie": "f", "Claire": "f", "Sarah": "f", "Anne": "f",
+    "Irène": "f",
 }
 # fmt: on
 

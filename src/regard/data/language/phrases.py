@@ -6,6 +6,7 @@ together, and numbers the leaves at the end. Before that, "de le" and "que elle"
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from functools import cache
 
 from regard.data.language import french
 from regard.data.language.words import Adjective, Noun
@@ -93,20 +94,29 @@ class Draft:
     main: VerbFacts | None = None
     sentiment: str | None = None
     it: ItFacts | None = None
+    en: Leaves = field(default_factory=list)
+    fr: Leaves = field(default_factory=list)
 
     def link(self, sources: Sequence[Leaf], targets: Sequence[Leaf]) -> None:
         """Say that each of `targets` translates each of `sources`."""
-        self.links += [(source, target) for source in sources for target in targets]
+        for source in sources:
+            for target in targets:
+                self.links.append((source, target))
 
     def fixed(self, source: str, target: str, kind: str, target_kind: str = "") -> Phrase:
         """A set phrase: word by word if there are as many on both sides, else all belong together."""
-        en = [Leaf(word, kind) for word in source.split()]
-        fr = [Leaf(word, target_kind or kind) for word in target.split()]
+        en = [Leaf(word, kind) for word in _words(source)]
+        fr = [Leaf(word, target_kind or kind) for word in _words(target)]
         if len(en) == len(fr):
             self.links += zip(en, fr, strict=True)
         else:
             self.link(en, fr)
         return Phrase(en, fr)
+
+
+@cache
+def _words(text: str) -> tuple[str, ...]:
+    return tuple(text.split())
 
 
 # How each determiner is said before a masculine, a feminine and a plural noun.
@@ -216,9 +226,7 @@ def owned(draft: Draft, owner: NounPhrase, noun: Noun, *, plural: bool = False) 
     draft.links += [(head, target), (mark, of)]
     the = Leaf(article, "determiner")
     draft.links.append((head, the))
-    return NounPhrase(
-        [*owner.en, mark, head], [the, target, of, *owner.fr], head, target, noun.gender, plural, 3, noun
-    )
+    return NounPhrase([*owner.en, mark, head], [the, target, of, *owner.fr], head, target, noun.gender, plural, 3, noun)
 
 
 def place(draft: Draft, source: str, target: str, where: NounPhrase) -> Phrase:

@@ -5,7 +5,7 @@ from collections.abc import Callable, Iterator
 from regard.data.language import being, doing, it, telling
 from regard.data.language.dice import Dice
 from regard.data.language.phrases import Draft
-from regard.data.language.truth import Pair
+from regard.data.language.writing import Pair
 
 # Of a hundred sentences.
 _WEIGHTS: dict[Callable[[Dice, Draft], Pair], int] = {

@@ -10,11 +10,12 @@ from functools import cache
 from hashlib import blake2b
 from itertools import combinations
 
-from regard.data.language.truth import Pair, Truth
+from regard.data.language.phrases import Draft, Leaf
 from regard.data.language.words import adjectives, nouns
+from regard.data.language.writing import Pair
 
 SPLITS = ("train", "valid", "test", "noun-pairs", "noun-words", "longer")
-LONGEST = 20  # words and stops, on each side, of what is seen in training
+LONGEST = 18  # words and stops, on each side, of what is seen in training
 
 # What a model trained on the language must translate unseen.
 FAMOUS = (
@@ -56,33 +57,32 @@ def split_of(pair: Pair) -> str | None:
     """The part a sentence belongs to; None if to no part: it is famous, or unseen in more than one way."""
     if plain(pair.source) in _FAMOUS or plain(pair.target) in _FAMOUS:
         return None
-    truth = pair.truth
-    unseen = []
-    if len(truth.source) > LONGEST or len(truth.target) > LONGEST:
-        if len(truth.source) <= LONGEST or len(truth.target) <= LONGEST:
-            return None
-        unseen.append("longer")
-    if held := unseen_pairs(truth):
-        if held != _pair_of_it(truth):
-            return None
-        unseen.append("noun-pairs")
-    if held := unseen_words(truth):
-        if _word_of_it(truth) not in held:
-            return None
-        unseen.append("noun-words")
-    if unseen:
-        return unseen[0] if len(unseen) == 1 else None
-    share = _hash(_context(pair), 32)
-    return "valid" if share == 0 else "test" if share == 1 else "train"
+    draft = pair.draft
+    long = (len(draft.en) > LONGEST) + (len(draft.fr) > LONGEST)
+    together, said = unseen_pairs(draft), unseen_words(draft)
+    if not (long or together or said):
+        share = _hash(_context(pair), 32)
+        return "valid" if share == 0 else "test" if share == 1 else "train"
+    if long == 2 and not (together or said):
+        return "longer"
+    # Only what "it" hangs on may be unseen, and in one way alone.
+    it = draft.it
+    if long or it is None or it.other is None or it.decider is None:
+        return None
+    antecedent = _noun(it.antecedent.head)
+    if together == {frozenset((antecedent, _noun(it.other.head)))} and not said:
+        return "noun-pairs"
+    return "noun-words" if (antecedent, it.decider.text) in said and not together else None
 
 
 @cache
 def _lemmas() -> dict[str, str]:
-    return {form.lower(): noun.english for noun in nouns().values() for form in (noun.english, noun.english_plural)}
+    return {form: noun.english for noun in nouns().values() for form in (noun.english, noun.english_plural)}
 
 
-def _noun(truth: Truth, at: int | None) -> str:
-    return "" if at is None else _lemmas().get(truth.source[at].text.lower(), "")
+def _noun(leaf: Leaf | None) -> str:
+    """The noun a leaf says; "" for a pronoun."""
+    return "" if leaf is None else _lemmas().get(leaf.text.lower(), "")
 
 
 @cache
@@ -95,44 +95,33 @@ def pair_is_unseen(first: str, second: str) -> bool:
 @cache
 def word_is_unseen(noun: str, adjective: str) -> bool:
     """Whether training never says the adjective of the noun, nor of another noun in a sentence where it might."""
-    return "person" not in nouns()[noun].classes and _hash(f"{adjective} {noun}", 10) == 0
+    known = noun in nouns() and adjective in adjectives()
+    return known and "person" not in nouns()[noun].classes and _hash(f"{adjective} {noun}", 10) == 0
 
 
-def unseen_pairs(truth: Truth) -> set[frozenset[str]]:
+def unseen_pairs(draft: Draft) -> set[frozenset[str]]:
     """The pairs of nouns in a sentence that training does not have together."""
-    known = {_noun(truth, place) for place, word in enumerate(truth.source) if word.kind == "noun"} - {""}
-    return {frozenset(two) for two in combinations(sorted(known), 2) if pair_is_unseen(*two)}
+    known = [name for leaf in draft.en if leaf.kind == "noun" and (name := _noun(leaf))]
+    return {frozenset(two) for two in combinations(known, 2) if pair_is_unseen(*two)}
 
 
-def unseen_words(truth: Truth) -> set[tuple[str, str]]:
+def unseen_words(draft: Draft) -> set[tuple[str, str]]:
     """The nouns with adjectives said, or maybe said, of them in a sentence, that training does not have."""
-    said = [(_noun(truth, noun), truth.source[adjective].text) for adjective, noun in truth.adjectives]
-    if truth.it and truth.it.decider is not None:
-        decider = truth.source[truth.it.decider].text
-        said += [(_noun(truth, truth.it.antecedent), decider), (_noun(truth, truth.it.other), decider)]
-    return {(noun, word) for noun, word in said if noun and word in adjectives() and word_is_unseen(noun, word)}
-
-
-def _pair_of_it(truth: Truth) -> set[frozenset[str]]:
-    if truth.it is None or truth.it.other is None:
-        return set()
-    return {frozenset((_noun(truth, truth.it.antecedent), _noun(truth, truth.it.other)))}
-
-
-def _word_of_it(truth: Truth) -> tuple[str, str] | None:
-    if truth.it is None or truth.it.decider is None:
-        return None
-    return _noun(truth, truth.it.antecedent), truth.source[truth.it.decider].text
+    said = [(_noun(noun), adjective.text) for adjective, noun in draft.adjectives]
+    it = draft.it
+    if it and it.other and it.decider:
+        said += [(_noun(it.antecedent.head), it.decider.text), (_noun(it.other.head), it.decider.text)]
+    return {both for both in said if word_is_unseen(*both)}
 
 
 def _context(pair: Pair) -> str:
     """The French sentence without the pronoun and the word that decides."""
-    it = pair.truth.it
+    draft = pair.draft
+    it = draft.it
     if it is None or it.decider is None:
         return pair.target
-    left_out = {it.target, *(target for source, target in pair.truth.alignment if source == it.decider)}
-    words = (word.text for place, word in enumerate(pair.truth.target) if place not in left_out)
-    return " ".join("si" if text == "s'" else text for text in words)
+    left_out = {it.pronoun.target, *(target for source, target in draft.links if source is it.decider)}
+    return " ".join("si" if leaf.text == "s'" else leaf.text for leaf in draft.fr if leaf not in left_out)
 
 
 def _hash(text: str, share: int) -> int:

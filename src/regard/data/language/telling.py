@@ -1,18 +1,15 @@
 """Sentences of more than one clause, questions and requests."""
 
-from dataclasses import replace
-
 from regard.data.language import french
 from regard.data.language.being import degree, draw_how, subject_of
 from regard.data.language.clauses import How, clause, copula, relative_object, relative_subject
 from regard.data.language.dice import Dice
 from regard.data.language.doing import direct, settled
-from regard.data.language.likely import TIMES, somewhere, suits, thing
+from regard.data.language.likely import TIMES, movable, somewhere, suits, thing
 from regard.data.language.people import Person, person_phrase, someone
 from regard.data.language.phrases import PRONOUNS, Draft, ItFacts, Leaf, NounPhrase, Phrase, noun_phrase, pronoun
-from regard.data.language.truth import Pair
 from regard.data.language.words import Action, Noun, of_class, verb
-from regard.data.language.writing import write
+from regard.data.language.writing import Pair, write
 
 _FATES = (
     (verb("lose", "perdre"), "wearable carried", "but", "mais"),
@@ -37,13 +34,13 @@ def far(dice: Dice, draft: Draft) -> Pair:
     noun = dice.pick(of_class(" ".join(chosen.objects)))
     head = noun_phrase(draft, noun, plural=dice.chance(0.3))
     who = person_phrase(draft, someone(dice))
-    rest = [somewhere(dice, draft, noun)] if dice.chance(0.5) else []
+    rest = [somewhere(dice, draft)] if movable(noun) and dice.chance(0.5) else []
     tense = dice.pick(("past", "past", "past", "present", "future"))
     if tense == "past" and dice.chance(0.25):
         rest.append(draft.fixed(*dice.pick(TIMES["past"]), "adverb"))
     subject = relative_object(draft, head, who, chosen.verb, How(tense), rest)
     adjective = dice.pick(suits(noun))
-    how = replace(draw_how(dice), tense=dice.pick(("present", "past")))
+    how = draw_how(dice)._replace(tense=dice.pick(("present", "past")))
     return write(draft, copula(draft, subject, adjective, how, degree(dice, adjective)))
 
 
@@ -59,10 +56,10 @@ def who_does(dice: Dice, draft: Draft) -> Pair:
 
     def inner(subject: NounPhrase) -> Phrase:
         about = thing(dice, draft, thing_noun, denied=bool(how.denial))
-        rest = [somewhere(dice, draft, thing_noun)] if dice.chance(0.4) else []
+        rest = [somewhere(dice, draft)] if movable(thing_noun) and dice.chance(0.4) else []
         return clause(draft, subject, chosen.verb, how, about, rest)
 
-    subject = relative_subject(draft, head, inner, human=True)
+    subject = relative_subject(draft, head, inner)
     adjective = dice.pick(suits(noun))
     how_is = draw_how(dice)
     return write(draft, copula(draft, subject, adjective, how_is, degree(dice, adjective)))
@@ -93,10 +90,11 @@ def report(dice: Dice, draft: Draft) -> Pair:
 def fate(dice: Dice, draft: Draft) -> Pair:
     """ "I bought a key but I lost it", "… je l'ai perdue"."""
     chosen, classes, english, target = dice.pick(_FATES)
+    several = dice.chance(0.15)
     noun = dice.pick(of_class(classes))
     who = someone(dice)
     subject = person_phrase(draft, who)
-    about = noun_phrase(draft, noun, dice.pick(("a", "the", "this")), plural=dice.chance(0.15))
+    about = noun_phrase(draft, noun, dice.pick(("some" if several else "a", "the", "this")), plural=several)
     said = clause(draft, subject, dice.pick(_ACQUIRED), How("past"), about)
     link = draft.fixed(english, target, "conjunction")
     again = person_phrase(draft, who) if who.name in PRONOUNS else pronoun(draft, _pronoun_for(subject), subject.gender)
@@ -189,7 +187,7 @@ def _who(dice: Dice, draft: Draft) -> Pair:
     who = draft.fixed("who", "qui", "pronoun")
     subject = NounPhrase(who.en, who.fr, who.en[0], who.fr[0])
     how = How(dice.pick(("past", "past", "present", "future")), modal="want" if dice.chance(0.15) else "")
-    how = replace(how, tense="present") if how.modal else how
+    how = how._replace(tense="present") if how.modal else how
     rest = settled(dice, draft, how, noun, where=0.2, when=0.2)
     return write(draft, clause(draft, subject, chosen.verb, how, thing(dice, draft, noun), rest), "?")
 

@@ -67,12 +67,3 @@ class Truth:
     tense: str | None
     sentiment: str | None
     it: It | None
-
-
-@dataclass(frozen=True, slots=True)
-class Pair:
-    """An English sentence, its French translation, and what is known about them."""
-
-    source: str
-    target: str
-    truth: Truth

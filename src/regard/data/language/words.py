@@ -78,8 +78,8 @@ def verb(english: str, french: str, *, state: bool = False) -> Verb:
 
 def rows(name: str) -> Iterator[dict[str, str]]:
     """The rows of a TSV file of this package, by the names in its first line."""
-    with (files(__package__) / name).open(encoding="utf-8", newline="") as file:
-        yield from csv.DictReader(file, delimiter="\t", quoting=csv.QUOTE_NONE)
+    lines = (files(__package__) / name).read_text("utf-8").splitlines()
+    yield from csv.DictReader(lines, delimiter="\t", quoting=csv.QUOTE_NONE)
 
 
 @cache

@@ -1,19 +1,40 @@
 """A finished draft becomes text: words are numbered, neighbours change each other, and the truth gets its positions."""
 
-from regard.data.language import english, french
-from regard.data.language.phrases import Draft, Leaf, Leaves, NounPhrase, Phrase
-from regard.data.language.truth import It, Pair, Truth, Verb, Word
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+from itertools import pairwise
 
-_VOWEL_FORMS = ("cet", "mon", "son")  # whole words: no apostrophe
+from regard.data.language import english, french
+from regard.data.language.phrases import Draft, Leaf, Leaves, Phrase
+from regard.data.language.truth import It, Truth, Verb, Word
+
+# French has a space before a question mark.
+_ENGLISH = ((" .", "."), (" ,", ","), (" ?", "?"), (" 's", "'s"))
+_FRENCH = ((" .", "."), (" ,", ","), ("' ", "'"), (" -", "-"))
+
+
+@dataclass(frozen=True)
+class Pair:
+    """An English sentence, its French translation, and what is known about them."""
+
+    source: str
+    target: str
+    draft: Draft = field(repr=False, compare=False)
+
+    @cached_property
+    def truth(self) -> Truth:
+        """Made when asked for: most sentences are only learnt from."""
+        return _truth(self)
 
 
 def write(draft: Draft, phrase: Phrase, ending: str = ".") -> Pair:
     """The pair that `phrase` says, closed by a full stop or another ending."""
     stops = Leaf(ending, "punctuation"), Leaf(ending, "punctuation")
     draft.links.append(stops)
-    source, source_words = _set_down(_english([*phrase.en, stops[0]]), ".,?!")
-    target, target_words = _set_down(_french([*phrase.fr, stops[1]]), ".,")
-    return Pair(source, target, _truth(draft, source_words, target_words))
+    draft.en = _english([*phrase.en, stops[0]])
+    draft.fr = _french([*phrase.fr, stops[1]])
+    return Pair(_set_down(draft.en, _ENGLISH), _set_down(draft.fr, _FRENCH), draft)
 
 
 def _english(leaves: Leaves) -> Leaves:
@@ -27,17 +48,15 @@ def _english(leaves: Leaves) -> Leaves:
 def _french(leaves: Leaves) -> Leaves:
     """Elide and contract. A contracted article has the place of its preposition."""
     kept: Leaves = []
-    last = len(leaves) - 1
     skip = False
-    for place, leaf in enumerate(leaves):
+    for place, (leaf, following) in enumerate(pairwise(leaves)):
         if skip:
             skip = False
             continue
         leaf.at = len(kept)
         kept.append(leaf)
-        if place == last:
-            break
-        following = leaves[place + 1]
+        if leaf.text not in french.CHANGING:
+            continue
         if following.kind == "determiner" and (found := french.contracted(leaf.text, following.text)):
             if following.text == "le" and french.begins_with_vowel(leaves[place + 2].text):
                 continue  # "de l'arbre"
@@ -46,25 +65,32 @@ def _french(leaves: Leaves) -> Leaves:
             skip = True
         elif found := french.elided(leaf.text, following.text):
             leaf.text = found
+    leaves[-1].at = len(kept)
+    kept.append(leaves[-1])
     return kept
 
 
-def _set_down(leaves: Leaves, clinging: str) -> tuple[str, tuple[Word, ...]]:
-    """The text and its words. Nothing stands between an apostrophe and what follows, nor before what clings."""
-    text = ""
-    words = []
+def _set_down(leaves: Leaves, joined: Sequence[tuple[str, str]]) -> str:
+    """The text: words with spaces between, but for those that are `joined` without."""
+    first = leaves[0]
+    first.text = first.text[0].upper() + first.text[1:]
+    text = " ".join([leaf.text for leaf in leaves])
+    for apart, together in joined:
+        text = text.replace(apart, together)
+    return text
+
+
+def _words(text: str, leaves: Leaves) -> tuple[Word, ...]:
+    words, end = [], 0
     for leaf in leaves:
-        said = leaf.text
-        if not text:
-            said = said[0].upper() + said[1:]
-        elif text[-1] != "'" and said[0] not in clinging and said[0] not in "'-":
-            text += " "
-        words.append(Word(said, len(text), leaf.kind))
-        text += said
-    return text, tuple(words)
+        start = text.index(leaf.text, end)
+        words.append(Word(leaf.text, start, leaf.kind))
+        end = start + len(leaf.text)
+    return tuple(words)
 
 
-def _truth(draft: Draft, source: tuple[Word, ...], target: tuple[Word, ...]) -> Truth:
+def _truth(pair: Pair) -> Truth:
+    draft = pair.draft
     verbs = [
         Verb(
             facts.leaf.at,
@@ -79,8 +105,8 @@ def _truth(draft: Draft, source: tuple[Word, ...], target: tuple[Word, ...]) -> 
     ]
     return Truth(
         draft.kind,
-        source,
-        target,
+        _words(pair.source, draft.en),
+        _words(pair.target, draft.fr),
         tuple(sorted({(one.at, other.at) for one, other in draft.links})),
         tuple(sorted(verbs, key=lambda verb: verb.at)),
         tuple(sorted((adjective.at, noun.at) for adjective, noun in draft.adjectives)),
