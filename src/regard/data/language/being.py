@@ -36,6 +36,7 @@ PROFESSIONS = (
     ("pilot", "pilote", "pilote"),
     ("butcher", "boucher", "bouchère"),
 )
+_THINK = verb("think", "penser", state=True)
 _QUALIFIED = ("animal", "vehicle", "building", "opinion", "wearable", "furniture", "food")
 _FEELINGS = tuple(
     verb(source, target, state=True)
@@ -104,16 +105,13 @@ def opinion(dice: Dice, draft: Draft) -> Pair:
     noun = dice.pick(of_class("opinion"))
     adjective = dice.pick([one for one in suits(noun) if one.sentiment])
     how = How(dice.pick(("present", "past")), "not" if dice.chance(0.2) else "", short=dice.chance(0.5))
-    if not dice.chance(0.4):
-        subject = noun_phrase(draft, noun, dice.pick(("the", "this", "your")))
-        feel(draft, adjective, how)
-        return write(draft, copula(draft, subject, adjective, how, degree(dice, adjective)))
-    who = person_phrase(draft, someone(dice))
-    said = clause(draft, who, verb("think", "penser", state=True), How(how.tense))
-    that = draft.fixed("that", "que", "conjunction")
+    start = Phrase()
+    if dice.chance(0.4):
+        start = clause(draft, person_phrase(draft, someone(dice)), _THINK, How(how.tense))
+        start.add(draft.fixed("that", "que", "conjunction"))
     subject = noun_phrase(draft, noun, dice.pick(("the", "this", "your")))
     feel(draft, adjective, how)
-    return write(draft, said.add(that).add(copula(draft, subject, adjective, how, degree(dice, adjective))))
+    return write(draft, start.add(copula(draft, subject, adjective, how, degree(dice, adjective))))
 
 
 def profession(dice: Dice, draft: Draft) -> Pair:
@@ -169,23 +167,17 @@ def there_is(dice: Dice, draft: Draft) -> Pair:
         noun = dice.pick(of_class("person"))
     several, denied, past = dice.chance(0.35), dice.chance(0.15), dice.chance(0.35)
     name = "no" if denied else dice.pick((*NUMBERS, "many", "some")) if several else "a"
+    adjective = dice.pick(suits(noun)) if dice.chance(0.3) else None
+    about = noun_phrase(draft, noun, name, plural=several, adjective=adjective)
     there, il, y = Leaf("there", "pronoun"), Leaf("il", "pronoun"), Leaf("y", "pronoun")
     be = Leaf(("were" if past else "are") if several else ("was" if past else "is"), "verb")
     a = Leaf("avait" if past else "a", "verb")
-    draft.link([there], [il, y])
-    draft.links.append((be, a))
+    draft.links += [(there, il), (there, y), (be, a)]
     target = [il, y, a]
-    no = Leaf("no", "determiner")
     if denied:
-        ne, pas, de = Leaf("ne", "particle"), Leaf("pas", "adverb"), Leaf("de", "determiner")
-        draft.link([no], [ne, pas, de])
-        bare = noun_phrase(draft, noun, "any", plural=several, denied=True)
-        draft.links = [link for link in draft.links if link[0] is not bare.en[0]]
-        about = NounPhrase([no, *bare.en[1:]], [de, *bare.fr[1:]], bare.head, bare.target)
+        ne, pas = Leaf("ne", "particle"), Leaf("pas", "adverb")
+        draft.link(about.en[:1], [ne, pas])
         target = [il, ne, y, a, pas]
-    else:
-        adjective = dice.pick(suits(noun)) if dice.chance(0.3) else None
-        about = noun_phrase(draft, noun, name, plural=several, adjective=adjective)
     return write(draft, Phrase([there, be], target).add(about).add(_spot(dice, draft, noun)))
 
 

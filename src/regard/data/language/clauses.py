@@ -98,6 +98,15 @@ def clause(
     return phrase
 
 
+def told(action: Verb, subject: NounPhrase, how: How) -> How:
+    """The same, with one tense for what English does not tell apart: "I read the book", "they often cut ropes"."""
+    plain = not (how.denial == "not" or how.asks or how.modal or how.progressive or how.perfect)
+    if not plain or how.tense == "future" or (subject.person == 3 and not subject.plural):
+        return how
+    same = action.english != "be" and english.forms(action.english).past == action.english
+    return how._replace(tense="present" if how.habit else "past") if same else how
+
+
 def target_tense(action: Verb, how: How) -> str:
     """The French tense. What was happening, used to happen or simply was, is told in the imparfait."""
     if how.tense == "past":

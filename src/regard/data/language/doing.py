@@ -4,7 +4,7 @@ from dataclasses import replace
 from functools import cache
 
 from regard.data.language import english, french
-from regard.data.language.clauses import How, clause
+from regard.data.language.clauses import How, clause, told
 from regard.data.language.dice import Dice
 from regard.data.language.likely import DAILY, a_way, movable, sometime, somewhere, suits, thing
 from regard.data.language.people import Person, person, person_phrase, someone
@@ -114,6 +114,7 @@ def action(dice: Dice, draft: Draft) -> Pair:
     how = draw_how(dice, chosen.verb)
     noun = dice.pick(of_class(" ".join(chosen.objects)))
     subject, who = doer(dice, draft, chosen.subjects, noun)
+    how = told(chosen.verb, subject, how)
     about = _object(dice, draft, noun, who, how)
     tool, instrument = _tool(dice, draft, chosen, noun)
     rest = [*tool, *settled(dice, draft, how, noun)]
@@ -126,8 +127,7 @@ def action(dice: Dice, draft: Draft) -> Pair:
 def _object(dice: Dice, draft: Draft, noun: Noun, who: Person | None, how: How) -> NounPhrase:
     if "person" in noun.classes:
         return person_phrase(draft, person(dice))
-    denied = bool(how.denial) and not how.modal
-    return thing(dice, draft, noun, owner=who, denied=denied)
+    return thing(dice, draft, noun, owner=who, denied=bool(how.denial))
 
 
 def _tool(dice: Dice, draft: Draft, chosen: Action, noun: Noun) -> tuple[list[Phrase], NounPhrase | None]:

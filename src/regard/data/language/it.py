@@ -131,8 +131,6 @@ def draw(dice: Dice, genders: tuple[str, ...] = GENDERS) -> Scene:
     holds = denied == way.inverts
     reasons = frame.reasons[holds == (link != "even though")]
     chosen: dict[Side, Adjective] = {"x": dice.pick(reasons["x"]), "y": dice.pick(reasons["y"])}
-    while chosen["x"] is chosen["y"]:
-        chosen = {"x": dice.pick(reasons["x"]), "y": dice.pick(reasons["y"])}
     degree = _draw_degree(dice, chosen, link, holds, frame.enough and not denied)
     tense = "past" if dice.chance(0.65) else "present" if way.modal or dice.chance(0.7) else "future"
     how = How(tense, "not" if denied else "", way.modal, short=dice.chance(0.5))

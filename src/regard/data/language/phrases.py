@@ -128,6 +128,8 @@ DETERMINERS = {
     "bare": ("du", "de la", "des"),
     "all": ("le", "la", "les"),
     "many": ("beaucoup de",) * 3,
+    "how many": ("combien de",) * 3,
+    "no": ("de",) * 3,
     "this": ("ce", "cette", "ces"),
     "my": ("mon", "ma", "mes"),
     "your": ("votre", "votre", "vos"),

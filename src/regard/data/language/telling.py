@@ -2,7 +2,7 @@
 
 from regard.data.language import french
 from regard.data.language.being import degree, draw_how, subject_of
-from regard.data.language.clauses import How, clause, copula, relative_object, relative_subject
+from regard.data.language.clauses import How, clause, copula, relative_object, relative_subject, told
 from regard.data.language.dice import Dice
 from regard.data.language.doing import direct, settled
 from regard.data.language.likely import TIMES, movable, somewhere, suits, thing
@@ -38,7 +38,7 @@ def far(dice: Dice, draft: Draft) -> Pair:
     tense = dice.pick(("past", "past", "past", "present", "future"))
     if tense == "past" and dice.chance(0.25):
         rest.append(draft.fixed(*dice.pick(TIMES["past"]), "adverb"))
-    subject = relative_object(draft, head, who, chosen.verb, How(tense), rest)
+    subject = relative_object(draft, head, who, chosen.verb, told(chosen.verb, who, How(tense)), rest)
     adjective = dice.pick(suits(noun))
     how = draw_how(dice)._replace(tense=dice.pick(("present", "past")))
     return write(draft, copula(draft, subject, adjective, how, degree(dice, adjective)))
@@ -57,7 +57,7 @@ def who_does(dice: Dice, draft: Draft) -> Pair:
     def inner(subject: NounPhrase) -> Phrase:
         about = thing(dice, draft, thing_noun, denied=bool(how.denial))
         rest = [somewhere(dice, draft)] if movable(thing_noun) and dice.chance(0.4) else []
-        return clause(draft, subject, chosen.verb, how, about, rest)
+        return clause(draft, subject, chosen.verb, told(chosen.verb, subject, how), about, rest)
 
     subject = relative_subject(draft, head, inner)
     adjective = dice.pick(suits(noun))
@@ -213,14 +213,11 @@ def _adverb(dice: Dice, draft: Draft) -> Pair:
 def _how_many(dice: Dice, draft: Draft) -> Pair:
     """ "How many apples did he buy?": the participle agrees with what stands before it."""
     chosen, noun, subject, how = _drawn(dice, draft)
-    start = draft.fixed("how many", "combien de", "determiner")
-    about = noun_phrase(draft, noun, "two", plural=True)
-    counted = NounPhrase([about.en[1]], [about.fr[1]], about.head, about.target, noun.gender, True)
-    draft.links = [link for link in draft.links if link[0] is not about.en[0]]
+    counted = noun_phrase(draft, noun, "how many", plural=True)
     said = clause(draft, subject, chosen.verb, how, before=counted)
-    asks = [Leaf("est-ce", "particle"), Leaf("que", "particle")]
-    draft.link([said.en[0]], asks)
-    return write(draft, start.add(counted).add(Phrase([], asks)).add(said), "?")
+    asks = _ask(draft, "", "")
+    draft.link([said.en[0]], asks.fr)
+    return write(draft, Phrase().add(counted).add(asks).add(said), "?")
 
 
 def request(dice: Dice, draft: Draft) -> Pair:
