@@ -5,8 +5,9 @@ import re
 import pytest
 
 from regard.data.language import english, sentences
-from regard.data.language.clauses import How, clause, copula, relative_object, told
+from regard.data.language.clauses import clause, copula, relative_object
 from regard.data.language.phrases import Draft, Phrase, noun_phrase, owned, place, pronoun
+from regard.data.language.verbs import How, told
 from regard.data.language.words import Verb, adjectives, nouns, verb
 from regard.data.language.writing import write
 
@@ -240,11 +241,17 @@ def test_a_phrase_may_be_empty():
 def test_what_english_does_not_tell_apart_has_one_tense(who, how, tense):
     """Found: "I read the letter" with two translations."""
     subject = pronoun(Draft("test"), who)
-    assert told(verb("read", "lire"), subject, how).tense == tense
-    assert told(verb("write", "écrire"), subject, how) == how
+    assert told(verb("read", "lire"), subject.who, how).tense == tense
+    assert told(verb("write", "écrire"), subject.who, how) == how
 
 
 def test_no_noun_has_its_singular_for_a_plural():
     """Found: "she saw the sheep" with two translations."""
     assert [noun.english for noun in nouns().values() if noun.english == noun.english_plural] == ["fish"]
     assert "mass" in nouns()["fish"].classes
+
+
+def test_never_does_not_happen_every_day(sample):
+    """Found: "every day, the princess never listened to this drum"."""
+    often = re.compile(r"\bnever\b.*\b(every|on Sundays)|\bevery .*\bnever\b", re.IGNORECASE)
+    assert [pair.source for pair in sample if often.search(pair.source)] == []

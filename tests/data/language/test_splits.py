@@ -8,11 +8,12 @@ from hypothesis import strategies as st
 
 from regard.data import language
 from regard.data.language import FAMOUS, SPLITS, Pair, flips, pairs, split_of
-from regard.data.language.clauses import BE, How, clause
+from regard.data.language.clauses import BE, clause
 from regard.data.language.doing import gerund
 from regard.data.language.it import Scene, frames, say
 from regard.data.language.phrases import Draft, Leaf, Phrase, noun_phrase, place, pronoun
 from regard.data.language.splits import LONGEST, pair_is_unseen, plain, unseen_pairs, unseen_words, word_is_unseen
+from regard.data.language.verbs import How
 from regard.data.language.words import adjectives, nouns, verb
 from regard.data.language.writing import write
 from regard.errors import UserError
@@ -32,10 +33,12 @@ def test_the_same_seed_gives_the_same_pairs_and_another_gives_others(seed):
 
 
 def test_the_language_stays_as_it_is():
-    assert [pair.source for pair in islice(pairs(1), 3)] == FIRST
-
-
-FIRST: list[str] = []
+    """A model that was trained on it is only tested fairly by the same splits."""
+    assert [pair.source for pair in islice(pairs(1), 3)] == [
+        "In my dream, the lamp hid the ewe.",
+        "He is sending his helmet to the girl.",
+        "I chose a mattress but I sold it.",
+    ]
 
 
 def test_an_unknown_split_is_refused():

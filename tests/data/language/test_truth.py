@@ -155,3 +155,15 @@ def test_every_part_of_the_truth_occurs(sample):
     assert any(verb.instrument is not None for truth in truths for verb in truth.verbs)
     assert any(verb.negated for truth in truths for verb in truth.verbs)
     assert any(truth.it and truth.it.same_gender for truth in truths)
+
+
+def test_words_that_stand_fast_after_a_verb_have_their_kind(sample):
+    """Found: "faim" as a preposition."""
+    kinds: dict[str, set[str]] = {}
+    for pair in sample:
+        for word in pair.truth.target:
+            kinds.setdefault(word.text, set()).add(word.kind)
+    assert kinds["faim"] == {"noun"}
+    assert kinds["par"] == kinds["sur"] == {"preposition"}
+    assert kinds["posée"] == {"verb"}
+    assert kinds["cher"] <= {"adjective", "adverb"}

@@ -1,6 +1,6 @@
 """Sentences about what things are, and are like."""
 
-from regard.data.language.clauses import BE, How, clause, copula, predicate
+from regard.data.language.clauses import BE, clause, copula, predicate
 from regard.data.language.dice import Dice
 from regard.data.language.it import it
 from regard.data.language.likely import ON, PLACES, clash, somewhere, suits
@@ -15,6 +15,7 @@ from regard.data.language.phrases import (
     noun_phrase,
     place,
 )
+from regard.data.language.verbs import How
 from regard.data.language.words import Adjective, Noun, adjectives, of_class, verb
 from regard.data.language.writing import Pair, write
 

@@ -4,11 +4,12 @@ from dataclasses import replace
 from functools import cache
 
 from regard.data.language import english, french
-from regard.data.language.clauses import How, clause, told
+from regard.data.language.clauses import clause
 from regard.data.language.dice import Dice
 from regard.data.language.likely import DAILY, a_way, movable, sometime, somewhere, suits, thing
 from regard.data.language.people import Person, person, person_phrase, someone
 from regard.data.language.phrases import Draft, Leaf, NounPhrase, Phrase, VerbFacts, noun_phrase, place
+from regard.data.language.verbs import How, told
 from regard.data.language.words import Action, Noun, Verb, actions, of_class, verb
 from regard.data.language.writing import Pair, write
 
@@ -114,7 +115,7 @@ def action(dice: Dice, draft: Draft) -> Pair:
     how = draw_how(dice, chosen.verb)
     noun = dice.pick(of_class(" ".join(chosen.objects)))
     subject, who = doer(dice, draft, chosen.subjects, noun)
-    how = told(chosen.verb, subject, how)
+    how = told(chosen.verb, subject.who, how)
     about = _object(dice, draft, noun, who, how)
     tool, instrument = _tool(dice, draft, chosen, noun)
     rest = [*tool, *settled(dice, draft, how, noun)]
@@ -251,6 +252,7 @@ def direct() -> tuple[Action, ...]:
     )
 
 
+@cache
 def turn(chosen: Verb) -> Verb:
     """The passive of a verb."""
     participle = french.conjugate(chosen.french).participle

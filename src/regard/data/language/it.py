@@ -11,10 +11,11 @@ from functools import cache
 from importlib.resources import files
 from typing import Any, Literal, NamedTuple
 
-from regard.data.language.clauses import How, clause, copula, relative_object
+from regard.data.language.clauses import clause, copula, relative_object
 from regard.data.language.dice import Dice
 from regard.data.language.people import Person, person, person_phrase
 from regard.data.language.phrases import Draft, ItFacts, NounPhrase, Phrase, noun_phrase, owned, place, subject_leaf
+from regard.data.language.verbs import How
 from regard.data.language.words import Adjective, Noun, Verb, adjectives, of_class, verb
 from regard.data.language.writing import Pair, write
 
@@ -200,7 +201,9 @@ def say(scene: Scene, side: Side) -> Pair:
     reason = copula(draft, pronoun, scene.reasons[side], how, scene.degree)
     slot = "subject" if side == subject else "object"
     decider = draft.adjectives[-1][0]
-    draft.it = ItFacts(pronoun, antecedent, other, decider, slot, scene.frame.name, scene.frame.both_roles)
+    draft.it = ItFacts(
+        pronoun, antecedent, other, decider, reason.fr[-1], slot, scene.frame.name, scene.frame.both_roles
+    )
     return write(draft, main.add(link).add(reason))
 
 

@@ -2,10 +2,10 @@
 
 from functools import cache
 
-from regard.data.language.clauses import FREQUENT, How
 from regard.data.language.dice import Dice
 from regard.data.language.people import Person
 from regard.data.language.phrases import NUMBERS, Draft, NounPhrase, Phrase, noun_phrase, place
+from regard.data.language.verbs import FREQUENT, How
 from regard.data.language.words import Adjective, Noun, adjectives, of_class
 
 # The first class that a noun belongs to says what it can be like.
@@ -145,7 +145,7 @@ def a_way(dice: Dice, *, lasting: bool = True, deny: float = 0.2, modal: float =
         tense = "present" if word == "must" or dice.chance(0.6) else "past"
         return How(tense, "not" if denial else "", word, short=short)
     tense = dice.pick(("past", "past", "past", "present", "present", "future"))
-    habit = tense != "future" and denial != "no longer" and dice.chance(0.25)
+    habit = tense != "future" and denial in ("", "not") and dice.chance(0.25)
     progressive = lasting and not habit and denial in ("", "not") and tense != "future" and dice.chance(0.3)
     perfect = tense == "past" and not habit and not progressive and denial != "no longer" and dice.chance(0.15)
     if tense == "past" and denial == "no longer":

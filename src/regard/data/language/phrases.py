@@ -9,6 +9,7 @@ from dataclasses import dataclass, field
 from functools import cache
 
 from regard.data.language import french
+from regard.data.language.verbs import Who
 from regard.data.language.words import Adjective, Noun
 
 Leaves = list["Leaf"]
@@ -50,11 +51,9 @@ class NounPhrase(Phrase):
     noun: Noun | None = None
 
     @property
-    def index(self) -> int:
-        """Which of the five persons French conjugates."""
-        if self.person == 3:
-            return 4 if self.plural else 1
-        return 3 if self.person == 2 else 2 if self.plural else 0
+    def who(self) -> Who:
+        """What a verb must know of it."""
+        return Who(self.person, self.plural, self.gender)
 
 
 @dataclass(slots=True)
@@ -78,6 +77,7 @@ class ItFacts:
     antecedent: NounPhrase
     other: NounPhrase | None = None
     decider: Leaf | None = None
+    decider_target: Leaf | None = None
     slot: str | None = None
     frame: str | None = None
     both_roles: bool = False
@@ -144,16 +144,16 @@ _INDEFINITE = ("a", "some", "any", "bare")
 _UNSAID = ("all", "bare")  # "I like cats", "she eats apples": no English determiner
 
 
-def determiner(draft: Draft, name: str, noun: Noun, plural: bool, *, leads: bool, denied: bool) -> Phrase:
-    """The determiner of a noun phrase. `leads`: an adjective follows it in French."""
+@cache
+def determiner(name: str, gender: str, plural: bool, leads: bool, denied: bool) -> tuple[str, str, str]:
+    """A determiner in English and in French, and its kind. `leads`: an adjective follows it in French."""
     if name in NUMBERS:
-        return draft.fixed(name, NUMBERS[name], "numeral")
-    target = DETERMINERS[name][2 if plural else noun.gender == "f"]
+        return name, NUMBERS[name], "numeral"
+    target = DETERMINERS[name][2 if plural else gender == "f"]
     # "de belles maisons"; "pas de maison"
     if name in _INDEFINITE and (denied or (leads and target == "des")):
         target = "de"
-    source = "" if name in _UNSAID else "these" if name == "this" and plural else name
-    return draft.fixed(source, target, "determiner")
+    return "" if name in _UNSAID else "these" if name == "this" and plural else name, target, "determiner"
 
 
 def noun_phrase(
@@ -167,28 +167,29 @@ def noun_phrase(
 ) -> NounPhrase:
     """A noun with its determiner and perhaps an adjective on its French side of the noun."""
     leads = adjective is not None and adjective.leads
-    start = determiner(draft, name, noun, plural, leads=leads, denied=denied)
+    start = draft.fixed(*determiner(name, noun.gender, plural, leads, denied))
     head, target = Leaf(noun.en(plural), "noun"), Leaf(noun.fr(plural), "noun")
-    phrase = NounPhrase(start.en, start.fr, head, target, noun.gender, plural, 3, noun)
     draft.links.append((head, target))
-    if adjective is not None:
-        source = Leaf(adjective.english, "adjective")
-        agreeing = Leaf(adjective.fr(noun.gender, plural), "adjective")
-        draft.links.append((source, agreeing))
-        draft.adjectives.append((source, head))
-        phrase.en += [source, head]
-        if leads:
-            if adjective.before_vowel and phrase.gender == "m" and not plural:
-                agreeing.text = adjective.before_vowel if french.begins_with_vowel(noun.french) else agreeing.text
-            phrase.fr += [agreeing, target]
-        else:
-            phrase.fr += [target, agreeing]
-    else:
-        phrase.en.append(head)
-        phrase.fr.append(target)
     if not start.en:
         draft.link([head], start.fr)
+    phrase = NounPhrase(start.en, start.fr, head, target, noun.gender, plural, 3, noun)
+    if adjective is not None:
+        _describe(draft, phrase, adjective)
+    phrase.en.append(head)
+    phrase.fr.insert(len(phrase.fr) - (adjective is not None and not leads), target)
     return phrase
+
+
+def _describe(draft: Draft, phrase: NounPhrase, adjective: Adjective) -> None:
+    """Put an adjective where the noun will follow, and make it agree: "vieil" before a vowel."""
+    assert phrase.head is not None and phrase.target is not None
+    source, target = Leaf(adjective.english, "adjective"), Leaf(adjective.fr(phrase.gender, phrase.plural), "adjective")
+    if adjective.before_vowel and phrase.gender == "m" and not phrase.plural:
+        target.text = adjective.before_vowel if french.begins_with_vowel(phrase.target.text) else target.text
+    draft.links.append((source, target))
+    draft.adjectives.append((source, phrase.head))
+    phrase.en.append(source)
+    phrase.fr.append(target)
 
 
 # English, French, person, plural, gender.

@@ -7,8 +7,8 @@ that the two sentences of a flip stay together. Longer sentences are a part of t
 """
 
 from functools import cache
-from hashlib import blake2b
 from itertools import combinations
+from zlib import crc32
 
 from regard.data.language.phrases import Draft, Leaf
 from regard.data.language.words import adjectives, nouns
@@ -82,7 +82,7 @@ def _lemmas() -> dict[str, str]:
 
 def _noun(leaf: Leaf | None) -> str:
     """The noun a leaf says; "" for a pronoun."""
-    return "" if leaf is None else _lemmas().get(leaf.text.lower(), "")
+    return "" if leaf is None else _lemmas().get(leaf.text, "")
 
 
 @cache
@@ -120,9 +120,9 @@ def _context(pair: Pair) -> str:
     it = draft.it
     if it is None or it.decider is None:
         return pair.target
-    left_out = {it.pronoun.target, *(target for source, target in draft.links if source is it.decider)}
-    return " ".join("si" if leaf.text == "s'" else leaf.text for leaf in draft.fr if leaf not in left_out)
+    left_out = (it.pronoun.target, it.decider_target)
+    return " ".join(["si" if leaf.text == "s'" else leaf.text for leaf in draft.fr if leaf not in left_out])
 
 
 def _hash(text: str, share: int) -> int:
-    return int.from_bytes(blake2b(text.encode(), digest_size=4).digest(), "big") % share
+    return crc32(text.encode()) % share

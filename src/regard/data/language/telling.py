@@ -2,12 +2,13 @@
 
 from regard.data.language import french
 from regard.data.language.being import degree, draw_how, subject_of
-from regard.data.language.clauses import How, clause, copula, relative_object, relative_subject, told
+from regard.data.language.clauses import BE, clause, copula, relative_object, relative_subject
 from regard.data.language.dice import Dice
 from regard.data.language.doing import direct, settled
 from regard.data.language.likely import TIMES, movable, somewhere, suits, thing
 from regard.data.language.people import Person, person_phrase, someone
 from regard.data.language.phrases import PRONOUNS, Draft, ItFacts, Leaf, NounPhrase, Phrase, noun_phrase, pronoun
+from regard.data.language.verbs import How, plan, told
 from regard.data.language.words import Action, Noun, of_class, verb
 from regard.data.language.writing import Pair, write
 
@@ -20,6 +21,7 @@ _FATES = (
     (verb("repair", "réparer"), "repairable", "and", "et"),
 )
 _ACQUIRED = (verb("buy", "acheter"), verb("find", "trouver"), verb("choose", "choisir"))
+_GO = verb("go", "aller")
 _KNOWN = (
     (verb("say", "dire"), "past"),
     (verb("think", "penser", state=True), "present"),
@@ -38,7 +40,7 @@ def far(dice: Dice, draft: Draft) -> Pair:
     tense = dice.pick(("past", "past", "past", "present", "future"))
     if tense == "past" and dice.chance(0.25):
         rest.append(draft.fixed(*dice.pick(TIMES["past"]), "adverb"))
-    subject = relative_object(draft, head, who, chosen.verb, told(chosen.verb, who, How(tense)), rest)
+    subject = relative_object(draft, head, who, chosen.verb, told(chosen.verb, who.who, How(tense)), rest)
     adjective = dice.pick(suits(noun))
     how = draw_how(dice)._replace(tense=dice.pick(("present", "past")))
     return write(draft, copula(draft, subject, adjective, how, degree(dice, adjective)))
@@ -57,7 +59,7 @@ def who_does(dice: Dice, draft: Draft) -> Pair:
     def inner(subject: NounPhrase) -> Phrase:
         about = thing(dice, draft, thing_noun, denied=bool(how.denial))
         rest = [somewhere(dice, draft)] if movable(thing_noun) and dice.chance(0.4) else []
-        return clause(draft, subject, chosen.verb, told(chosen.verb, subject, how), about, rest)
+        return clause(draft, subject, chosen.verb, told(chosen.verb, subject.who, how), about, rest)
 
     subject = relative_subject(draft, head, inner)
     adjective = dice.pick(suits(noun))
@@ -170,14 +172,11 @@ def _where_is(dice: Dice, draft: Draft) -> Pair:
     if dice.chance(0.4):
         subject = pronoun(draft, dice.pick(("you", "he", "she", "we", "they")))
         how = How("past" if past else "present", progressive=True, asks=True)
-        return write(draft, start.add(_inverted(clause(draft, subject, verb("go", "aller"), how))), "?")
+        return write(draft, start.add(_inverted(clause(draft, subject, _GO, how))), "?")
     noun = dice.pick(of_class("carried animal vehicle"))
     subject = subject_of(dice, draft, noun)
-    be = draft.fixed(
-        ("were" if subject.plural else "was") if past else ("are" if subject.plural else "is"),
-        french.conjugate("être").imparfait[subject.index] if past else french.conjugate("être").present[subject.index],
-        "verb",
-    )
+    words = plan(BE, How("past" if past else "present"), subject.who)
+    be = draft.fixed(words.en[0][0], words.fr[0][0], "verb")
     return write(draft, start.add(be).add(subject), "?")
 
 

@@ -43,7 +43,7 @@ class Adjective:
         return self.forms[gender, plural]
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, eq=False)
 class Verb:
     """A verb and what stands fast between it and its object: `sit` (`on`), `asseoir` (`sur`).
 
