@@ -47,7 +47,7 @@ def test_no_word_picks_the_same_slot_more_often_than_the_other(scenes):
 
 
 def test_genders_come_in_every_order(sample):
-    orders = Counter()
+    orders: Counter[tuple[str | None, str, bool]] = Counter()
     for pair in sample:
         it = pair.truth.it
         if it and it.other is not None:

@@ -16,14 +16,14 @@ Leaves = list["Leaf"]
 
 
 class Leaf:
-    """A word of a sentence that is still being made."""
+    """A word of a sentence that is still being made; when the sentence is written, it learns its place."""
 
     __slots__ = ("at", "kind", "text")
+    at: int
 
     def __init__(self, text: str, kind: str) -> None:
         self.text = text
         self.kind = kind
-        self.at = -1
 
 
 @dataclass(slots=True)

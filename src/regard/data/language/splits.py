@@ -101,7 +101,8 @@ def word_is_unseen(noun: str, adjective: str) -> bool:
 
 def unseen_pairs(draft: Draft) -> set[frozenset[str]]:
     """The pairs of nouns in a sentence that training does not have together."""
-    known = [name for leaf in draft.en if leaf.kind == "noun" and (name := _noun(leaf))]
+    lemmas = _lemmas()
+    known = [lemmas[leaf.text] for leaf in draft.en if leaf.kind == "noun" and leaf.text in lemmas]
     return {frozenset(two) for two in combinations(known, 2) if pair_is_unseen(*two)}
 
 

@@ -51,7 +51,7 @@ class Who(NamedTuple):
     gender: str
 
     @property
-    def index(self) -> int:
+    def form(self) -> int:
         """Which of the five persons French conjugates."""
         if self.person == 3:
             return 4 if self.plural else 1
@@ -208,11 +208,11 @@ def _french(who: Who, action: Verb, how: How, before: Who | None, clitic: str) -
 
 def _clitics(group: _Group, action: Verb, who: Who, clitic: str) -> None:
     if action.reflexive:
-        group.say(_REFLEXIVE[who.index], "main", "pronoun")
+        group.say(_REFLEXIVE[who.form], "main", "pronoun")
     if clitic:
         group.words.append((clitic, "pronoun"))
 
 
 def _finite(infinitive: str, tense: str, who: Who) -> str:
     forms = french.conjugate(infinitive)
-    return {"présent": forms.present, "imparfait": forms.imparfait, "futur": forms.future}[tense][who.index]
+    return {"présent": forms.present, "imparfait": forms.imparfait, "futur": forms.future}[tense][who.form]

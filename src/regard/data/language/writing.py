@@ -141,5 +141,5 @@ def _at(leaf: Leaf | None) -> int | None:
 
 
 def _place(leaf: Leaf | None) -> int:
-    assert leaf is not None and leaf.at >= 0
+    assert leaf is not None
     return leaf.at
