@@ -10,7 +10,8 @@ import subprocess
 import sys
 import tempfile
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
+from itertools import islice
 from pathlib import Path
 
 import click
@@ -19,6 +20,8 @@ import torch
 
 import regard
 from regard.cli import bench, main
+from regard.data.language import pairs
+from regard.data.pairs import Corpus, Pairs
 from regard.evaluation.scores import score
 from regard.settings import DecodeSettings, as_markdown
 from regard.training.plan import Speed
@@ -142,7 +145,7 @@ def test_a_new_flag_is_a_decision() -> None:
     assert found == {
         "bench translate": ["--fast", "--json", "--model", "--set"],
         "check": ["--json", "--languages", "--set", "--test", "--valid", "files"],
-        "demo": ["--out", "--steps"],
+        "demo": ["--count", "--out", "--seed", "--split", "--steps", "--truth", "--write"],
         "evaluate": ["--by-source", "--fast", "--json", "--model", "--out", "--set", "--tokenize", "files"],
         "look": [
             "--html",
@@ -565,6 +568,41 @@ def test_a_damaged_model_is_named(model: Path, tmp_path: Path) -> None:
     done = call("translate", "--model", tmp_path, "x")
     assert done.code == 2
     assert f"error: {tmp_path / 'weights.safetensors'} has 1,000 bytes instead of " in done.said
+
+
+# demo --write
+
+
+def test_the_language_is_written_for_train_to_read(tmp_path: Path) -> None:
+    done = call("demo", "--write", tmp_path / "pairs.tsv", "--count", 30, "--truth", "--seed", 7, "--split", "valid")
+    assert (done.code, done.output) == (0, b"")
+    assert done.said == "".join(f"wrote {tmp_path / name}: 30 lines\n" for name in ("pairs.tsv", "pairs.jsonl"))
+    expected = list(islice(pairs(7, "valid"), 30))
+    found = list(Pairs(Corpus((tmp_path / "pairs.tsv",))))
+    assert [(pair.source, pair.target) for pair in found] == [(pair.source, pair.target) for pair in expected]
+    truths = [json.loads(line) for line in (tmp_path / "pairs.jsonl").read_text("utf-8").splitlines()]
+    assert truths == json.loads(json.dumps([asdict(pair.truth) for pair in expected]))
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["pairs.jsonl", "pairs.tsv"]
+
+
+@pytest.mark.parametrize(
+    ("words", "message"),
+    [
+        (["--write", "pairs.txt"], "error: pairs.txt: give a name that ends in .tsv, such as pairs.tsv\n"),
+        (["--write", "none/pairs.tsv"], "error: none/pairs.tsv: there is no folder none; make it first\n"),
+        (
+            ["--write", "pairs.tsv", "--split", "dev"],
+            "error: the built-in language has no split 'dev'; choose one of train, valid, test, noun-pairs, "
+            "noun-words, longer\n",
+        ),
+        (["--write", "pairs.tsv", "--count", "0"], "Invalid value for '--count': 0 is not in the range x>=1."),
+    ],
+)
+def test_bad_requests_for_the_language(words: list[str], message: str) -> None:
+    done = call("demo", *words)
+    assert done.code == 2
+    assert message in done.said
+    assert not Path("pairs.tsv").exists()
 
 
 # translate, as a process of its own

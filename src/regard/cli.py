@@ -8,6 +8,7 @@ import sys
 import tempfile
 from collections.abc import Callable, Iterator
 from dataclasses import asdict
+from itertools import islice
 from pathlib import Path
 from typing import IO, TYPE_CHECKING, Any
 
@@ -405,8 +406,21 @@ def settings() -> None:
 @main.command()
 @click.option("--out", default="demo-model", show_default=True, type=click.Path(path_type=Path), help="Where to train.")
 @click.option("--steps", default=numbers.STEPS, show_default=True, help="How many steps to train.")
-def demo(out: Path, steps: int) -> None:
-    """Watch a model learn to spell numbers, then try it on numbers it never saw."""
+@click.option("--write", type=click.Path(path_type=Path), help="Only write pairs of the built-in language to this TSV.")
+@click.option("--count", default=100_000, show_default=True, type=click.IntRange(min=1), help="How many to write.")
+@click.option("--seed", default=1, show_default=True, help="Which to write.")
+@click.option(
+    "--split", default="train", show_default=True, help="train, valid, test, noun-pairs, noun-words or longer."
+)
+@click.option("--truth", is_flag=True, help="Write what is known of each pair beside it, as lines of JSON.")
+def demo(out: Path, steps: int, write: Path | None, count: int, seed: int, split: str, truth: bool) -> None:
+    """Watch a model learn to spell numbers, then try it on numbers it never saw.
+
+    With --write, write English-French pairs of the built-in language instead, any number of them.
+    """
+    if write is not None:
+        _write_language(write, count, seed, split, truth)
+        return
     from regard.decoding.load import load
     from regard.training.run import train as run
 
@@ -425,3 +439,13 @@ def demo(out: Path, steps: int) -> None:
     for found in translations[:10]:
         click.echo(f"  {found.source:>7}  {found.text}")
     click.echo(f'\nTry your own: regard translate --model {out} "90210"')
+
+
+def _write_language(path: Path, count: int, seed: int, split: str, truth: bool) -> None:
+    """Write pairs of the built-in language."""
+    from regard.data.language import pairs
+    from regard.data.language.export import export
+
+    found = follow(islice(pairs(seed, split), count), "pairs", count)
+    for file in export(path, found, truth=truth):
+        say(f"wrote {file}: {count:,} lines")
