@@ -7,14 +7,13 @@ from dataclasses import asdict
 from pathlib import Path
 
 from regard.data.language.writing import Pair
-from regard.data.pairs import is_tsv
 from regard.errors import UserError
 from regard.files import sync
 
 
 def export(path: Path, found: Iterable[Pair], *, truth: bool = False) -> list[Path]:
     """Write all of `found`, and return the files. They appear when they are whole."""
-    if not is_tsv(path) or path.suffix == ".gz":
+    if path.suffix != ".tsv":
         raise UserError(f"{path}: give a name that ends in .tsv, such as {path.with_suffix('.tsv').name}")
     if not path.parent.is_dir():
         raise UserError(f"{path}: there is no folder {path.parent}; make it first")
