@@ -397,6 +397,87 @@ def look(
         show_lines(list(view_lines(loaded, view, trace, word, paper, pieces=pieces)))
 
 
+@main.group()
+def measure() -> None:
+    """Measure what heads and layers do, and what they are worth."""
+
+
+COUNT = click.option("--count", default=500, show_default=True, type=click.IntRange(min=10), help="How many pairs.")
+AS_JSON = click.option("--json", "as_json", is_flag=True, help="Everything as JSON.")
+HTML = click.option("--html", type=click.Path(path_type=Path), help="Write one self-contained page.")
+SVG = click.option("--svg", type=click.Path(path_type=Path), help="Write the picture.")
+
+
+@measure.command("heads")
+@MODEL
+@click.argument("files", nargs=-1, type=click.Path(path_type=Path))
+@COUNT
+@HTML
+@SVG
+@AS_JSON
+def measure_heads(
+    model: Path, files: tuple[Path, ...], count: int, html: Path | None, svg: Path | None, as_json: bool
+) -> None:
+    """Measure every head: where it looks, its role, and what is lost without it.
+
+    On pairs of FILES, or, without any, of the built-in language, where also the truth is known.
+    """
+    from regard.folder import open_folder
+    from regard.inside.measured import measure as run
+    from regard.inside.sample import check_languages, files_sample, language_sample
+
+    opened = open_folder(model)
+    if files:
+        sample = files_sample(opened.tokenizer, files, count, opened.settings.longest)
+    else:
+        check_languages(opened.languages)
+        sample = language_sample(opened.tokenizer, count)
+    found = show_work(run(opened.build(), opened.tokenizer, sample, name=str(model)))
+    _show_measured(found, html, svg, as_json)
+
+
+@measure.command("it")
+@MODEL
+@COUNT
+@AS_JSON
+def measure_it(model: Path, count: int, as_json: bool) -> None:
+    """The "it" laboratory: do heads follow what "it" stands for, and does the French pronoun depend on them?
+
+    On COUNT pairs of sentences of the built-in language that differ in the deciding word alone.
+    """
+    from regard.data.language import flips
+    from regard.folder import open_folder
+    from regard.inside.findings import laboratory_lines
+    from regard.inside.laboratory import measure_it as run
+    from regard.inside.model import load
+    from regard.inside.sample import SEED, SPLIT, check_languages
+    from regard.inside.shown import paper_of
+
+    check_languages(open_folder(model).languages)
+    loaded = load(model)
+    pairs = list(follow(islice(flips(SEED, SPLIT), count), "pairs", count))
+    found = show_work(run(loaded.torch, loaded.pieces, pairs, lambda texts: (one.text for one in loaded.stream(texts))))
+    if as_json:
+        click.echo(json.dumps({**asdict(found), "verdict": found.verdict}, ensure_ascii=False))
+    else:
+        show_lines(list(laboratory_lines(found, paper_of(os.environ, sys.stdout.isatty()))))
+
+
+def _show_measured(found: Any, html: Path | None, svg: Path | None, as_json: bool) -> None:
+    """A measurement that has a page, a picture, JSON and lines."""
+    from regard.files import write_atomically
+    from regard.inside.shown import paper_of
+
+    for path, text in ((html, found.html), (svg, found.svg)):
+        if path is not None:
+            write_atomically(path, text())
+            say(f"wrote {path}")
+    if as_json:
+        click.echo(json.dumps(found.json(), ensure_ascii=False))
+    elif html is None and svg is None:
+        show_lines(list(found.lines(paper_of(os.environ, sys.stdout.isatty()))))
+
+
 @main.command()
 def settings() -> None:
     """List every setting with its default and meaning, and what each size changes."""

@@ -53,7 +53,7 @@ class Model(TextTranslator):
         self.name = name
         self.batch_tokens = translator.batch_tokens
         self._translator = translator
-        self._tokenizer = tokenizer
+        self.pieces = self._tokenizer = tokenizer
         self._build = build
         self._built: Transformer | None = None
 
