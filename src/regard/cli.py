@@ -32,6 +32,7 @@ from regard.errors import SettingsError, UserError
 from regard.settings import SIZES, DecodeSettings, as_markdown, assemble, user_layer
 
 if TYPE_CHECKING:
+    from regard.inside.aligning import Aligning
     from regard.training.run import Event
 
 SET = click.option(
@@ -461,6 +462,75 @@ def measure_it(model: Path, count: int, as_json: bool) -> None:
         click.echo(json.dumps({**asdict(found), "verdict": found.verdict}, ensure_ascii=False))
     else:
         show_lines(list(laboratory_lines(found, paper_of(os.environ, sys.stdout.isatty()))))
+
+
+@measure.command("layers")
+@MODEL
+@COUNT
+@HTML
+@SVG
+@AS_JSON
+def measure_layers(model: Path, count: int, html: Path | None, svg: Path | None, as_json: bool) -> None:
+    """Measure what each layer of the encoder knows about words and sentences of the built-in language."""
+    from regard.folder import open_folder
+    from regard.inside.layerplot import Layers
+    from regard.inside.probes import measure_layers as run
+    from regard.inside.sample import check_languages, language_sample
+
+    opened = open_folder(model)
+    check_languages(opened.languages)
+    sample = language_sample(opened.tokenizer, count)
+    found = Layers(str(model), len(sample), sample.name, show_work(run(opened.build(), sample)))
+    _show_measured(found, html, svg, as_json)
+
+
+@measure.command("alignment")
+@MODEL
+@click.argument("files", nargs=-1, type=click.Path(path_type=Path))
+@COUNT
+@AS_JSON
+def measure_alignment(model: Path, files: tuple[Path, ...], count: int, as_json: bool) -> None:
+    """Find the head that aligns words best, and store it in the model folder; align the pairs of FILES by it.
+
+    The head is found on the built-in language. A model of other languages finds it on FILES, by words that stand once
+    on both sides.
+    """
+    from regard.folder import open_folder
+    from regard.inside.aligning import align_files
+    from regard.inside.findings import alignment_lines, link_line
+
+    opened = open_folder(model)
+    chosen = opened.alignment
+    if chosen is None or not files:
+        found = _choose_head(model, files, count)
+        chosen = found.chosen
+        if files:
+            say("\n".join(alignment_lines(found)))
+        elif as_json:
+            click.echo(json.dumps(asdict(found)))
+        else:
+            show_lines(alignment_lines(found))
+    if files:
+        pairs = follow(align_files(opened.build(), opened.tokenizer, files, chosen), "pairs")
+        show_lines(link_line(item, links, as_json=as_json) for item, links in pairs)
+
+
+def _choose_head(model: Path, files: tuple[Path, ...], count: int) -> "Aligning":
+    from regard.decoding.convert import make_fast
+    from regard.folder import open_folder, store_alignment
+    from regard.inside.aligning import choose_head
+    from regard.inside.sample import check_languages, files_sample, language_sample
+
+    opened = open_folder(model)
+    if files:
+        sample = files_sample(opened.tokenizer, files, count, opened.settings.longest)
+    else:
+        check_languages(opened.languages)
+        sample = language_sample(opened.tokenizer, count)
+    found = show_work(choose_head(opened.build(), sample))
+    store_alignment(model, found.chosen)
+    make_fast(model)
+    return found
 
 
 def _show_measured(found: Any, html: Path | None, svg: Path | None, as_json: bool) -> None:

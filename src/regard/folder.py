@@ -25,6 +25,14 @@ _MEND = "restore the file from a copy or train the model again"
 
 
 @dataclass(frozen=True)
+class AlignmentHead:
+    """The head that tells best which source word a target word comes from, and in which row it does."""
+
+    head: str  # such as `decoder.3.cross.1`
+    row: str  # `written`: where the word is about to be written; `read`: where it was just read
+
+
+@dataclass(frozen=True)
 class ModelFolder:
     """A verified folder: what is needed to use the model, without its weights."""
 
@@ -32,6 +40,7 @@ class ModelFolder:
     settings: ModelSettings
     languages: Languages
     tokenizer: Tokenizer
+    alignment: AlignmentHead | None = None
 
     def build(self) -> "Transformer":
         """The model itself, in evaluation mode."""
@@ -79,6 +88,15 @@ def save_folder(
     write_manifest(path, HASHED)
 
 
+def store_alignment(path: Path, chosen: AlignmentHead) -> None:
+    """Write into a whole folder which head aligns; what was made from the folder before is stale then."""
+    facts = read_json(path / "settings.json")
+    if facts["alignment_head"] == asdict(chosen):
+        return
+    write_json(path / "settings.json", {**facts, "alignment_head": asdict(chosen)})
+    write_manifest(path, HASHED)
+
+
 def open_folder(path: Path) -> ModelFolder:
     """Verify a model folder and read what it says of itself."""
     if path.is_file():
@@ -106,6 +124,8 @@ def open_folder(path: Path) -> ModelFolder:
     try:
         settings = from_dict(ModelSettings, facts["model"])
         source, target = facts["languages"]
+        aligning = facts.get("alignment_head")
+        alignment = AlignmentHead(aligning["head"], aligning["row"]) if aligning else None
     except KeyError as error:
         raise FolderError(f"{path / 'settings.json'}: {error.args[0]} is missing") from None
     except UserError as error:
@@ -116,7 +136,7 @@ def open_folder(path: Path) -> ModelFolder:
             f"{path / 'tokenizer.model'} has {tokenizer.rows} rows of pieces, but settings.json says "
             f"{settings.vocabulary}; use the one that was written with the model"
         )
-    return ModelFolder(path, settings, (source, target), tokenizer)
+    return ModelFolder(path, settings, (source, target), tokenizer, alignment)
 
 
 def _check_weights(path: Path, found: dict[str, "Tensor"], wanted: dict[str, Any]) -> None:

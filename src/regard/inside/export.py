@@ -116,7 +116,12 @@ def _maps(trace: Trace) -> dict[str, str]:
     for kind in _KINDS:
         for over in ("mean", "max", "rollout"):
             maps[f"{kind}.{over}"] = attention_map(trace, f"{kind}.{over}", pieces=True).values
-    return {address: _packed(np.round(weights * 255).astype(np.uint8)) for address, weights in maps.items()}
+    return {address: _packed(map_bytes(weights)) for address, weights in maps.items()}
+
+
+def map_bytes(weights: Array) -> Array:
+    """Weights as the page has them, from 0 to 255."""
+    return np.round(weights * 255).astype(np.uint8)
 
 
 def small_heads(trace: Trace) -> list[str]:

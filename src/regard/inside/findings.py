@@ -1,8 +1,12 @@
-"""What the "it" laboratory found, in words."""
+"""What the "it" laboratory found, and which head aligns words, in words."""
 
-from collections.abc import Iterator
+import json
+from collections.abc import Iterator, Sequence
 
+from regard.evaluation.alignment import Link, pharaoh
+from regard.inside.aligning import Aligning
 from regard.inside.laboratory import CHANCE, SAID, Intervention, Laboratory, Mover
+from regard.inside.sample import Item
 from regard.inside.terminal import Paper
 
 
@@ -18,9 +22,9 @@ def laboratory_lines(found: Laboratory, paper: Paper) -> Iterator[str]:
     yield ""
     least, half = found.threshold
     yield (
-        f"Heads: {found.tests} were tried, each at each place. By chance a head moves in {CHANCE:.0%} of pairs, and not "
-        f"one of {found.tests} in {least} of {half}, 19 times of 20. Of the same architecture untrained, the best moves "
-        f"in {found.untrained:.3f}."
+        f"Heads: {found.tests} were tried, each at each place. By chance a head moves in {CHANCE:.0%} of pairs, and "
+        f"not one of {found.tests} in {least} of {half}, 19 times of 20. Of the same architecture untrained, the best "
+        f"moves in {found.untrained:.3f}."
     )
     yield "Beyond that threshold:" if found.beyond else "None is beyond that threshold. The best is:"
     yield from (f"  {_mover(one)}" for one in found.movers)
@@ -47,3 +51,27 @@ def _mover(one: Mover) -> str:
 def _intervention(one: Intervention) -> str:
     which = f" ({', '.join(one.heads)})" if one.name.startswith("as many") else ""
     return f"{one.name}{which}: {one.right:.3f}, a change of {one.change:+.3f}"
+
+
+def alignment_lines(found: Aligning) -> Iterator[str]:
+    """The chosen head with its error and others', and the next best."""
+    where = {"written": "about to write it", "read": "having just read it"}[found.chosen.row]
+    yield (
+        f"{found.chosen.head} aligns a target word best, {where}: alignment error {found.error:.3f} on "
+        f"{found.error.count} sentences it was not chosen on"
+    )
+    yield f"the best fixed offset: {found.offset:.3f}; the best head untrained: {found.untrained:.3f}"
+    best = sorted(found.each, key=lambda name: found.each[name])[1:4]
+    yield "next, on the others: " + "; ".join(f"{name} {found.each[name]:.3f}" for name in best)
+    yield "stored in the model folder"
+
+
+def link_line(item: Item, links: Sequence[Link], *, as_json: bool) -> str:
+    """The links of a pair as Pharaoh has them, or with the words."""
+    if not as_json:
+        return pharaoh(links)
+    sides = {"source": item.source_words, "target": item.target_words}
+    return json.dumps(
+        {**{name: [word.text for word in words] for name, words in sides.items()}, "links": sorted(links)},
+        ensure_ascii=False,
+    )

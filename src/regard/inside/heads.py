@@ -55,14 +55,14 @@ class Card:
     @property
     def role(self) -> str | None:
         """What the head is for, as far as it looks; None if nothing stands out."""
+        if self.evenness >= EVEN:
+            return "even"  # and where it looks most is chance
         sure = {name: answer for name, answer in self.answers.items() if answer.found.count >= FEW}
         places = [name for name in POSITIONAL if name in sure and sure[name].found.value >= OFTEN]
         if places:
             return max(places, key=lambda name: sure[name].found.value)
         words = [name for name, answer in sure.items() if name not in POSITIONAL and _stands_out(answer)]
-        if words:
-            return max(words, key=lambda name: sure[name].lift)
-        return "even" if self.evenness >= EVEN else None
+        return max(words, key=lambda name: sure[name].lift) if words else None
 
 
 def _stands_out(answer: Answer) -> bool:

@@ -81,7 +81,7 @@ class Laboratory:
         if self.right.low <= 0.5:
             return (
                 f"This model does not know what “it” stands for: it prefers the right pronoun in "
-                f"{self.right.value:.0%} of sentences, and guessing gives 50%. There is nothing to explain by attention."
+                f"{self.right.value:.0%} of sentences, and guessing gives 50%. There is nothing for attention to tell."
             )
         if not self.beyond:
             return (

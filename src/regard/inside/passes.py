@@ -5,10 +5,11 @@ Shapes: B sentences, S source length, T target length, H heads, L queries, M key
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
 
+from regard.data.texts import Work
 from regard.data.tokenizer import PAD
 from regard.inside.edits import Edit, attention_addresses
 from regard.inside.sample import Item
@@ -19,6 +20,7 @@ if TYPE_CHECKING:
 
     from regard.model.transformer import Memory, Transformer
 
+Result = TypeVar("Result")
 _TOKENS = 4096  # pieces at once, padding included
 
 
@@ -122,6 +124,16 @@ def log_probabilities(
             for at, logs in zip(batch.indices, _logs(model, hidden_BTD, batch.written_BT), strict=True):
                 found[at] = logs
     return found
+
+
+def finished(work: Work[Result]) -> Result:
+    """What some work comes to, when nobody watches."""
+    while True:
+        try:
+            next(work)
+        except StopIteration as end:
+            result: Result = end.value
+            return result
 
 
 def _logs(model: "Transformer", hidden_BTD: "Tensor", written_BT: "Tensor") -> Iterator[Array]:

@@ -94,10 +94,9 @@ def rare(weights_HLM: Array, item: Item) -> tuple[Array, int, float]:
 
 def relations(item: Item) -> dict[str, list[Cell]]:
     """What the truth, or a word that stands once on both sides, says about the words of a pair."""
-    links = _truth_links(item) if item.truth else list(_copied(item.source_words, item.target_words))
     found = {} if item.truth is None else _syntax(item)
     sources: dict[int, set[int]] = {}
-    for source, target in links:
+    for source, target in truth_links(item):
         sources.setdefault(target, set()).add(source)
     for name, shift in (("align, read", 1), ("align, written", 0)):
         # Row r writes piece r, and row r + 1 has read it.
@@ -157,9 +156,11 @@ def _syntax(item: Item) -> dict[str, list[Cell]]:
     }
 
 
-def _truth_links(item: Item) -> list[tuple[int, int]]:
-    assert item.truth is not None
+def truth_links(item: Item) -> list[tuple[int, int]]:
+    """Words of both sides that belong together: by the truth, else those that stand once on each side."""
     words = item.source_words
+    if item.truth is None:
+        return list(_copied(words, item.target_words))
     return [link for link in item.truth.alignment if words[link[0]].begin < words[link[0]].end]
 
 

@@ -4,8 +4,9 @@ In the built-in language the grammar tells which words belong together; its word
 piece that reaches over two words ("l'a" of "l'animal") counts for the one it has more of; a word may be left without.
 """
 
+import re
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import islice
 from pathlib import Path
 
@@ -17,6 +18,7 @@ from regard.errors import DataError, LookError
 from regard.inside.words import Tokens, Word
 
 SPLIT = "test"
+_SPACED = re.compile(r"\S+")
 SEED = 1
 
 
@@ -89,6 +91,17 @@ def text_item(source: str, target: str, tokenizer: Tokenizer) -> Item:
     read, written = tokenizer.encode([source, target])
     words = [Tokens.of(ids, tokenizer).words for ids in (read, written)]
     return Item(source, target, (*read, END), (*written, END), words[0], words[1])
+
+
+def spaced_item(source: str, target: str, tokenizer: Tokenizer) -> Item:
+    """A pair whose words are what white space divides, as programs that exchange alignments count them."""
+    item = text_item(source, target, tokenizer)
+    sides = ((source, item.source_ids[:-1]), (target, item.written_ids[:-1]))
+    words = [
+        words_among(text, ids, [language.Word(one[0], one.start(), "") for one in _SPACED.finditer(text)], tokenizer)
+        for text, ids in sides
+    ]
+    return replace(item, source_words=words[0], target_words=words[1])
 
 
 def item_of(pair: language.Pair, tokenizer: Tokenizer) -> Item:
