@@ -5,6 +5,7 @@ import json
 import os
 import random
 import re
+import shutil
 import signal
 import subprocess
 import sys
@@ -19,10 +20,12 @@ import pytest
 import torch
 
 import regard
-from regard.cli import bench, main
+from regard.cli import bench, main, measure
 from regard.data.language import pairs
 from regard.data.pairs import Corpus, Pairs
 from regard.evaluation.scores import score
+from regard.files import write_manifest
+from regard.folder import HASHED
 from regard.settings import DecodeSettings, as_markdown
 from regard.training.plan import Speed
 
@@ -136,8 +139,9 @@ def model(trained: Trained) -> Path:
 
 
 def test_a_new_flag_is_a_decision() -> None:
-    commands = {name: command for name, command in main.commands.items() if command is not bench}
+    commands = {name: command for name, command in main.commands.items() if command not in (bench, measure)}
     commands |= {f"bench {name}": command for name, command in bench.commands.items()}
+    commands |= {f"measure {name}": command for name, command in measure.commands.items()}
     found = {
         name: sorted(option for parameter in command.params for option in (*parameter.opts, *parameter.secondary_opts))
         for name, command in commands.items()
@@ -160,6 +164,10 @@ def test_a_new_flag_is_a_decision() -> None:
             "--word",
             "text",
         ],
+        "measure alignment": ["--count", "--json", "--model", "files"],
+        "measure heads": ["--count", "--html", "--json", "--model", "--svg", "files"],
+        "measure it": ["--count", "--json", "--model"],
+        "measure layers": ["--count", "--html", "--json", "--model", "--svg"],
         "train": [
             "--budget",
             "--from",
@@ -179,7 +187,7 @@ def test_a_new_flag_is_a_decision() -> None:
 
 
 def test_every_flag_has_help() -> None:
-    for name, command in main.commands.items():
+    for name, command in (*main.commands.items(), *bench.commands.items(), *measure.commands.items()):
         assert command.help, name
         for parameter in command.params:
             if isinstance(parameter, click.Option):
@@ -669,6 +677,72 @@ def test_whoever_types_gets_an_answer_after_each_line(model: Path, leaving: str)
 
 def test_every_setting_is_shown_with_its_default() -> None:
     assert call("settings") == Done(0, as_markdown().encode(), "")
+
+
+# measure
+
+
+def test_measure_heads_on_pairs_of_ones_own(model: Path, folder: Path, tmp_path: Path) -> None:
+    pairs = tmp_path / "pairs.tsv"
+    lines = zip(*((folder / name).read_text("utf-8").splitlines() for name in ("train.en", "train.fr")), strict=True)
+    write(pairs, ["\t".join(both) for both in lines])
+    page, picture = tmp_path / "heads.html", tmp_path / "heads.svg"
+    done = call("measure", "heads", "--model", model, pairs, "--count", 20)
+    assert done.code == 0, done.said
+    assert done.lines[0] == f"6 heads of {model}, watched on 20 pairs of {pairs}"
+    assert sum(line.startswith(("encoder.1.", "decoder.1.")) for line in done.lines) == 6
+    assert any(
+        line.startswith("Not measured, for want of 30 cases or of the truth: adjective → noun") for line in done.lines
+    )
+    done = call("measure", "heads", "--model", model, pairs, "--count", 10, "--html", page, "--svg", picture, "--json")
+    assert done.code == 0, done.said
+    assert f"wrote {page}\nwrote {picture}\n" in done.said
+    assert [one["address"] for one in json.loads(done.output)["heads"]][::5] == [
+        "encoder.1.self.1",
+        "decoder.1.cross.2",
+    ]
+    assert page.read_text("utf-8").startswith("<!doctype html>") and picture.read_text("utf-8").startswith("<svg")
+
+
+def test_measure_on_the_built_in_language(model: Path) -> None:
+    done = call("measure", "it", "--model", model, "--count", 10)
+    assert done.code == 0, done.said
+    assert done.lines[0].startswith("The “it” laboratory: 10 pairs of sentences")
+    assert json.loads(call("measure", "it", "--model", model, "--count", 10, "--json").output)["verdict"]
+    done = call("measure", "layers", "--model", model, "--count", 40)
+    assert done.code == 0, done.said
+    assert done.lines[-1].startswith("Not tested: discourse, world knowledge")
+
+
+def test_measure_alignment_stores_the_head_and_gives_a_line_for_each_pair(
+    model: Path, folder: Path, tmp_path: Path
+) -> None:
+    mine = tmp_path / "model"
+    shutil.copytree(model, mine)
+    before = call("translate", "--model", mine, "a bo cat").output
+    files = [folder / "train.en", folder / "train.fr"]
+    done = call("measure", "alignment", "--model", mine, *files, "--count", 40)
+    assert done.code == 0, done.said
+    assert re.search(
+        r"^decoder\.1\.cross\.[12] aligns a target word best, .*: alignment error \d\.\d{3} ", done.said, re.M
+    )
+    assert len(done.lines) == 60 and all(re.fullmatch(r"(\d+-\d+ ?)+", line) for line in done.lines)
+    again = call("measure", "alignment", "--model", mine, *files, "--json")
+    assert again.said == "" and json.loads(again.lines[0])["source"] == sentences(60)[0].split()
+    assert call("translate", "--model", mine, "a bo cat").output == before
+    assert call("measure", "alignment", "--model", mine, "--count", 20, "--json").code == 0
+
+
+@pytest.mark.parametrize("command", ["heads", "it", "layers", "alignment"])
+def test_measure_says_which_languages_it_needs(model: Path, tmp_path: Path, command: str) -> None:
+    mine = tmp_path / "model"
+    shutil.copytree(model, mine)
+    facts = json.loads((mine / "settings.json").read_text("utf-8"))
+    (mine / "settings.json").write_text(json.dumps({**facts, "languages": ["en", "de"]}), "utf-8")
+    write_manifest(mine, HASHED)
+    done = call("measure", command, "--model", mine)
+    assert done.code == 2
+    assert "this model translates from en to de, and the built-in language is English and French" in done.said
 
 
 # look

@@ -107,7 +107,7 @@ def test_importing_regard_is_light():
     assert imported_by("import regard") == set()
 
 
-COMMANDS = ["train", "translate", "evaluate", "check", "look", "demo"]
+COMMANDS = ["train", "translate", "evaluate", "check", "look", "measure", "demo"]
 
 
 @pytest.mark.parametrize("command", [[], *([name] for name in COMMANDS)], ids=" ".join)

@@ -354,7 +354,7 @@ def bench_translate(model: Path, as_json: bool, fast: str, overrides: tuple[str,
     ".rollout); search; or encoder or decoder, to follow --word through it.",
 )
 @click.option("--target", help="Look at this translation instead of the model's own.")
-@click.option("--without", type=click.Choice(["positions", "scaling"]), help="The same sentence without this part.")
+@click.option("--without", metavar="PART", help="Without positions, scaling, or a head (encoder.2.self.5).")
 @click.option("--pieces", is_flag=True, help="Pieces instead of words.")
 @click.option("--html", type=click.Path(path_type=Path), help="Write one self-contained page.")
 @click.option("--svg", type=click.Path(path_type=Path), help="Write the map of --trace as a picture.")

@@ -4,12 +4,12 @@ Where the best of many is looked for, each interval is wider by Bonferroni's rul
 99.9 %, so that all 48 together hold in 19 of 20 samples.
 """
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 from math import exp, inf, lgamma, log, log1p, sqrt
 from statistics import NormalDist
 
 import numpy as np
+import numpy.typing as npt
 
 WRONG = 0.05  # how often some interval of a set may miss
 
@@ -28,7 +28,7 @@ class Figure:
         return f"{self.value:{form}} [{self.low:{form}}, {self.high:{form}}]"
 
 
-def share(hits: Sequence[float], cases: Sequence[float], *, tests: int = 1) -> Figure | None:
+def share(hits: npt.ArrayLike, cases: npt.ArrayLike, *, tests: int = 1) -> Figure | None:
     """The share of cases that hit, counted for each sentence; None where there is no case.
 
     Wilson's interval, with fewer cases where those of a sentence go together: what varies is the sentence.
@@ -47,7 +47,7 @@ def share(hits: Sequence[float], cases: Sequence[float], *, tests: int = 1) -> F
     return Figure(value, max(0.0, middle - reach), min(1.0, middle + reach), round(count))
 
 
-def mean(values: Sequence[float], *, weights: Sequence[float] | None = None, tests: int = 1) -> Figure:
+def mean(values: npt.ArrayLike, *, weights: npt.ArrayLike | None = None, tests: int = 1) -> Figure:
     """The mean, each sentence counted by its weight, such as how many pieces it has; for some thirty or more."""
     each = np.asarray(values, dtype=float)
     weight = np.ones_like(each) if weights is None else np.asarray(weights, dtype=float)

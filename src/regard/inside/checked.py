@@ -82,14 +82,14 @@ def _goals(trace: Trace, role: str, kind: str) -> Iterator[tuple[int, str]]:
     rows = written if kind.startswith("decoder") else source
     for row in range(1, len(rows) - 1):
         goal = {
-            "previous": lambda row: looked_at[row - 1],
-            "next": lambda row: looked_at[row + 1],
-            "self": lambda row: looked_at[row],
-            "first": lambda row: looked_at[0],
-            "end": lambda row: looked_at[-1],
-            "align, read": lambda row: read[row],
-            "align, written": lambda row: written[row],
-        }[role](row)
+            "previous": looked_at[row - 1],
+            "next": looked_at[min(row + 1, len(looked_at) - 1)],
+            "self": looked_at[row],
+            "first": looked_at[0],
+            "end": looked_at[-1],
+            "align, read": read[row],
+            "align, written": written[row],
+        }[role]
         yield row, goal.removeprefix("\u2581")
 
 

@@ -77,6 +77,7 @@ def _data(view: "View", heads: Sequence[str]) -> dict[str, Any]:
             "source": visible(view.source),
             "target": visible(view.text),
             "torch": visible(view.torch_text) if view.torch_text is not None else None,
+            "whole": visible(view.whole_text) if view.whole_text is not None else None,
         },
         "without": view.without,
         "settings": vars(trace.settings),

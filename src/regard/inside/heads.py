@@ -102,8 +102,8 @@ def measure_heads(model: "Transformer", sample: Sample) -> Work[tuple[Card, ...]
                 for name in ASKED[kind_of(attention)]
                 if (found := _figure(tally, name, head, tests))
             }
-            sharpness = [float(number) for number in tally.sums[head] / max(1, tally.rows)]
-            cards.append(Card(f"{attention}.{head + 1}", *sharpness, answers))
+            sure, entropy, even, mark = (float(number) / max(1, tally.rows) for number in tally.sums[head])
+            cards.append(Card(f"{attention}.{head + 1}", sure, entropy, even, mark, answers))
     return tuple(cards)
 
 
@@ -184,5 +184,6 @@ def _best(tallies: dict[str, _Tally], kind: str) -> dict[str, float]:
 
 def _shares(tallies: dict[str, _Tally], kind: str, name: str) -> Iterator[float]:
     for attention, tally in tallies.items():
-        if kind_of(attention) == kind and name in tally.hits and sum(tally.cases[name]):
-            yield from (np.sum(tally.hits[name], axis=0) / sum(tally.cases[name])).tolist()
+        cases = sum(tally.cases.get(name, []))
+        if kind_of(attention) == kind and cases:
+            yield from (np.sum(tally.hits[name], axis=0) / cases).tolist()

@@ -130,21 +130,19 @@ def measure_it(
         tuple(movers),
         bool(chosen),
         max(float(_moves(weights).mean()) for weights in blank.values()),
-        share(follows, np.ones(len(follows))) or _nothing(),
-        _pronouns(bench.right),
-        share(bench.right == 1, np.ones(len(bench.right))) or _nothing(),
+        _share(follows),
+        _share(bench.right),
+        _share(bench.right == 1),
         tuple((yield from bench.interventions(chosen or best[:1], model))),
         _famous(model, tokenizer, chosen or best),
     )
 
 
-def _pronouns(right: Array) -> Figure:
-    """The share of right pronouns, of pairs of which each has a share."""
-    return share(2 * right, np.full(len(right), 2)) or _nothing()
-
-
-def _nothing() -> Figure:
-    return Figure(0.0, 0.0, 1.0, 0)
+def _share(pairs: Array, tests: int = 1) -> Figure:
+    """The share of right ones, of pairs of which each has a share."""
+    found = share(pairs, np.ones(len(pairs)), tests=tests)
+    assert found is not None
+    return found
 
 
 def _watched(model: "Transformer", flips: Sequence[Flip], stage: str) -> Work[dict[Test, Array]]:
@@ -206,7 +204,7 @@ def _mover(test: Test, weights: Array, tests: int) -> Mover:
     right = weights[:, :, 0] > weights[:, :, 1]
     return Mover(
         *test,
-        share(moves, np.ones(len(moves)), tests=tests) or _nothing(),
+        _share(moves, tests),
         float((weights[:, :, 0] < weights[:, :, 1]).all(axis=1).mean()),
         float(right.mean()),
         float(weights[:, :, 0].mean()),
@@ -247,7 +245,7 @@ class _Meddling:
         found = []
         for done, (name, changed, edit) in enumerate(edits, start=1):
             right = self._rightness(edit)
-            found.append(Intervention(name, changed, _pronouns(right), mean(right - self.right)))
+            found.append(Intervention(name, changed, _share(right), mean(right - self.right)))
             yield Preparing("meddling", done, len(edits))
         return found
 

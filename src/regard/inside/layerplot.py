@@ -11,7 +11,8 @@ from regard.inside.report import page, table
 from regard.inside.terminal import Paper, padded
 
 _PANEL_WIDE, _PANEL_HIGH, _COLUMNS, _TOP = 250, 170, 2, 70
-_TRAINED, _CONTROL, _UNTRAINED = "#00529b", "#b35900", "#777777"
+_INK = "#2f7fd1"
+_LINES = (("trained", _INK, "none"), ("control task", "#c2690a", "6 3"), ("untrained", "#888888", "2 3"))
 
 
 @dataclass(frozen=True)
@@ -97,46 +98,43 @@ class Layers:
 
     def _reading(self) -> Iterator[str]:
         yield (
-            "Linear probes, learnt on two thirds of the sentences and tested on the rest. Control: labels dealt out to words "
-            "at random. What an untrained model gives too, or the control, is no knowledge of the layer."
+            "Linear probes, learnt on two thirds of the sentences and tested on the rest. Control: labels dealt out to "
+            "words at random. What an untrained model gives too, or the control, is no knowledge of the layer."
         )
         left = [task for task in TASKS if task not in {one.task for one in self.probed}]
         yield f"Not tested: {UNTESTED}{''.join(f', {task} (too few cases)' for task in left)}."
 
 
 def _legend() -> Iterator[str]:
-    named = (("trained", _TRAINED, ""), ("control task", _CONTROL, "6 3"), ("untrained", _UNTRAINED, "2 3"))
-    for number, (name, ink, dash) in enumerate(named):
+    for number, (name, ink, dash) in enumerate(_LINES):
         x = 8 + 140 * number
         yield f'<path d="M{x} 42 h28" stroke="{ink}" stroke-width="2" stroke-dasharray="{dash}"/>'
         yield f'<text x="{x + 34}" y="46">{name}</text>'
 
 
 def _panel(number: int, one: Probed) -> Iterator[str]:
+    """The plot of one property: a frame with its scale, three lines, and the intervals of the first."""
     left = 50 + (number % _COLUMNS) * (_PANEL_WIDE + 10)
     top = _TOP + (number // _COLUMNS) * _PANEL_HIGH + 20
-    wide, high = _PANEL_WIDE - 50, _PANEL_HIGH - 60
+    across = (_PANEL_WIDE - 50) / max(1, len(one.layers) - 1)
+    high = _PANEL_HIGH - 60
+    xs = [left + across * layer for layer in range(len(one.layers))]
 
-    def at(layer: int, value: float) -> tuple[float, float]:
-        return left + wide * layer / max(1, len(one.layers) - 1), top + high * (1 - value)
+    def y(value: float) -> float:
+        return top + high * (1 - value)
 
+    small = 'font-size="11"'
     yield f'<text x="{left}" y="{top - 6}" font-weight="bold">{escape(one.task)}</text>'
     for value in (0.0, 0.5, 1.0):
-        y = at(0, value)[1]
-        yield f'<path d="M{left} {y:.0f} h{wide}" stroke="#999" stroke-width="0.5"/>'
-        yield f'<text x="{left - 6}" y="{y + 4:.0f}" text-anchor="end" font-size="11">{value:g}</text>'
-    for layer in range(len(one.layers)):
-        yield f'<text x="{at(layer, 0)[0]:.0f}" y="{top + high + 16}" text-anchor="middle" font-size="11">{layer}</text>'
-    lines = (
-        ([f.value for f in one.layers], _TRAINED, ""),
-        (one.control, _CONTROL, "6 3"),
-        (one.untrained, _UNTRAINED, "2 3"),
-    )
-    for values, ink, dash in lines:
-        points = " ".join(f"{x:.1f},{y:.1f}" for x, y in (at(layer, value) for layer, value in enumerate(values)))
+        yield f'<path d="M{left} {y(value):.0f} H{xs[-1]:.0f}" stroke="#999" stroke-width="0.5"/>'
+        yield f'<text x="{left - 6}" y="{y(value) + 4:.0f}" text-anchor="end" {small}>{value:g}</text>'
+    for layer, x in enumerate(xs):
+        yield f'<text x="{x:.0f}" y="{top + high + 16}" text-anchor="middle" {small}>{layer}</text>'
+    each = ([figure.value for figure in one.layers], one.control, one.untrained)
+    for values, (_, ink, dash) in zip(each, _LINES, strict=True):
+        points = " ".join(f"{x:.1f},{y(value):.1f}" for x, value in zip(xs, values, strict=True))
         yield f'<polyline points="{points}" fill="none" stroke="{ink}" stroke-width="2" stroke-dasharray="{dash}"/>'
-    for layer, figure in enumerate(one.layers):
-        x, y = at(layer, figure.value)
+    for layer, (x, figure) in enumerate(zip(xs, one.layers, strict=True)):
         title = escape(f"{one.task}, layer {layer}: {figure:.3f}")
-        yield f'<circle cx="{x:.1f}" cy="{y:.1f}" r="3.5" fill="{_TRAINED}"><title>{title}</title></circle>'
-        yield f'<path d="M{x:.1f} {at(0, figure.low)[1]:.1f} V{at(0, figure.high)[1]:.1f}" stroke="{_TRAINED}"/>'
+        yield f'<circle cx="{x:.1f}" cy="{y(figure.value):.1f}" r="3.5" fill="{_INK}"><title>{title}</title></circle>'
+        yield f'<path d="M{x:.1f} {y(figure.low):.1f} V{y(figure.high):.1f}" stroke="{_INK}"/>'

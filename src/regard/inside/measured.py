@@ -149,7 +149,7 @@ class Measured:
         unmeasured = sorted({name for name in MEANING if not any(_enough(card, name) for card in self.cards)})
         if unmeasured:
             yield f"Not measured, for want of {FEW} cases or of the truth: {', '.join(unmeasured)}."
-        yield "A role says where a head looks, its worth what depends on it. Another training may share the work otherwise."
+        yield "A role says where a head looks, its worth what depends on it. Another training may share it otherwise."
 
     def _cell(self, card: Card, rows: tuple[str, ...]) -> str:
         attention, _, head = card.address.rpartition(".")

@@ -93,7 +93,7 @@ def _plant(tokenizer: Tokenizer) -> "Transformer":
         attention = getattr(getattr(model, stack)["1"], part)
         for head in range(settings.heads):
             _aim(attention, head, PLANTED[f"{stack}.1.{part}.{head + 1}"])
-    cross = model.decoder["1"].cross
+    cross = dict(model.decoder.layers())["1"].cross
     cross.value.weight[:_NUMBERS, _NUMBERS : 2 * _NUMBERS] = torch.eye(_NUMBERS)
     cross.output.weight[_NUMBERS : 2 * _NUMBERS, :_NUMBERS] = _LOUD * torch.eye(_NUMBERS)
     return model

@@ -55,7 +55,7 @@ class Probed:
 
     @property
     def expected_layer(self) -> float | None:
-        """Where the gain arises: the mean layer, each counted by what it adds to the best before; None if too little."""
+        """Where the gain arises: the mean layer, each by what it adds to the best before; None if it is too little."""
         best = np.maximum.accumulate([one.value for one in self.layers])
         gains = np.diff(best)
         if gains.sum() < SMALL_LIFT:
@@ -127,10 +127,10 @@ def probe(features_ND: Array, label_N: Array, test_N: Array, labels: int) -> Arr
         optimizer.zero_grad()
         total = torch.nn.functional.cross_entropy(x_ND[~test] @ weight + bias, y_N[~test])
         total = total + _DECAY * weight.square().sum()
-        total.backward()  # type: ignore[no-untyped-call]
+        total.backward()
         return total
 
-    optimizer.step(loss)  # type: ignore[no-untyped-call]
+    optimizer.step(loss)
     with torch.no_grad():
         said = (x_ND[test] @ weight + bias).argmax(dim=1)
     return np.asarray((said == y_N[test]).numpy())

@@ -67,8 +67,8 @@ def language_sample(tokenizer: Tokenizer, count: int) -> Sample:
 def files_sample(tokenizer: Tokenizer, paths: Sequence[Path], count: int, longest: int) -> Sample:
     """The first pairs of the user's files; what is blank or too long for the model is passed over."""
     pairs = (pair for corpus in corpora(paths) for pair in Pairs(corpus).strictly())
-    items = (text_item(pair.source, pair.target, tokenizer) for pair in pairs)
-    fitting = (item for item in items if 1 < len(item.source_ids) <= longest and 1 < len(item.written_ids) <= longest)
+    items = (text_item(pair.source, pair.target, tokenizer) for pair in pairs if min(map(str.strip, pair[:2])))
+    fitting = (item for item in items if max(len(item.source_ids), len(item.written_ids)) <= longest)
     found = tuple(islice(fitting, count))
     name = ", ".join(str(path) for path in paths)
     if not found:
