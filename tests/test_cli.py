@@ -25,7 +25,8 @@ from regard.data.language import pairs
 from regard.data.pairs import Corpus, Pairs
 from regard.evaluation.scores import score
 from regard.files import write_manifest
-from regard.folder import HASHED
+from regard.folder import HASHED, open_folder, save_folder
+from regard.inside.planted import planted_model, planted_sample
 from regard.settings import DecodeSettings, as_markdown
 from regard.training.plan import Speed
 
@@ -714,23 +715,42 @@ def test_measure_on_the_built_in_language(model: Path) -> None:
     assert done.lines[-1].startswith("Not tested: discourse, world knowledge")
 
 
-def test_measure_alignment_stores_the_head_and_gives_a_line_for_each_pair(
-    model: Path, folder: Path, tmp_path: Path
-) -> None:
-    mine = tmp_path / "model"
-    shutil.copytree(model, mine)
-    before = call("translate", "--model", mine, "a bo cat").output
-    files = [folder / "train.en", folder / "train.fr"]
-    done = call("measure", "alignment", "--model", mine, *files, "--count", 40)
-    assert done.code == 0, done.said
-    assert re.search(
-        r"^decoder\.1\.cross\.[12] aligns a target word best, .*: alignment error \d\.\d{3} ", done.said, re.M
+@pytest.fixture
+def planted(tmp_path: Path) -> tuple[Path, Path]:
+    """A model that swaps neighbours by a known head, in a folder, and pairs for it."""
+    made = planted_model()
+    save_folder(
+        tmp_path / "planted",
+        settings=made.torch.settings,
+        weights=made.torch.state_dict(),
+        tokenizer=made.pieces,
+        languages=("xx", "yy"),
+        card="",
     )
-    assert len(done.lines) == 60 and all(re.fullmatch(r"(\d+-\d+ ?)+", line) for line in done.lines)
-    again = call("measure", "alignment", "--model", mine, *files, "--json")
-    assert again.said == "" and json.loads(again.lines[0])["source"] == sentences(60)[0].split()
-    assert call("translate", "--model", mine, "a bo cat").output == before
-    assert call("measure", "alignment", "--model", mine, "--count", 20, "--json").code == 0
+    pairs = [f"{item.source}\t{item.target}" for item in planted_sample(made.pieces, 30).items]
+    return tmp_path / "planted", write(tmp_path / "pairs.tsv", pairs)
+
+
+def test_measure_alignment_stores_the_head_and_gives_a_line_for_each_pair(planted: tuple[Path, Path]) -> None:
+    mine, pairs = planted
+    done = call("measure", "alignment", "--model", mine, pairs)
+    assert done.code == 0, done.said
+    assert "decoder.1.cross.1 aligns a target word best, about to write it: alignment error 0.000 [" in done.said
+    assert "stored in the model folder" in done.said
+    assert done.lines == ["0-1 1-0 2-3 3-2 4-5 5-4 6-7 7-6"] * 30
+    again = call("measure", "alignment", "--model", mine, pairs, "--json")
+    source, target = pairs.read_text("utf-8").splitlines()[0].split("\t")
+    first = json.loads(again.lines[0])
+    assert again.said == "" and first == {"source": source.split(), "target": target.split(), "links": first["links"]}
+    assert all(first["source"][one] == first["target"][other] for one, other in first["links"])
+    assert call("translate", "--model", mine, source).lines == [target]
+
+
+def test_measure_alignment_does_not_store_what_a_rule_does_better(model: Path, folder: Path) -> None:
+    done = call("measure", "alignment", "--model", model, "--count", 20)
+    assert done.code == 0, done.said
+    assert done.lines[-1] == "not stored: no head of this model aligns better than a fixed offset does"
+    assert open_folder(model).alignment is None
 
 
 @pytest.mark.parametrize("command", ["heads", "it", "layers", "alignment"])

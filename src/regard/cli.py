@@ -528,8 +528,9 @@ def _choose_head(model: Path, files: tuple[Path, ...], count: int) -> "Aligning"
         check_languages(opened.languages)
         sample = language_sample(opened.tokenizer, count)
     found = show_work(choose_head(opened.build(), sample))
-    store_alignment(model, found.chosen)
-    make_fast(model)
+    if found.usable:
+        store_alignment(model, found.chosen)
+        make_fast(model)
     return found
 
 

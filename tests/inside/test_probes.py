@@ -1,5 +1,7 @@
 """Probes find what is there and nothing that is not."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
@@ -72,3 +74,5 @@ def test_the_expected_layer():
     assert probed(0.5, 0.5, 0.9).expected_layer == pytest.approx(2)
     assert probed(0.5, 0.7, 0.6, 0.9).expected_layer == pytest.approx((0.2 * 1 + 0.2 * 3) / 0.4)
     assert probed(0.9, 0.91, 0.6).expected_layer is None  # too little is gained to say where
+    unsure = replace(probed(0.5, 0.9), layers=(Figure(0.5, 0.4, 0.6, 9), Figure(0.9, 0.45, 1, 9)))
+    assert unsure.expected_layer is None

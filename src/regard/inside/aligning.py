@@ -45,6 +45,11 @@ class Aligning:
     sentences: int
     each: dict[str, float]  # of every head and row, on the half it was chosen on
 
+    @property
+    def usable(self) -> bool:
+        """Whether the head knows more than a rule that always looks so many words ahead."""
+        return self.error.high < self.offset
+
 
 def choose_head(model: "Transformer", sample: Sample) -> Work[Aligning]:
     """Try every cross head on sentences whose alignment is known."""

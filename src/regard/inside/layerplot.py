@@ -10,7 +10,7 @@ from regard.inside.probes import SMALL_LIFT, TASKS, UNTESTED, Probed
 from regard.inside.report import page, table
 from regard.inside.terminal import Paper, padded
 
-_PANEL_WIDE, _PANEL_HIGH, _COLUMNS, _TOP = 250, 170, 2, 70
+_PANEL_WIDE, _PANEL_HIGH, _COLUMNS, _TOP = 250, 170, 2, 82
 _INK = "#2f7fd1"
 _LINES = (("trained", _INK, "none"), ("control task", "#c2690a", "6 3"), ("untrained", "#888888", "2 3"))
 
@@ -54,7 +54,8 @@ class Layers:
         """A small plot for each property: the trained model, the control task, and the untrained model."""
         rows = -(-len(self.probed) // _COLUMNS)
         parts = [
-            f'<text x="8" y="20" font-weight="bold">{escape(self._title())}</text>',
+            '<text x="8" y="20" font-weight="bold">What each layer of the encoder knows</text>',
+            f'<text x="8" y="38">{escape(self.model)}; {self.sentences} {escape(self.data)}</text>',
             *_legend(),
             *(part for number, one in enumerate(self.probed) for part in _panel(number, one)),
         ]
@@ -89,7 +90,7 @@ class Layers:
         where = (
             f"expected layer {one.expected_layer:.1f}"
             if one.expected_layer is not None
-            else f"no expected layer (the layers add less than {SMALL_LIFT:.2f})"
+            else f"no expected layer (what the layers add is below {SMALL_LIFT:.2f}, or may be chance)"
         )
         return (
             f"{one.task} ({one.labels} answers, the commonest {one.commonest:.2f}): best at layer {best}, "
@@ -108,8 +109,8 @@ class Layers:
 def _legend() -> Iterator[str]:
     for number, (name, ink, dash) in enumerate(_LINES):
         x = 8 + 140 * number
-        yield f'<path d="M{x} 42 h28" stroke="{ink}" stroke-width="2" stroke-dasharray="{dash}"/>'
-        yield f'<text x="{x + 34}" y="46">{name}</text>'
+        yield f'<path d="M{x} 58 h28" stroke="{ink}" stroke-width="2" stroke-dasharray="{dash}"/>'
+        yield f'<text x="{x + 34}" y="62">{name}</text>'
 
 
 def _panel(number: int, one: Probed) -> Iterator[str]:

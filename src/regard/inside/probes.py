@@ -58,7 +58,8 @@ class Probed:
         """Where the gain arises: the mean layer, each by what it adds to the best before; None if it is too little."""
         best = np.maximum.accumulate([one.value for one in self.layers])
         gains = np.diff(best)
-        if gains.sum() < SMALL_LIFT:
+        certain = max(one.low for one in self.layers) > self.layers[0].value
+        if gains.sum() < SMALL_LIFT or not certain:
             return None
         return float((np.arange(1, len(best)) * gains).sum() / gains.sum())
 
