@@ -12,6 +12,7 @@ import sys
 import tempfile
 from collections.abc import Iterator, Sequence
 from dataclasses import asdict, dataclass
+from itertools import islice
 from pathlib import Path
 
 import click
@@ -19,8 +20,13 @@ import pytest
 import torch
 
 import regard
-from regard.cli import bench, main
+from regard.cli import bench, main, measure
+from regard.data.language import pairs
+from regard.data.pairs import Corpus, Pairs
 from regard.evaluation.scores import Judge, Scores
+from regard.files import write_manifest
+from regard.folder import HASHED, open_folder, save_folder
+from regard.inside.planted import planted_model, planted_sample
 from regard.listing import as_markdown
 from regard.settings import DecodeSettings
 from regard.training.plan import SHARE_FOR_STEPS, Speed
@@ -135,8 +141,9 @@ def model(trained: Trained) -> Path:
 
 
 def test_a_new_flag_is_a_decision() -> None:
-    commands = {name: command for name, command in main.commands.items() if command is not bench}
+    commands = {name: command for name, command in main.commands.items() if command not in (bench, measure)}
     commands |= {f"bench {name}": command for name, command in bench.commands.items()}
+    commands |= {f"measure {name}": command for name, command in measure.commands.items()}
     found = {
         name: sorted(option for parameter in command.params for option in (*parameter.opts, *parameter.secondary_opts))
         for name, command in commands.items()
@@ -145,7 +152,7 @@ def test_a_new_flag_is_a_decision() -> None:
         "bench train": ["--json", "--set", "--size", "files"],
         "bench translate": ["--fast", "--json", "--model", "--set"],
         "check": ["--json", "--languages", "--set", "--test", "--valid", "files"],
-        "demo": ["--out", "--steps"],
+        "demo": ["--count", "--out", "--seed", "--split", "--steps", "--truth", "--write"],
         "doctor": ["--json"],
         "evaluate": [
             "--against",
@@ -172,6 +179,10 @@ def test_a_new_flag_is_a_decision() -> None:
             "--word",
             "text",
         ],
+        "measure alignment": ["--count", "--json", "--model", "files"],
+        "measure heads": ["--count", "--html", "--json", "--model", "--svg", "files"],
+        "measure it": ["--count", "--json", "--model"],
+        "measure layers": ["--count", "--html", "--json", "--model", "--svg"],
         "train": [
             "--average",
             "--budget",
@@ -192,7 +203,7 @@ def test_a_new_flag_is_a_decision() -> None:
 
 
 def test_every_flag_has_help() -> None:
-    for name, command in main.commands.items():
+    for name, command in (*main.commands.items(), *bench.commands.items(), *measure.commands.items()):
         assert command.help, name
         for parameter in command.params:
             if isinstance(parameter, click.Option):
@@ -637,6 +648,41 @@ def test_a_damaged_model_is_named(model: Path, tmp_path: Path) -> None:
     assert f"error: {tmp_path / 'weights.safetensors'} has 1,000 bytes instead of " in done.said
 
 
+# demo --write
+
+
+def test_the_language_is_written_for_train_to_read(tmp_path: Path) -> None:
+    done = call("demo", "--write", tmp_path / "pairs.tsv", "--count", 30, "--truth", "--seed", 7, "--split", "valid")
+    assert (done.code, done.output) == (0, b"")
+    assert done.said == "".join(f"wrote {tmp_path / name}: 30 lines\n" for name in ("pairs.tsv", "pairs.jsonl"))
+    expected = list(islice(pairs(7, "valid"), 30))
+    found = list(Pairs(Corpus((tmp_path / "pairs.tsv",))).strictly())
+    assert [(pair.source, pair.target) for pair in found] == [(pair.source, pair.target) for pair in expected]
+    truths = [json.loads(line) for line in (tmp_path / "pairs.jsonl").read_text("utf-8").splitlines()]
+    assert truths == json.loads(json.dumps([asdict(pair.truth) for pair in expected]))
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["pairs.jsonl", "pairs.tsv"]
+
+
+@pytest.mark.parametrize(
+    ("words", "message"),
+    [
+        (["--write", "pairs.txt"], "error: pairs.txt: give a name that ends in .tsv, such as pairs.tsv\n"),
+        (["--write", "none/pairs.tsv"], "error: none/pairs.tsv: there is no folder none; make it first\n"),
+        (
+            ["--write", "pairs.tsv", "--split", "dev"],
+            "error: the built-in language has no split 'dev'; choose one of train, valid, test, noun-pairs, "
+            "noun-words, longer\n",
+        ),
+        (["--write", "pairs.tsv", "--count", "0"], "Invalid value for '--count': 0 is not in the range x>=1."),
+    ],
+)
+def test_bad_requests_for_the_language(words: list[str], message: str) -> None:
+    done = call("demo", *words)
+    assert done.code == 2
+    assert message in done.said
+    assert not Path("pairs.tsv").exists()
+
+
 # translate, as a process of its own
 
 
@@ -713,6 +759,91 @@ def test_every_setting_is_shown_with_its_default() -> None:
     assert call("settings", "beems").said == (
         "error: no setting has 'beems' in its name or meaning; `regard settings` lists them all\n"
     )
+
+
+# measure
+
+
+def test_measure_heads_on_pairs_of_ones_own(model: Path, folder: Path, tmp_path: Path) -> None:
+    pairs = tmp_path / "pairs.tsv"
+    lines = zip(*((folder / name).read_text("utf-8").splitlines() for name in ("train.en", "train.fr")), strict=True)
+    write(pairs, ["\t".join(both) for both in lines])
+    page, picture = tmp_path / "heads.html", tmp_path / "heads.svg"
+    done = call("measure", "heads", "--model", model, pairs, "--count", 20)
+    assert done.code == 0, done.said
+    assert done.lines[0] == f"6 heads of {model}, watched on 20 pairs of {pairs}"
+    assert sum(line.startswith(("encoder.1.", "decoder.1.")) for line in done.lines) == 6
+    assert any(
+        line.startswith("Not measured, for want of 30 cases or of the truth: adjective → noun") for line in done.lines
+    )
+    done = call("measure", "heads", "--model", model, pairs, "--count", 10, "--html", page, "--svg", picture, "--json")
+    assert done.code == 0, done.said
+    assert f"wrote {page}\nwrote {picture}\n" in done.said
+    assert [one["address"] for one in json.loads(done.output)["heads"]][::5] == [
+        "encoder.1.self.1",
+        "decoder.1.cross.2",
+    ]
+    assert page.read_text("utf-8").startswith("<!doctype html>") and picture.read_text("utf-8").startswith("<svg")
+
+
+def test_measure_on_the_built_in_language(model: Path) -> None:
+    done = call("measure", "it", "--model", model, "--count", 10)
+    assert done.code == 0, done.said
+    assert done.lines[0].startswith("The “it” laboratory: 10 pairs of sentences")
+    assert json.loads(call("measure", "it", "--model", model, "--count", 10, "--json").output)["verdict"]
+    done = call("measure", "layers", "--model", model, "--count", 40)
+    assert done.code == 0, done.said
+    assert done.lines[-1].startswith("Not tested: discourse, world knowledge")
+
+
+@pytest.fixture
+def planted(tmp_path: Path) -> tuple[Path, Path]:
+    """A model that swaps neighbours by a known head, in a folder, and pairs for it."""
+    made = planted_model()
+    save_folder(
+        tmp_path / "planted",
+        settings=made.torch.settings,
+        weights=made.torch.state_dict(),
+        tokenizer=made.pieces,
+        languages=("xx", "yy"),
+        card="",
+    )
+    pairs = [f"{item.source}\t{item.target}" for item in planted_sample(made.pieces, 30).items]
+    return tmp_path / "planted", write(tmp_path / "pairs.tsv", pairs)
+
+
+def test_measure_alignment_stores_the_head_and_gives_a_line_for_each_pair(planted: tuple[Path, Path]) -> None:
+    mine, pairs = planted
+    done = call("measure", "alignment", "--model", mine, pairs)
+    assert done.code == 0, done.said
+    assert "decoder.1.cross.1 aligns a target word best, about to write it: alignment error 0.000 [" in done.said
+    assert "stored in the model folder" in done.said
+    assert done.lines == ["0-1 1-0 2-3 3-2 4-5 5-4 6-7 7-6"] * 30
+    again = call("measure", "alignment", "--model", mine, pairs, "--json")
+    source, target = pairs.read_text("utf-8").splitlines()[0].split("\t")
+    first = json.loads(again.lines[0])
+    assert again.said == "" and first == {"source": source.split(), "target": target.split(), "links": first["links"]}
+    assert all(first["source"][one] == first["target"][other] for one, other in first["links"])
+    assert call("translate", "--model", mine, source).lines == [target]
+
+
+def test_measure_alignment_does_not_store_what_a_rule_does_better(model: Path, folder: Path) -> None:
+    done = call("measure", "alignment", "--model", model, "--count", 20)
+    assert done.code == 0, done.said
+    assert done.lines[-1] == "not stored: no head of this model aligns better than a fixed offset does"
+    assert open_folder(model).alignment is None
+
+
+@pytest.mark.parametrize("command", ["heads", "it", "layers", "alignment"])
+def test_measure_says_which_languages_it_needs(model: Path, tmp_path: Path, command: str) -> None:
+    mine = tmp_path / "model"
+    shutil.copytree(model, mine)
+    facts = json.loads((mine / "settings.json").read_text("utf-8"))
+    (mine / "settings.json").write_text(json.dumps({**facts, "languages": ["en", "de"]}), "utf-8")
+    write_manifest(mine, HASHED)
+    done = call("measure", command, "--model", mine)
+    assert done.code == 2
+    assert "this model translates from en to de, and the built-in language is English and French" in done.said
 
 
 # look

@@ -114,7 +114,7 @@ def test_the_doctor_needs_nothing_that_may_be_broken():
     assert imported_by("import regard.doctor.examine, regard.cli") == set()
 
 
-COMMANDS = ["train", "translate", "evaluate", "check", "look", "demo", "doctor", "settings"]
+COMMANDS = ["train", "translate", "evaluate", "check", "look", "measure", "demo", "doctor", "settings"]
 
 
 @pytest.mark.parametrize("command", [[], *([name] for name in COMMANDS)], ids=" ".join)

@@ -8,6 +8,7 @@ import sys
 import tempfile
 from collections.abc import Iterator
 from dataclasses import asdict
+from itertools import islice
 from pathlib import Path
 from typing import IO, TYPE_CHECKING, Any
 
@@ -33,6 +34,7 @@ from regard.listing import as_markdown, listed
 from regard.settings import SIZES, assemble, user_layer
 
 if TYPE_CHECKING:
+    from regard.inside.aligning import Aligning
     from regard.training.events import Event
 
 SET = click.option(
@@ -412,7 +414,7 @@ def bench_train(files: tuple[Path, ...], size: str | None, as_json: bool, overri
     ".rollout); search; or encoder or decoder, to follow --word through it.",
 )
 @click.option("--target", help="Look at this translation instead of the model's own.")
-@click.option("--without", type=click.Choice(["positions", "scaling"]), help="The same sentence without this part.")
+@click.option("--without", metavar="PART", help="Without positions, scaling, or a head (encoder.2.self.5).")
 @click.option("--pieces", is_flag=True, help="Pieces instead of words.")
 @click.option("--html", type=click.Path(path_type=Path), help="Write one self-contained page.")
 @click.option("--svg", type=click.Path(path_type=Path), help="Write the map of --trace as a picture.")
@@ -456,6 +458,157 @@ def look(
         show_lines(list(view_lines(loaded, view, trace, word, paper, pieces=pieces)))
 
 
+@main.group()
+def measure() -> None:
+    """Measure what heads and layers do, and what they are worth."""
+
+
+COUNT = click.option("--count", default=500, show_default=True, type=click.IntRange(min=10), help="How many pairs.")
+AS_JSON = click.option("--json", "as_json", is_flag=True, help="Everything as JSON.")
+HTML = click.option("--html", type=click.Path(path_type=Path), help="Write one self-contained page.")
+SVG = click.option("--svg", type=click.Path(path_type=Path), help="Write the picture.")
+
+
+@measure.command("heads")
+@MODEL
+@click.argument("files", nargs=-1, type=click.Path(path_type=Path))
+@COUNT
+@HTML
+@SVG
+@AS_JSON
+def measure_heads(
+    model: Path, files: tuple[Path, ...], count: int, html: Path | None, svg: Path | None, as_json: bool
+) -> None:
+    """Measure every head: where it looks, its role, and what is lost without it.
+
+    On pairs of FILES, or, without any, of the built-in language, where also the truth is known.
+    """
+    from regard.folder import open_folder
+    from regard.inside.measured import measure as run
+    from regard.inside.sample import check_languages, files_sample, language_sample
+
+    opened = open_folder(model)
+    if files:
+        sample = files_sample(opened.tokenizer, files, count, opened.settings.longest)
+    else:
+        check_languages(opened.languages)
+        sample = language_sample(opened.tokenizer, count)
+    found = show_work(run(opened.build(), opened.tokenizer, sample, name=str(model)))
+    _show_measured(found, html, svg, as_json)
+
+
+@measure.command("it")
+@MODEL
+@COUNT
+@AS_JSON
+def measure_it(model: Path, count: int, as_json: bool) -> None:
+    """The "it" laboratory: do heads follow what "it" stands for, and does the French pronoun depend on them?
+
+    On COUNT pairs of sentences of the built-in language that differ in the deciding word alone.
+    """
+    from regard.data.language import flips
+    from regard.folder import open_folder
+    from regard.inside.findings import laboratory_lines
+    from regard.inside.laboratory import measure_it as run
+    from regard.inside.model import load
+    from regard.inside.sample import SEED, SPLIT, check_languages
+    from regard.inside.shown import paper_of
+
+    check_languages(open_folder(model).languages)
+    loaded = load(model)
+    pairs = list(follow(islice(flips(SEED, SPLIT), count), "pairs", count))
+    found = show_work(run(loaded.torch, loaded.pieces, pairs, lambda texts: (one.text for one in loaded.stream(texts))))
+    if as_json:
+        click.echo(json.dumps({**asdict(found), "verdict": found.verdict}, ensure_ascii=False))
+    else:
+        show_lines(list(laboratory_lines(found, paper_of(os.environ, sys.stdout.isatty()))))
+
+
+@measure.command("layers")
+@MODEL
+@COUNT
+@HTML
+@SVG
+@AS_JSON
+def measure_layers(model: Path, count: int, html: Path | None, svg: Path | None, as_json: bool) -> None:
+    """Measure what each layer of the encoder knows about words and sentences of the built-in language."""
+    from regard.folder import open_folder
+    from regard.inside.layerplot import Layers
+    from regard.inside.probes import measure_layers as run
+    from regard.inside.sample import check_languages, language_sample
+
+    opened = open_folder(model)
+    check_languages(opened.languages)
+    sample = language_sample(opened.tokenizer, count)
+    found = Layers(str(model), len(sample), sample.name, show_work(run(opened.build(), sample)))
+    _show_measured(found, html, svg, as_json)
+
+
+@measure.command("alignment")
+@MODEL
+@click.argument("files", nargs=-1, type=click.Path(path_type=Path))
+@COUNT
+@AS_JSON
+def measure_alignment(model: Path, files: tuple[Path, ...], count: int, as_json: bool) -> None:
+    """Find the head that aligns words best, and store it in the model folder; align the pairs of FILES by it.
+
+    The head is found on the built-in language. A model of other languages finds it on FILES, by words that stand once
+    on both sides.
+    """
+    from regard.folder import open_folder
+    from regard.inside.aligning import align_files
+    from regard.inside.findings import alignment_lines, link_line
+
+    opened = open_folder(model)
+    chosen = opened.alignment
+    if chosen is None or not files:
+        found = _choose_head(model, files, count)
+        chosen = found.chosen
+        if files:
+            say("\n".join(alignment_lines(found)))
+        elif as_json:
+            click.echo(json.dumps(asdict(found)))
+        else:
+            show_lines(alignment_lines(found))
+    if files:
+        pairs = follow(align_files(opened.build(), opened.tokenizer, files, chosen), "pairs")
+        show_lines(link_line(item, links, as_json=as_json) for item, links in pairs)
+
+
+def _choose_head(model: Path, files: tuple[Path, ...], count: int) -> "Aligning":
+    from regard.decoding.convert import make_fast
+    from regard.folder import open_folder, store_alignment
+    from regard.inside.aligning import choose_head
+    from regard.inside.sample import check_languages, files_sample, language_sample
+
+    opened = open_folder(model)
+    if files:
+        sample = files_sample(opened.tokenizer, files, count, opened.settings.longest)
+    else:
+        check_languages(opened.languages)
+        sample = language_sample(opened.tokenizer, count)
+    found = show_work(choose_head(opened.build(), sample))
+    if found.usable:
+        store_alignment(model, found.chosen)
+        make_fast(model)
+    return found
+
+
+def _show_measured(found: Any, html: Path | None, svg: Path | None, as_json: bool) -> None:
+    """A measurement that has a page, a picture, JSON and lines."""
+    from regard.files import write_atomically
+    from regard.inside.shown import paper_of
+
+    for path, text in ((html, found.html), (svg, found.svg)):
+        if path is not None:
+            write_atomically(path, text())
+            say(f"wrote {path}")
+    if as_json:
+        click.echo(json.dumps(found.json(), ensure_ascii=False))
+    elif html is None and svg is None:
+        show_lines(list(found.lines(paper_of(os.environ, sys.stdout.isatty()))))
+
+
 @main.command()
 @click.argument("word", default="")
 @click.option("--json", "as_json", is_flag=True, help="The settings as JSON.")
@@ -487,8 +640,21 @@ def doctor(as_json: bool) -> None:
 @main.command()
 @click.option("--out", default="demo-model", show_default=True, type=click.Path(path_type=Path), help="Where to train.")
 @click.option("--steps", default=numbers.STEPS, show_default=True, help="How many steps to train.")
-def demo(out: Path, steps: int) -> None:
-    """Watch a model learn to spell numbers, then try it on numbers it never saw."""
+@click.option("--write", type=click.Path(path_type=Path), help="Only write pairs of the built-in language to this TSV.")
+@click.option("--count", default=100_000, show_default=True, type=click.IntRange(min=1), help="How many to write.")
+@click.option("--seed", default=1, show_default=True, help="Which to write.")
+@click.option(
+    "--split", default="train", show_default=True, help="train, valid, test, noun-pairs, noun-words or longer."
+)
+@click.option("--truth", is_flag=True, help="Write what is known of each pair beside it, as lines of JSON.")
+def demo(out: Path, steps: int, write: Path | None, count: int, seed: int, split: str, truth: bool) -> None:
+    """Watch a model learn to spell numbers, then try it on numbers it never saw.
+
+    With --write, write English-French pairs of the built-in language instead, any number of them.
+    """
+    if write is not None:
+        _write_language(write, count, seed, split, truth)
+        return
     from regard.decoding.load import load
     from regard.training.run import train as run
 
@@ -507,3 +673,13 @@ def demo(out: Path, steps: int) -> None:
     for found in translations[:10]:
         click.echo(f"  {found.source:>7}  {found.text}")
     click.echo(f'\nTry your own: regard translate --model {out} "90210"')
+
+
+def _write_language(path: Path, count: int, seed: int, split: str, truth: bool) -> None:
+    """Write pairs of the built-in language."""
+    from regard.data.language import pairs
+    from regard.data.language.export import export
+
+    found = follow(islice(pairs(seed, split), count), "pairs", count)
+    for file in export(path, found, truth=truth):
+        say(f"wrote {file}: {count:,} lines")

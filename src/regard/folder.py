@@ -8,7 +8,7 @@ Torch is imported only to build the model.
 
 import os
 import re
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -24,10 +24,12 @@ from regard.files import (
     make_folder,
     new_folder,
     read_json,
+    read_sealed,
     sha256,
     write_atomically,
     write_json,
     write_manifest,
+    write_sealed,
 )
 from regard.settings import ModelSettings, from_dict
 
@@ -46,6 +48,19 @@ _LARGEST_TOKENIZER = 1 << 26  # bytes; 37,000 pieces take one hundredth of it
 
 
 @dataclass(frozen=True)
+class AlignmentHead:
+    """The head that tells best which source word a target word comes from, and in which row it does."""
+
+    head: str  # such as `decoder.3.cross.1`
+    row: str  # `written`: where the word is about to be written; `read`: where it was just read
+
+    @property
+    def layer(self) -> int:
+        """Of the decoder, from 1."""
+        return int(self.head.split(".")[1])
+
+
+@dataclass(frozen=True)
 class ModelFolder:
     """A verified folder: what is needed to use the model, without its weights."""
 
@@ -53,6 +68,7 @@ class ModelFolder:
     settings: ModelSettings
     languages: Languages
     tokenizer: Tokenizer
+    alignment: AlignmentHead | None = None
 
     def build(self) -> "Transformer":
         """The model itself, in evaluation mode."""
@@ -93,7 +109,6 @@ def save_folder(
         "languages": list(languages),
         "model": asdict(settings),
         "tokenizer": {"pieces": tokenizer.size},
-        "alignment_head": None,
     }
     (path / "manifest.json").unlink(missing_ok=True)
     write_json(path / "settings.json", facts)
@@ -101,6 +116,11 @@ def save_folder(
     write_atomically(path / "weights.safetensors", save(weights))
     write_atomically(path / "card.md", card)
     write_manifest(path, HASHED)
+
+
+def store_alignment(path: Path, chosen: AlignmentHead) -> None:
+    """Write into a whole folder which head aligns; a file of its own, so that the others stay as they are hashed."""
+    write_sealed(path / "alignment.json", asdict(chosen))
 
 
 def open_folder(path: Path) -> ModelFolder:
@@ -131,7 +151,8 @@ def open_folder(path: Path) -> ModelFolder:
             f"{path / 'tokenizer.model'} has {tokenizer.rows} rows of pieces, but settings.json says "
             f"{settings.vocabulary}; use the one that was written with the model"
         )
-    return ModelFolder(path, settings, languages, tokenizer)
+    alignment = _read_alignment(path / "alignment.json", settings)
+    return ModelFolder(path, settings, languages, tokenizer, alignment)
 
 
 def _read_settings(path: Path) -> tuple[ModelSettings, Languages]:
@@ -161,6 +182,24 @@ def _read_settings(path: Path) -> tuple[ModelSettings, Languages]:
     )
 
 
+def _read_alignment(path: Path, settings: ModelSettings) -> AlignmentHead | None:
+    if not path.exists():
+        return None
+    try:
+        chosen = AlignmentHead(**read_sealed(path))
+        if chosen not in _possible_heads(settings):
+            raise ValueError(f"{path} names a head that the model does not have")
+    except (TypeError, ValueError) as error:
+        raise FolderError(f"{error}; remove it, and find the head again: regard measure alignment") from None
+    return chosen
+
+
+def _possible_heads(settings: ModelSettings) -> Iterator[AlignmentHead]:
+    for layer in range(1, settings.decoder_layers + 1):
+        for head in range(1, settings.heads + 1):
+            yield from (AlignmentHead(f"decoder.{layer}.cross.{head}", row) for row in ("written", "read"))
+
+
 def _unpacked(archive: Path) -> Path:
     """The folder in an archive, in the user's cache, where it is verified once more each time it is opened."""
     if archive.suffix.lower() != ".zip":
@@ -180,7 +219,10 @@ def _unpacked(archive: Path) -> Path:
 
 def _is_part(name: str) -> bool:
     """Whether a file belongs to what is needed to use a model."""
-    return name in (*HASHED, "card.md", "manifest.json") or re.fullmatch(r"fast/[a-z_]+\.[a-z]+", name) is not None
+    return (
+        name in (*HASHED, "alignment.json", "card.md", "manifest.json")
+        or re.fullmatch(r"fast/[a-z_]+\.[a-z]+", name) is not None
+    )
 
 
 def check_alike(folders: Sequence[ModelFolder], *, shape: bool = False) -> None:

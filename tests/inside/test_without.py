@@ -4,6 +4,8 @@ import numpy as np
 import pytest
 
 from regard.errors import LookError
+from regard.inside.planted import planted_model
+from regard.inside.terminal import Paper, heading
 from regard.inside.without import lost_order, saturation, without_positions
 from regard.settings import DecodeSettings
 
@@ -40,5 +42,22 @@ def test_without_positions_weights_are_shared_and_the_pass_has_none(model):
 
 
 def test_what_cannot_be_left_out(model_of):
-    with pytest.raises(LookError, match="without positions or scaling, not without 'heads'"):
+    with pytest.raises(LookError, match=r"without positions, scaling or a head such as .*, not without 'heads'"):
         model_of("pre").look(TEXT, without="heads")
+    with pytest.raises(LookError, match=r"no head 'encoder\.9\.self\.1'"):
+        model_of("pre").look(TEXT, without="encoder.9.self.1")
+
+
+def test_without_a_head_the_text_is_translated_anew():
+    model = planted_model()
+    text = "ant bee cow dog eel fox gnu hen"
+    whole = model.look(text)
+    assert whole.text == "bee ant dog cow fox eel hen gnu" and whole.whole_text is None
+    view = model.look(text, without="decoder.1.cross.1")
+    assert view.whole_text == whole.text != view.text and view.torch_text is None
+    assert not view.trace["decoder.1.cross.1.weight"].any() and view.trace["decoder.1.cross.2.weight"].any()
+    assert "Translated without decoder.1.cross.1. The whole model writes: " + whole.text in list(heading(view, Paper()))
+    same = model.look(text, without="encoder.1.self.1")
+    assert same.text == same.whole_text == whole.text
+    given = model.look(text, target=whole.text, without="decoder.1.cross.1")
+    assert given.text == whole.text and given.whole_text is None

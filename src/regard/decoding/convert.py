@@ -18,7 +18,7 @@ from regard.data.tokenizer import Tokenizer
 from regard.decoding.fast import made_for, row_names, usable
 from regard.errors import UserError
 from regard.files import new_folder, write_json, write_manifest
-from regard.folder import open_folder
+from regard.folder import AlignmentHead, open_folder
 from regard.model.attention import MultiHeadAttention
 from regard.model.layers import DecoderLayer, FeedForward
 from regard.model.transformer import Stack, Transformer
@@ -29,7 +29,7 @@ _NEVER = -1e9  # a logit; the engine's arithmetic wants it finite
 def convert(model_folder: Path, out: Path, compute_type: str) -> None:
     """Write the engine's files of a model folder to `out`."""
     opened = open_folder(model_folder)
-    spec = _spec(opened.build(), opened.tokenizer)
+    spec = _spec(opened.build(), opened.tokenizer, opened.alignment)
     # "float32" is how the engine computes; to keep the weights so, its writer wants no quantization at all.
     spec.optimize(quantization=None if compute_type == "float32" else compute_type)
     with new_folder(out) as new:
@@ -44,13 +44,16 @@ def make_fast(model_folder: Path) -> None:
         convert(model_folder, model_folder / "fast", "float32")
 
 
-def _spec(model: Transformer, tokenizer: Tokenizer) -> Any:
+def _spec(model: Transformer, tokenizer: Tokenizer, alignment: AlignmentHead | None) -> Any:
     settings = model.settings
+    layer = _first_head(model, alignment.head) if alignment else -1
     spec = TransformerSpec.from_config(
         (settings.encoder_layers, settings.decoder_layers),
         settings.heads,
         pre_norm=settings.norm == "pre",
         activation=Activation.RELU,
+        alignment_layer=layer,
+        alignment_heads=1,
     )
     _stack(spec.encoder, spec.encoder.embeddings[0], model.encoder, model)
     _stack(spec.decoder, spec.decoder.embeddings, model.decoder, model)
@@ -63,6 +66,23 @@ def _spec(model: Transformer, tokenizer: Tokenizer) -> Any:
     spec.config.add_source_eos = True
     spec.validate()
     return spec
+
+
+def _first_head(model: Transformer, address: str) -> int:
+    """Make a cross head the first of its layer, whose weights are the ones that the engine gives; return the layer.
+
+    The heads of a layer stand side by side in its weights, and in which order makes no difference.
+    """
+    _, number, _, chosen = address.split(".")
+    cross = dict(model.decoder.layers())[number].cross
+    order = sorted(range(cross.heads), key=lambda head: head != int(chosen) - 1)
+    rows = torch.arange(cross.query.out_features).view(cross.heads, -1)[order].flatten()
+    with torch.no_grad():
+        for linear in (cross.query, cross.key, cross.value):
+            linear.weight.copy_(linear.weight[rows])
+            linear.bias.copy_(linear.bias[rows])
+        cross.output.weight.copy_(cross.output.weight[:, rows])
+    return int(number) - 1
 
 
 def _stack(spec: Any, embeddings: Any, stack: Stack[Any], model: Transformer) -> None:

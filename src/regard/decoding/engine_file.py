@@ -19,11 +19,11 @@ Shape = tuple[int, ...]
 Content = dict[str, tuple[int, Shape, int | None]]  # type, shape, and the value of what is a single number
 
 
-def fits(path: Path, settings: ModelSettings) -> bool:
-    """Whether a `model.bin` is one of a model of these settings, in single precision."""
+def fits(path: Path, settings: ModelSettings, alignment: int | None = None) -> bool:
+    """Whether a `model.bin` is one of a model of these settings, aligned by a layer, in single precision."""
     try:
         with path.open("rb") as file:
-            return _read(file, path.stat().st_size) == _wanted(settings)
+            return _read(file, path.stat().st_size) == _wanted(settings, alignment)
     except (OSError, ValueError):
         return False
 
@@ -72,7 +72,7 @@ def _name(file: BinaryIO) -> str:
     return data[:-1].decode("ascii")
 
 
-def _wanted(settings: ModelSettings) -> Content:
+def _wanted(settings: ModelSettings, alignment: int | None) -> Content:
     width, table = settings.width, (settings.longest, settings.width)
     shapes: dict[str, Shape] = {
         "decoder/projection/weight": (settings.vocabulary, width),
@@ -86,13 +86,13 @@ def _wanted(settings: ModelSettings) -> Content:
         for layer in range(settings.encoder_layers if side == "encoder" else settings.decoder_layers):
             shapes |= _layer(f"{side}/layer_{layer}", settings, crosses=side == "decoder")
     content: Content = {name: (_FLOAT, shape, None) for name, shape in shapes.items()}
-    for name, value in _switches(settings).items():
+    for name, value in _switches(settings, alignment).items():
         kind = _SHORT if name.endswith(("num_heads", "alignment_heads", "alignment_layer")) else _BYTE
         content[name] = (kind, (), value)
     return content
 
 
-def _switches(settings: ModelSettings) -> dict[str, int]:
+def _switches(settings: ModelSettings, alignment: int | None) -> dict[str, int]:
     """The single numbers: how the engine is to compute."""
     off = ["decoder/alibi", "decoder/alibi_use_positive_positions", "decoder/scale_alibi", "encoder/embeddings_merge"]
     off += ["decoder/start_from_zero_embedding", "encoder/multi_query_attention"]
@@ -102,7 +102,7 @@ def _switches(settings: ModelSettings) -> dict[str, int]:
         **dict.fromkeys(off, 0),
         **{f"{side}/{name}": value for side in ("encoder", "decoder") for name, value in both.items()},
         "decoder/alignment_heads": 1,
-        "decoder/alignment_layer": 0xFFFF,  # -1
+        "decoder/alignment_layer": 0xFFFF if alignment is None else alignment - 1,  # -1 for none
     }
 
 

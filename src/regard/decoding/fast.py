@@ -34,14 +34,16 @@ _CONFIG = {
     "unk_token": "<unk>",
 }
 
-_FORM = "2"  # of what we write; another number makes old files stale
+_FORM = "3"  # of what we write; another number makes old files stale
 
 
 def made_for(model_folder: Path, compute_type: str) -> dict[str, str]:
     """What the files depend on."""
+    alignment = model_folder / "alignment.json"
     return {
         "form": _FORM,
         "model": sha256(model_folder / "manifest.json"),
+        "alignment": sha256(alignment) if alignment.exists() else "",
         "engine": ctranslate2.__version__,
         "compute_type": compute_type,
     }
@@ -100,7 +102,7 @@ def is_ours(folder: Path, model: ModelFolder) -> bool:
         not others
         and config == _CONFIG
         and names == row_names(model.tokenizer)
-        and fits(folder / "model.bin", model.settings)
+        and fits(folder / "model.bin", model.settings, model.alignment.layer if model.alignment else None)
     )
 
 

@@ -33,13 +33,13 @@ _KINDS = ("encoder.self", "decoder.self", "decoder.cross")
 
 def page(view: "View", heads: Sequence[str] = ()) -> str:
     """The page of a view, with the vectors of `heads`, or of as many as are small."""
-    style, script = _read("page.css"), joined_script()
+    style, script = read_asset("page.css"), joined_script()
     # In a script element a "<" could end it or begin a comment; as an escape it is the same JSON.
     data = json.dumps(_data(view, heads), ensure_ascii=False, separators=(",", ":")).replace("<", "\\u003c")
     settings = view.trace.settings
     parts = {
         "policy": (
-            f"default-src 'none'; script-src '{_hash(script)}'; style-src '{_hash(style)}'; base-uri 'none'; "
+            f"default-src 'none'; script-src '{hashed(script)}'; style-src '{hashed(style)}'; base-uri 'none'; "
             "form-action 'none'"
         ),
         "title": escape(f"Regard: {visible(view.source)[:60]}"),
@@ -49,7 +49,7 @@ def page(view: "View", heads: Sequence[str] = ()) -> str:
         "script": script,
     }
     # All at once: what is put in is never searched for places to put something in.
-    return re.sub(r"\{\{(\w+)\}\}", lambda place: parts[place.group(1)], _read("page.html"))
+    return re.sub(r"\{\{(\w+)\}\}", lambda place: parts[place.group(1)], read_asset("page.html"))
 
 
 def joined_script() -> str:
@@ -59,7 +59,7 @@ def joined_script() -> str:
     def add(name: str) -> None:
         if name in done:
             return
-        text = _read(name)
+        text = read_asset(name)
         for needed in _IMPORT.findall(text):
             add(needed)
         done[name] = re.sub(r"^export ", "", _IMPORT.sub("", text), flags=re.MULTILINE)
@@ -77,6 +77,7 @@ def _data(view: "View", heads: Sequence[str]) -> dict[str, Any]:
             "source": visible(view.source),
             "target": visible(view.text),
             "torch": visible(view.torch_text) if view.torch_text is not None else None,
+            "whole": visible(view.whole_text) if view.whole_text is not None else None,
         },
         "without": view.without,
         "settings": vars(trace.settings),
@@ -116,7 +117,12 @@ def _maps(trace: Trace) -> dict[str, str]:
     for kind in _KINDS:
         for over in ("mean", "max", "rollout"):
             maps[f"{kind}.{over}"] = attention_map(trace, f"{kind}.{over}", pieces=True).values
-    return {address: _packed(np.round(weights * 255).astype(np.uint8)) for address, weights in maps.items()}
+    return {address: _packed(map_bytes(weights)) for address, weights in maps.items()}
+
+
+def map_bytes(weights: Array) -> Array:
+    """Weights as the page has them, from 0 to 255."""
+    return np.round(weights * 255).astype(np.uint8)
 
 
 def small_heads(trace: Trace) -> list[str]:
@@ -181,9 +187,11 @@ def _packed(array: Array) -> str:
     return base64.b64encode(zlib.compress(np.ascontiguousarray(array).tobytes())).decode()
 
 
-def _hash(text: str) -> str:
+def hashed(text: str) -> str:
+    """What a Content-Security-Policy calls a script or style by."""
     return f"sha256-{base64.b64encode(hashlib.sha256(text.encode()).digest()).decode()}"
 
 
-def _read(name: str) -> str:
+def read_asset(name: str) -> str:
+    """A file of `page/`."""
     return (files("regard") / "page" / name).read_text("utf-8")

@@ -22,7 +22,7 @@ from regard.folder import open_folder
 from regard.inside.beams import Search, watch
 from regard.inside.trace import Array, Trace, record
 from regard.inside.view import View
-from regard.inside.without import changed
+from regard.inside.without import changed, headless_model
 from regard.inside.words import Tokens, visible
 from regard.settings import DecodeSettings
 
@@ -59,7 +59,7 @@ class Model(TextTranslator):
         self.name = name
         self.batch_tokens = translator.batch_tokens
         self._translator = translator
-        self._tokenizer = tokenizer
+        self.pieces = self._tokenizer = tokenizer
         self._build = build
         self._built: Transformer | None = None
 
@@ -75,16 +75,19 @@ class Model(TextTranslator):
     ) -> View:
         """Every number of one pass over a text and what `translate` makes of it, or a target given instead.
 
-        `without` leaves a part out of that pass, "positions" or "scaling"; what was written stays the same.
+        `without` leaves a part out of that pass, "positions" or "scaling"; what was written stays the same. Without a
+        head, such as "encoder.2.self.5", the text is translated without it.
         """
         source = self.source(text)
         written = self._sentence(target, "the target") if target is not None else None
-        chosen, searched = None, None
+        chosen, searched, whole = None, None, None
+        headless = headless_model(self.torch, without)
         if written is None:
             prefix = self._tokenizer.encode([decode.prefix])[0] if decode.prefix else []
             asked = self._source(source.ids[:-1], prefix, decode)
-            chosen = next(self._begin([[asked]], decode))[0][0]
-            searched = watch(self.torch, asked, self._tokenizer.writable, decode)
+            whole = next(self._begin([[asked]], decode))[0][0]
+            searched = watch(headless or self.torch, asked, self._tokenizer.writable, decode)
+            chosen = searched.found[0] if headless else whole
             # A text that reached its limit has no end mark.
             written = self._tokens([*chosen.pieces, END] if len(chosen.pieces) < asked.limit else [*chosen.pieces])
         return View(
@@ -93,6 +96,7 @@ class Model(TextTranslator):
             text=self._text(written),
             score=chosen.score if chosen else None,
             torch_text=self._other(chosen, searched),
+            whole_text=self._tokenizer.decode([whole.pieces])[0] if headless and whole else None,
             without=without,
             trace=self.recorded(source, written, without),
             search=searched,

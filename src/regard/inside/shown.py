@@ -13,7 +13,7 @@ from regard.inside.stacks import draw_model, model_svg
 from regard.inside.terminal import Paper, heading, show_all_heads, show_map, show_row, show_word
 from regard.inside.view import View
 from regard.inside.walkthrough import show_lost_order, show_saturation, show_stages, show_steps, show_walk
-from regard.inside.without import lost_order, saturation
+from regard.inside.without import PARTS, lost_order, saturation
 from regard.inside.words import chosen_word
 
 
@@ -51,7 +51,7 @@ def view_lines(
     if not addresses or word is None:
         yield from heading(view, paper)
         yield ""
-    if view.without is not None and not addresses and word is None:
+    if view.without in PARTS and not addresses and word is None:
         yield from _without(model, view, paper)
     elif addresses:
         for address in addresses:

@@ -57,7 +57,9 @@ def heading(view: View, paper: Paper) -> Iterator[str]:
     yield f"{paper.strong('target')}  {visible(view.text)}  ({said})"
     if view.torch_text is not None:
         yield f"The two roads differ. Above and below is the engine's; torch's road writes: {visible(view.torch_text)}"
-    if view.without is not None:
+    if view.whole_text is not None:
+        yield f"Translated without {view.without}. The whole model writes: {visible(view.whole_text)}"
+    elif view.without is not None:
         yield f"Computed without {view.without}; the target is the one of the whole model."
     settings = view.trace.settings
     yield (

@@ -47,6 +47,7 @@ class View:
     text: str  # what `translate` returned, or the target given
     score: float | None  # None for a target given
     torch_text: str | None  # what torch's road wrote, where that differs from `text`
+    whole_text: str | None  # what the whole model writes, where this is translated without a head
     without: str | None  # the part left out, if any
     trace: Trace
     search: Search | None  # none for a target given
@@ -90,6 +91,7 @@ class View:
             "source": self.source,
             "text": self.text,
             "torch_text": self.torch_text,
+            "whole_text": self.whole_text,
             "without": self.without,
             "pieces": {
                 "source": self.trace.source.pieces,

@@ -12,6 +12,7 @@ import numpy as np
 
 from regard.data.tokenizer import END
 from regard.errors import LookError
+from regard.inside.edits import Edit, Edited, check_head
 from regard.inside.maps import all_heads
 from regard.inside.trace import Recorder, Trace
 from regard.inside.words import Tokens
@@ -33,7 +34,19 @@ def changed(model: "Transformer", without: str | None) -> "tuple[Transformer, Re
             return without_positions(model), Recorder()
         case "scaling":
             return model, _Unscaled()
-    raise LookError(f"a sentence can be looked at without {' or '.join(PARTS)}, not without {without!r}")
+    if "." in without:
+        return model, Headless(check_head(without, model.settings))
+    raise LookError(
+        f"a sentence can be looked at without {', '.join(PARTS)} or a head such as encoder.1.self.1, not without "
+        f"{without!r}"
+    )
+
+
+def headless_model(model: "Transformer", without: str | None) -> Edited | None:
+    """The model without that head, if it is one that is to be left out."""
+    if without is None or "." not in without:
+        return None
+    return Edited(model, Edit([check_head(without, model.settings)]))
 
 
 def without_positions(model: "Transformer") -> "Transformer":
@@ -45,6 +58,17 @@ def without_positions(model: "Transformer") -> "Transformer":
     zeros = torch.zeros_like(model.positions.weight)
     blind.positions.weight = torch.nn.Parameter(zeros) if model.settings.positions == "learned" else zeros
     return blind
+
+
+class Headless(Recorder):
+    """Records what the model does without one head."""
+
+    def __init__(self, head: str) -> None:
+        super().__init__()
+        self._edit = Edit([head])
+
+    def weights(self, name: str, weights_BHLM: "Tensor") -> "Tensor":
+        return super().weights(name, self._edit.weights(name, weights_BHLM))
 
 
 class _Unscaled(Recorder):

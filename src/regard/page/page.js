@@ -15,7 +15,8 @@ function showTexts() {
   for (const text of document.querySelectorAll("dd")) if (text.scrollHeight > text.clientHeight) text.tabIndex = 0;
   const notes = [`Model ${data.model}.`];
   if (data.texts.torch !== null) notes.push("The two roads differ; shown is the first target.");
-  if (data.without) notes.push(`Computed without ${data.without}; the target is the one of the whole model.`);
+  if (data.texts.whole !== null) notes.push(`Translated without ${data.without}. The whole model writes: ${data.texts.whole}`);
+  else if (data.without) notes.push(`Computed without ${data.without}; the target is the one of the whole model.`);
   byId("notes").textContent = notes.join(" ");
   const s = data.settings;
   byId("model-said").textContent = `${data.parameters.toLocaleString("en")} parameters; ${s.positions === "sinusoid" ? "sinusoid" : "learned"} positions; layer norm ${s.norm === "pre" ? "before each part" : "after each sum"}; this text: ${data.source.pieces.length} source pieces, ${data.written.pieces.length} target pieces.`;

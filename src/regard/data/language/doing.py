@@ -1,0 +1,265 @@
+"""Sentences about what people, animals and things do."""
+
+from dataclasses import replace
+from functools import cache
+
+from regard.data.language import english, french
+from regard.data.language.clauses import clause
+from regard.data.language.dice import Dice
+from regard.data.language.likely import DAILY, a_way, movable, sometime, somewhere, suits, thing
+from regard.data.language.people import Person, person, person_phrase, someone
+from regard.data.language.phrases import Draft, Leaf, NounPhrase, Phrase, VerbFacts, noun_phrase, place
+from regard.data.language.verbs import How, told
+from regard.data.language.words import Action, Noun, Verb, actions, of_class, verb
+from regard.data.language.writing import Pair, write
+
+# Over in a moment: nobody is doing them just now.
+_MOMENTS = {"see", "hear", "find", "lose", "forget", "break", "choose", "arrive", "leave", "fall", "sit"}
+_ALONE = tuple(
+    verb(source, target)
+    for source, target in (
+        ("sleep", "dormir"),
+        ("run", "courir"),
+        ("jump", "sauter"),
+        ("swim", "nager"),
+        ("fall", "tomber"),
+        ("sing", "chanter"),
+        ("dance", "danser"),
+        ("walk", "marcher"),
+        ("work", "travailler"),
+        ("laugh", "rire"),
+        ("cry", "pleurer"),
+        ("smile", "sourire"),
+        ("arrive", "arriver"),
+        ("leave", "partir"),
+        ("wait", "attendre"),
+    )
+)
+_OF_ANIMALS = 5  # how many of them animals do as well
+_PASTIMES = tuple(one for one in _ALONE if one.english in ("sleep", "run", "swim", "sing", "dance", "walk", "work"))
+_GOING = (
+    (verb("go to", "aller à"), "at"),
+    (verb("arrive at", "arriver à"), "at"),
+    (verb("come back from", "revenir de"), "at"),
+    (verb("enter", "entrer dans"), "inside"),
+    (verb("stay in", "rester dans"), "inside"),
+    (verb("live in", "habiter dans", state=True), "inside"),
+)
+_GIVING = (
+    verb("give", "donner"),
+    verb("show", "montrer"),
+    verb("lend", "prêter"),
+    verb("send", "envoyer"),
+    verb("bring", "apporter"),
+)
+_LIKING = (
+    (verb("love", "adorer", state=True), "positive"),
+    (verb("like", "aimer", state=True), "positive"),
+    (verb("hate", "détester", state=True), "negative"),
+    (verb("prefer", "préférer", state=True), None),
+)
+_ENJOYED = (
+    (verb("eat", "manger"), "food meal"),
+    (verb("drink", "boire"), "drink"),
+    (verb("read", "lire"), "readable"),
+    (verb("watch", "regarder"), "animal"),
+    (verb("visit", "visiter"), "building"),
+    (verb("prepare", "préparer"), "food meal"),
+)
+_DREAMT = (
+    verb("sit on", "s'asseoir sur"),
+    verb("eat", "manger"),
+    verb("follow", "suivre"),
+    verb("push", "pousser"),
+    verb("carry", "porter"),
+    verb("frighten", "effrayer"),
+    verb("jump over", "sauter par-dessus"),
+    verb("hide", "cacher"),
+    verb("look for", "chercher"),
+)
+
+
+def doer(dice: Dice, draft: Draft, classes: tuple[str, ...], *avoid: Noun) -> tuple[NounPhrase, Person | None]:
+    """Someone or something of the classes, as a subject; and whose things are theirs."""
+    chosen = dice.pick(classes)
+    if chosen == "person":
+        who = someone(dice)
+        return person_phrase(draft, who), who
+    noun = dice.pick(of_class(chosen))
+    while noun in avoid:
+        noun = dice.pick(of_class(chosen))
+    name = dice.pick(("the", "the", "the", "a", "this", "my"))
+    return noun_phrase(draft, noun, name, plural=name == "the" and dice.chance(0.25)), None
+
+
+def draw_how(dice: Dice, action: Verb, *, modal: float = 0.1, deny: float = 0.2) -> How:
+    return a_way(dice, lasting=action.english not in _MOMENTS, modal=modal, deny=deny)
+
+
+def settled(
+    dice: Dice, draft: Draft, how: How, noun: Noun | None = None, *, where: float = 0.3, when: float = 0.35
+) -> list[Phrase]:
+    """Perhaps where, perhaps when. A habit of the past must be said to be one."""
+    found = [somewhere(dice, draft)] if (noun is None or movable(noun)) and dice.chance(where) else []
+    must = how.habit and how.tense == "past" and how.denial != "no longer" and not how.often
+    free = not how.modal and not how.perfect and not how.often and how.denial not in ("never", "no longer")
+    simple_present = how.tense == "present" and not how.progressive and not how.habit
+    if must or (free and not simple_present and dice.chance(when)):
+        found.append(sometime(dice, draft, how))
+    return found
+
+
+def action(dice: Dice, draft: Draft) -> Pair:
+    """ "She locked the door with a key"."""
+    chosen = dice.pick(actions())
+    how = draw_how(dice, chosen.verb)
+    noun = dice.pick(of_class(" ".join(chosen.objects)))
+    subject, who = doer(dice, draft, chosen.subjects, noun)
+    how = told(chosen.verb, subject.who, how)
+    about = _object(dice, draft, noun, who, how)
+    tool, instrument = _tool(dice, draft, chosen, noun)
+    rest = [*tool, *settled(dice, draft, how, noun)]
+    start = Phrase()
+    if how.tense != "present" and rest and rest[-1].en[0].kind == "adverb" and dice.chance(0.25):
+        start = rest.pop().add(draft.fixed(",", ",", "punctuation"))
+    return write(draft, start.add(clause(draft, subject, chosen.verb, how, about, rest, instrument=instrument)))
+
+
+def _object(dice: Dice, draft: Draft, noun: Noun, who: Person | None, how: How) -> NounPhrase:
+    if "person" in noun.classes:
+        return person_phrase(draft, person(dice))
+    return thing(dice, draft, noun, owner=who, denied=bool(how.denial))
+
+
+def _tool(dice: Dice, draft: Draft, chosen: Action, noun: Noun) -> tuple[list[Phrase], NounPhrase | None]:
+    by_hand = chosen.tool == "tool-eat" and "forked" not in noun.classes
+    if not chosen.tool or by_hand or not dice.chance(0.5):
+        return [], None
+    noun = dice.pick(of_class(chosen.tool))
+    phrase = noun_phrase(draft, noun, dice.pick(("a", "a", "a", "the", "this")))
+    return [place(draft, "with", "avec", phrase)], phrase
+
+
+def alone(dice: Dice, draft: Draft) -> Pair:
+    """ "The children sleep in the garden"."""
+    animal = dice.chance(0.25)
+    chosen = dice.pick(_ALONE[:_OF_ANIMALS] if animal else _ALONE)
+    how = draw_how(dice, chosen)
+    subject, _ = doer(dice, draft, ("animal",) if animal else ("person",))
+    return write(draft, clause(draft, subject, chosen, how, rest=settled(dice, draft, how, where=0.45)))
+
+
+def going(dice: Dice, draft: Draft) -> Pair:
+    """ "She went to the market"."""
+    chosen, where = dice.pick(_GOING)
+    how = draw_how(dice, chosen) if not chosen.state else How(dice.pick(("present", "past")), "")
+    subject, _ = doer(dice, draft, ("person",))
+    about = noun_phrase(draft, dice.pick(of_class(where)))
+    return write(draft, clause(draft, subject, chosen, how, about, settled(dice, draft, how, where=0.0)))
+
+
+def giving(dice: Dice, draft: Draft) -> Pair:
+    """ "He gave the book to the girl"."""
+    chosen = dice.pick(_GIVING)
+    how = draw_how(dice, chosen)
+    subject, who = doer(dice, draft, ("person",))
+    about = _object(dice, draft, dice.pick(of_class("carried")), who, how)
+    receiver = place(draft, "to", "à", person_phrase(draft, person(dice)))
+    return write(draft, clause(draft, subject, chosen, how, about, [receiver, *settled(dice, draft, how, where=0.1)]))
+
+
+def liking(dice: Dice, draft: Draft) -> Pair:
+    """ "I love eating fresh apples in the morning"."""
+    likes, sentiment = dice.pick(_LIKING)
+    denial = "not" if likes.english == "like" and dice.chance(0.4) else ""
+    how = How(dice.pick(("present", "present", "past")), denial, short=dice.chance(0.5))
+    subject, _ = doer(dice, draft, ("person",))
+    indoors = False
+    if dice.chance(0.25):
+        inner = gerund(draft, subject, dice.pick(_PASTIMES))
+    else:
+        chosen, classes = dice.pick(_ENJOYED)
+        indoors = chosen.english in ("eat", "drink", "read")
+        inner = gerund(draft, subject, chosen, _enjoyed(dice, draft, dice.pick(of_class(classes))))
+    draft.sentiment = sentiment
+    if denial and sentiment:
+        draft.sentiment = "negative" if sentiment == "positive" else None
+    said = clause(draft, subject, likes, how, rest=[inner])
+    if dice.chance(0.4):
+        said.add(draft.fixed(*dice.pick(DAILY), "adverb"))
+    elif indoors and dice.chance(0.3):
+        said.add(somewhere(dice, draft))
+    return write(draft, said)
+
+
+def _enjoyed(dice: Dice, draft: Draft, noun: Noun) -> NounPhrase:
+    adjective = dice.pick(suits(noun)) if dice.chance(0.4) else None
+    if noun.classes & {"mass"}:
+        return noun_phrase(draft, noun, "bare", adjective=adjective)
+    phrase = noun_phrase(draft, noun, "bare", plural=True, adjective=adjective)
+    if adjective and adjective.english == "fresh" and "fruit" in noun.classes and dice.chance(0.3):
+        # "fresh apple" as a kind of food, for which French has the plural.
+        assert phrase.head is not None
+        phrase.head.text = noun.english
+    return phrase
+
+
+def gerund(draft: Draft, subject: NounPhrase, chosen: Verb, about: NounPhrase | None = None) -> Phrase:
+    """ "eating apples", "manger des pommes"."""
+    source, target = Leaf(english.forms(chosen.english).ing, "verb"), Leaf(chosen.french, "verb")
+    draft.links.append((source, target))
+    facts = VerbFacts(source, "infinitive", "infinitif", False, subject.head, about.head if about else None)
+    draft.verbs.append(facts)
+    phrase = Phrase([source], [target])
+    return phrase.add(about) if about else phrase
+
+
+def dream(dice: Dice, draft: Draft) -> Pair:
+    """ "In my dream, the mat sat on the cat": where anything can do anything."""
+    first, second = dice.pick(of_class(_ANYTHING)), dice.pick(of_class(_ANYTHING))
+    while second is first:
+        second = dice.pick(of_class(_ANYTHING))
+    start = draft.fixed("in", "dans", "preposition").add(draft.fixed("my", "mon", "determiner"))
+    start.add(draft.fixed("dream", "rêve", "noun")).add(draft.fixed(",", ",", "punctuation"))
+    said = clause(draft, noun_phrase(draft, first), dice.pick(_DREAMT), How("past"), noun_phrase(draft, second))
+    return write(draft, start.add(said))
+
+
+_ANYTHING = "animal furniture vehicle snack breakable building portable"
+
+
+def passive(dice: Dice, draft: Draft) -> Pair:
+    """ "The door was opened by the man"."""
+    chosen = dice.pick(direct())
+    turned = turn(chosen.verb)
+    noun = dice.pick(of_class(" ".join(chosen.objects)))
+    subject = noun_phrase(draft, noun, dice.pick(("the", "the", "this", "my")), plural=dice.chance(0.25))
+    by = person_phrase(draft, person(dice))
+    how = How(dice.pick(("past", "past", "future")), "not" if dice.chance(0.2) else "", short=dice.chance(0.5))
+    said = clause(draft, subject, turned, how, by, settled(dice, draft, how, noun, where=0.15, when=0.3))
+    return write(draft, said)
+
+
+@cache
+def direct() -> tuple[Action, ...]:
+    """What people do to things with a plain object in both languages."""
+    return tuple(
+        one
+        for one in actions()
+        if "person" in one.subjects
+        and not (one.verb.english_tail or one.verb.french_tail or one.verb.reflexive)
+        and not {"drink", "meal", "person"} & set(one.objects)
+    )
+
+
+@cache
+def turn(chosen: Verb) -> Verb:
+    """The passive of a verb."""
+    participle = french.conjugate(chosen.french).participle
+    return replace(
+        chosen,
+        english="be",
+        english_tail=(english.forms(chosen.english).participle, "by"),
+        french="être",
+        french_tail=(participle + "*", "par"),
+    )

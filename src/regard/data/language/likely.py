@@ -1,0 +1,154 @@
+"""What usually goes together: which adjectives suit which nouns, where and when things happen."""
+
+from functools import cache
+
+from regard.data.language.dice import Dice
+from regard.data.language.people import Person
+from regard.data.language.phrases import NUMBERS, Draft, NounPhrase, Phrase, noun_phrase, place
+from regard.data.language.verbs import FREQUENT, How
+from regard.data.language.words import Adjective, Noun, adjectives, of_class
+
+# The first class that a noun belongs to says what it can be like.
+_SUITS = {
+    "person": "young old kind intelligent serious honest sad happy shy brave tired famous curious",
+    "animal": "big small old young black white grey brown fat fast slow shy tired fierce gentle agile",
+    "mass": "fresh good",
+    "fruit": "fresh good small big",
+    "food": "fresh good small big tasty salty",
+    "opinion": "good bad boring interesting funny wonderful terrible excellent awful long short famous",
+    "readable": "interesting long short boring old",
+    "vehicle": "new old big small fast slow red blue green black white yellow grey expensive powerful modern",
+    "wearable": "new old red blue green black white yellow grey elegant beautiful pretty dirty clean long short",
+    "building": "big small old tall beautiful modern low famous",
+    "room": "big small clean dirty narrow long",
+    "way": "long short wide narrow busy muddy",
+    "water": "deep wide calm small big",
+    "barrier": "high low old wide",
+    "gap": "deep wide narrow",
+    "inside": "big small old beautiful modern famous",
+    "at": "big small old modern",
+    "breakable": "new old beautiful pretty big small fragile heavy blue green red white expensive dirty clean",
+    "furniture": "new old comfortable soft hard big small red blue green grey expensive",
+    "sound": "new old expensive noisy modern small big",
+}
+_THING = "new old big small heavy light red blue green black white yellow grey beautiful practical solid"
+
+_COMMON = {"building", "way", "water", "inside", "opinion", "visited"}
+
+PLACES = (
+    ("behind", "derrière"),
+    ("in front of", "devant"),
+    ("next to", "à côté de"),
+    ("near", "près de"),
+)
+ON = (("on", "sur"), ("under", "sous"))
+TIMES = {
+    "past": (
+        ("yesterday", "hier"),
+        ("this morning", "ce matin"),
+        ("last week", "la semaine dernière"),
+        ("last year", "l' année dernière"),
+        ("two days ago", "il y a deux jours"),
+        ("on Monday", "lundi"),
+        ("yesterday evening", "hier soir"),
+    ),
+    "present": (("now", "maintenant"), ("today", "aujourd'hui"), ("at the moment", "en ce moment")),
+    "future": (
+        ("tomorrow", "demain"),
+        ("tomorrow morning", "demain matin"),
+        ("next week", "la semaine prochaine"),
+        ("this evening", "ce soir"),
+        ("on Saturday", "samedi"),
+    ),
+}
+HABITS = (
+    ("every day", "tous les jours"),
+    ("every morning", "tous les matins"),
+    ("every week", "toutes les semaines"),
+    ("on Sundays", "le dimanche"),
+)
+DAILY = (*HABITS, ("in the morning", "le matin"), ("in the evening", "le soir"), ("in winter", "en hiver"))
+
+
+@cache
+def suits(noun: Noun) -> tuple[Adjective, ...]:
+    """What a noun can be like."""
+    listed = next((words for name, words in _SUITS.items() if name in noun.classes), _THING)
+    return tuple(adjectives()[word] for word in listed.split())
+
+
+_OPPOSED = (
+    "red blue green black white yellow grey brown",
+    "big small",
+    "old new young modern",
+    "fast slow",
+    "clean dirty",
+    "soft comfortable hard",
+    "long short",
+    "wide narrow",
+    "fierce gentle shy",
+    "tired agile",
+    "good bad boring interesting funny wonderful terrible excellent awful",
+    "beautiful pretty elegant",
+)
+
+
+def clash(one: Adjective, other: Adjective) -> bool:
+    """Whether nothing can be both, or both say the same."""
+    return one is other or any({one.english, other.english} <= set(group.split()) for group in _OPPOSED)
+
+
+def thing(
+    dice: Dice, draft: Draft, noun: Noun, *, owner: Person | None = None, denied: bool = False, described: float = 0.25
+) -> NounPhrase:
+    """A noun phrase by chance: which determiner, how many, what like."""
+    adjective = dice.pick(suits(noun)) if dice.chance(described) else None
+    if noun.classes & {"mass"}:
+        name = "the" if dice.chance(0.4) else "any" if denied else "some"
+        return noun_phrase(draft, noun, name, adjective=adjective, denied=denied)
+    if dice.chance(0.22):
+        names = ("the", "the", *NUMBERS, "many", "any" if denied else "some", "this")
+        return noun_phrase(draft, noun, dice.pick(names), plural=True, adjective=adjective, denied=denied)
+    # Nobody has a river of their own.
+    own = () if noun.classes & _COMMON else (owner.own if owner else "my",)
+    name = dice.pick(("the", "the", "the", "a", "a", "this", *own))
+    return noun_phrase(draft, noun, name, adjective=adjective, denied=denied)
+
+
+def movable(noun: Noun) -> bool:
+    """Whether it can be somewhere, and is not a place itself."""
+    return not noun.classes & {*_COMMON, "room", "gap", "barrier", "lockable"}
+
+
+def somewhere(dice: Dice, draft: Draft) -> Phrase:
+    """ "in the garden", "at the market", "behind the church"."""
+    way = dice.pick(("spot", "spot", "spot", "spot", "inside", "at", "building"))
+    noun = dice.pick(of_class(way))
+    if way == "building":
+        return place(draft, *dice.pick(PLACES), noun_phrase(draft, noun))
+    return place(draft, *(("at", "à") if way == "at" else ("in", "dans")), noun_phrase(draft, noun))
+
+
+def sometime(dice: Dice, draft: Draft, how: How) -> Phrase:
+    """When it happens, to go with the tense."""
+    if how.habit:
+        return draft.fixed(*dice.pick(HABITS if how.tense == "past" else DAILY), "adverb")
+    return draft.fixed(*dice.pick(TIMES[how.tense]), "adverb")
+
+
+def a_way(dice: Dice, *, lasting: bool = True, deny: float = 0.2, modal: float = 0.1) -> How:
+    """Tense, negation and the rest by chance."""
+    denial = dice.pick(("not", "not", "not", "never", "no longer")) if dice.chance(deny) else ""
+    short = dice.chance(0.5)
+    if dice.chance(modal):
+        word = dice.pick(("can", "want", "must"))
+        tense = "present" if word == "must" or dice.chance(0.6) else "past"
+        return How(tense, "not" if denial else "", word, short=short)
+    tense = dice.pick(("past", "past", "past", "present", "present", "future"))
+    habit = tense != "future" and denial in ("", "not") and dice.chance(0.25)
+    progressive = lasting and not habit and denial in ("", "not") and tense != "future" and dice.chance(0.3)
+    perfect = tense == "past" and not habit and not progressive and denial != "no longer" and dice.chance(0.15)
+    if tense == "past" and denial == "no longer":
+        habit = True  # "no longer ate": "ne mangeait plus"
+    often = dice.pick(tuple(FREQUENT)) if habit and not denial and dice.chance(0.4) else ""
+    return How(tense, denial, "", progressive, habit, short, False, perfect, often)

@@ -1,0 +1,115 @@
+""" "it" can only be solved by reading the sentence: no word, no noun, no place and no bag of words gives it away."""
+
+from collections import Counter
+
+import numpy as np
+import pytest
+
+from regard.data.language import Pair
+
+
+def of(pair: Pair, place: int | None) -> str:
+    assert place is not None
+    return pair.truth.source[place].text.lower()
+
+
+def test_two_sentences_of_a_flip_differ_in_one_word_and_in_the_noun_it_is(scenes):
+    for first, second in scenes[:500]:
+        one, other = first.truth, second.truth
+        assert one.it and other.it
+        places = [place for place, (a, b) in enumerate(zip(one.source, other.source, strict=True)) if a.text != b.text]
+        assert places == [one.it.decider] == [other.it.decider]
+        assert (one.it.antecedent, one.it.other) == (other.it.other, other.it.antecedent)
+        assert {one.it.gender, other.it.gender} == {"m", "f"}
+        assert {one.it.slot, other.it.slot} == {"subject", "object"}
+        assert first.target != second.target
+
+
+def test_half_of_the_flips_have_nouns_that_occur_in_both_roles(scenes):
+    swapped = [first.truth for first, _ in scenes if first.truth.it and first.truth.it.both_roles]
+    assert 0.47 < len(swapped) / len(scenes) < 0.53
+
+
+def test_no_word_picks_the_same_slot_more_often_than_the_other(scenes):
+    slots: Counter[tuple[str, str]] = Counter()
+    for flip in scenes:
+        for pair in flip:
+            assert pair.truth.it and pair.truth.it.slot
+            slots[of(pair, pair.truth.it.decider), pair.truth.it.slot] += 1
+    words = {word for word, _ in slots}
+    assert len(words) >= 40
+    for word in words:
+        subject, total = slots[word, "subject"], slots[word, "subject"] + slots[word, "object"]
+        # Of few sentences a fair share may still be far from half: allow three deviations beside the 60 %.
+        assert abs(subject / total - 0.5) < 0.1 + 1.5 / total**0.5, (word, subject, total)
+        if total > 200:
+            assert abs(subject / total - 0.5) < 0.1, (word, subject, total)
+
+
+def test_genders_come_in_every_order(sample):
+    orders: Counter[tuple[str | None, str, bool]] = Counter()
+    for pair in sample:
+        it = pair.truth.it
+        if it and it.other is not None:
+            orders[it.slot, it.gender, it.same_gender] += 1
+    assert len(orders) == 8
+    total = sum(orders.values())
+    assert all(count > total * (0.03 if same else 0.15) for (_, _, same), count in orders.items())
+
+
+def test_nouns_stand_between_the_two_and_it(sample):
+    between = 0
+    for pair in sample:
+        it = pair.truth.it
+        if it and it.other is not None:
+            nouns = {place for place, word in enumerate(pair.truth.source[: it.at]) if word.kind in ("noun", "name")}
+            between += bool(nouns - {it.antecedent, it.other})
+    assert between > 100
+
+
+def logistic_regression(features, labels):
+    """Weights of words, by gradient descent with momentum."""
+    weights = pace = np.zeros(features.shape[1], np.float32)
+    for _ in range(150):
+        chance = 1 / (1 + np.exp(-features @ weights))
+        pace = 0.9 * pace - (features.T @ (chance - labels) / len(labels) + 1e-4 * weights)
+        weights = weights + 0.3 * pace
+    return weights
+
+
+def right(sentences, labels):
+    """How often a bag of words gives the label, on a quarter it was not trained on."""
+    words = {word: place for place, word in enumerate(sorted({word for bag in sentences for word in bag}))}
+    features = np.zeros((len(sentences), len(words)), np.float32)
+    for row, bag in enumerate(sentences):
+        features[row, [words[word] for word in bag]] = 1
+    cut = len(sentences) * 3 // 4
+    weights = logistic_regression(features[:cut], labels[:cut])
+    return float(((features[cut:] @ weights > 0) == labels[cut:]).mean())
+
+
+@pytest.fixture(scope="module")
+def swapped(scenes):
+    """The flips whose nouns occur in both roles."""
+    return [pair for flip in scenes for pair in flip if pair.truth.it and pair.truth.it.both_roles]
+
+
+def test_a_bag_of_words_stays_at_chance(swapped):
+    bags = [{word.text.lower() for word in pair.truth.source} for pair in swapped]
+    its = [pair.truth.it for pair in swapped]
+    for labels in ([it.gender == "f" for it in its], [it.slot == "subject" for it in its]):
+        assert 0.46 < right(bags, np.array(labels, np.float32)) < 0.54
+    # The classifier does learn what a bag of words tells.
+    assert right(bags, np.array([it.number == "plural" for it in its], np.float32)) > 0.99
+
+
+def test_a_pair_of_nouns_alone_stays_at_chance(swapped):
+    first: Counter[tuple[str, bool]] = Counter()
+    for pair in swapped:
+        it = pair.truth.it
+        assert it and it.other is not None
+        subject = it.antecedent if it.slot == "subject" else it.other
+        names = tuple(sorted((of(pair, it.antecedent), of(pair, it.other))))
+        first[" ".join(names), of(pair, subject) == names[0]] += 1
+    orders = {name for name, _ in first}
+    assert 0.45 < sum(first[name, True] for name in orders) / sum(first.values()) < 0.55

@@ -1,0 +1,59 @@
+"""The word lists: one French word for each English one, and enough of them."""
+
+from collections import Counter
+
+from regard.data.language.it import frames
+from regard.data.language.words import actions, nouns, of_class, rows
+
+
+def test_every_english_word_has_one_translation():
+    for name in ("nouns.tsv", "adjectives.tsv"):
+        assert [word for word, count in Counter(row["english"] for row in rows(name)).items() if count > 1] == []
+    verbs = Counter(action.verb.english + " ".join(action.verb.english_tail) for action in actions())
+    assert [verb for verb, count in verbs.items() if count > 1] == []
+
+
+def test_plurals_do_not_look_like_other_nouns():
+    forms = Counter(form for noun in nouns().values() for form in {noun.english, noun.english_plural})
+    assert [form for form, count in forms.items() if count > 1] == []
+
+
+def test_what_is_uncountable_takes_du_or_de_la_as_it_stands():
+    # "de l'" would be needed before a vowel: "de la" becomes that, "du" does not.
+    assert [noun.french for noun in of_class("mass", "m") if noun.french[0] in "aeiouéh"] == []
+
+
+def test_every_class_that_is_asked_for_has_both_genders():
+    for frame in (*frames(True), *frames(False)):
+        for name in frame.classes:
+            assert len(of_class(name, "m")) >= 3, name
+            assert len(of_class(name, "f")) >= 3, name
+    for action in actions():
+        for name in (*action.subjects, *action.objects, *action.tool.split()):
+            assert of_class(name), name
+
+
+def test_there_are_enough_words_for_it():
+    every = (*frames(True), *frames(False))
+    subjects = {
+        noun
+        for frame in every
+        for side, name in zip("xy", frame.classes, strict=True)
+        if side in frame.ways
+        for noun in of_class(name)
+    }
+    objects = {noun for frame in every for noun in (*of_class(frame.classes[0]), *of_class(frame.classes[1]))}
+    words = {
+        word.english for frame in every for side in frame.reasons.values() for words in side.values() for word in words
+    }
+    assert len(every) >= 8
+    assert len(subjects) >= 60
+    assert len(objects) >= 60
+    assert len(words) >= 40
+
+
+def test_every_frame_is_told_from_both_sides_and_no_word_fits_both():
+    for frame in (*frames(True), *frames(False)):
+        assert all(frame.ways[side] for side in ("x", "y")), frame.name
+        for reasons in frame.reasons.values():
+            assert not {word.english for word in reasons["x"]} & {word.english for word in reasons["y"]}, frame.name
