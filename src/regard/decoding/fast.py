@@ -100,7 +100,7 @@ def is_ours(folder: Path, model: ModelFolder) -> bool:
     others = {path.name for path in folder.iterdir()} - {*FILES, "manifest.json"}
     return (
         not others
-        and config == _CONFIG
+        and json.dumps(config, sort_keys=True) == json.dumps(_CONFIG, sort_keys=True)  # to Python, 0 is False
         and names == row_names(model.tokenizer)
         and fits(folder / "model.bin", model.settings, model.alignment.layer if model.alignment else None)
     )
