@@ -42,8 +42,8 @@ SYSTEMS: dict[str, tuple[str, list[str]]] = {
 }
 TYPES = ["float32", "int8", "int16", "bfloat16"]
 BEAMS = (4, 1)
-TRIAL = 512  # sentences on which settings are tried
-WARM = 1280  # sentences for a system that tries its settings by itself, while it works
+TRIAL = {"tiny": 512, "small": 256, "base": 128, "big": 64}  # sentences on which settings are tried
+WARM = 1280  # sentences for Regard, which tries its settings by itself while it works
 COLD_ROUNDS = 5
 COLD_TEXT = "A man in a blue shirt is standing on a ladder cleaning a window."
 
@@ -122,7 +122,10 @@ def speed(size: str, folder: Path, asked: argparse.Namespace) -> None:
         for name, worker in workers.items():
             print(f"{size}, {name}: {plain(worker.about)}", flush=True)
         for beams in BEAMS:
-            systems = {name: try_settings(name, worker, trial, beams) for name, worker in workers.items()}
+            systems = {
+                name: try_settings(name, worker, trial[: WARM if name == "regard" else TRIAL[size]], beams)
+                for name, worker in workers.items()
+            }
             for count in asked.sentences:
                 lines = texts(count)
                 print(f"{size}, {len(lines):,} sentences, beams {beams}", flush=True)
@@ -148,7 +151,7 @@ def try_settings(name: str, worker: Worker, lines: list[str], beams: int) -> Sys
     tried = []
     for choice in worker.choices[str(beams)] if len(worker.choices[str(beams)]) > 1 else []:
         worker.translate(lines[:64], beams, choice)
-        found = worker.translate(lines[:TRIAL], beams, choice)
+        found = worker.translate(lines, beams, choice)
         tried.append((choice, round(found["pieces"] / found["seconds"])))
         print(f"  tried {name}, beams {beams}, {plain(choice)}: {tried[-1][1]:,} pieces a second", flush=True)
     best = max(tried, key=lambda one: one[1])[0] if tried else worker.choices[str(beams)][0]
