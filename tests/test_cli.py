@@ -587,7 +587,7 @@ def test_the_language_is_written_for_train_to_read(tmp_path: Path) -> None:
     assert (done.code, done.output) == (0, b"")
     assert done.said == "".join(f"wrote {tmp_path / name}: 30 lines\n" for name in ("pairs.tsv", "pairs.jsonl"))
     expected = list(islice(pairs(7, "valid"), 30))
-    found = list(Pairs(Corpus((tmp_path / "pairs.tsv",))))
+    found = list(Pairs(Corpus((tmp_path / "pairs.tsv",))).strictly())
     assert [(pair.source, pair.target) for pair in found] == [(pair.source, pair.target) for pair in expected]
     truths = [json.loads(line) for line in (tmp_path / "pairs.jsonl").read_text("utf-8").splitlines()]
     assert truths == json.loads(json.dumps([asdict(pair.truth) for pair in expected]))

@@ -14,7 +14,7 @@ import regard
 from regard.data.tokenizer import Tokenizer, train_tokenizer
 from regard.errors import FolderError
 from regard.files import read_json, write_json, write_manifest
-from regard.folder import FORMAT, HASHED, open_folder, save_folder
+from regard.folder import FORMAT, HASHED, AlignmentHead, open_folder, save_folder, store_alignment
 from regard.model.transformer import Transformer
 from regard.settings import ModelSettings
 
@@ -310,3 +310,20 @@ def test_a_save_cut_short_is_never_taken_for_a_model(
     (folder / "run").mkdir()
     (folder / "run" / "plan.json").touch()
     assert "has not finished" in refused(folder)
+
+
+@pytest.mark.parametrize(
+    "wrong",
+    ["decoder.1.cross.1", {"head": "decoder.9.cross.1", "row": "read"}, {"head": "decoder.1.cross.1", "row": "x"}],
+)
+def test_an_alignment_head_that_is_none(folder: Path, wrong: object) -> None:
+    facts = read_json(folder / "settings.json")
+    write_json(folder / "settings.json", {**facts, "alignment_head": wrong})
+    write_manifest(folder, HASHED)
+    assert f"alignment_head names no head of this model: {wrong!r}" in refused(folder)
+
+
+def test_a_stored_alignment_head_is_found_again(folder: Path) -> None:
+    assert open_folder(folder).alignment is None
+    store_alignment(folder, AlignmentHead("decoder.1.cross.2", "read"))
+    assert open_folder(folder).alignment == AlignmentHead("decoder.1.cross.2", "read")

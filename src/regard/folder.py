@@ -91,7 +91,7 @@ def save_folder(
 def store_alignment(path: Path, chosen: AlignmentHead) -> None:
     """Write into a whole folder which head aligns; what was made from the folder before is stale then."""
     facts = read_json(path / "settings.json")
-    if facts["alignment_head"] == asdict(chosen):
+    if facts.get("alignment_head") == asdict(chosen):
         return
     write_json(path / "settings.json", {**facts, "alignment_head": asdict(chosen)})
     write_manifest(path, HASHED)
@@ -124,12 +124,11 @@ def open_folder(path: Path) -> ModelFolder:
     try:
         settings = from_dict(ModelSettings, facts["model"])
         source, target = facts["languages"]
-        aligning = facts.get("alignment_head")
-        alignment = AlignmentHead(aligning["head"], aligning["row"]) if aligning else None
     except KeyError as error:
         raise FolderError(f"{path / 'settings.json'}: {error.args[0]} is missing") from None
     except UserError as error:
         raise FolderError(f"{path / 'settings.json'}: {error}") from None
+    alignment = _alignment(path / "settings.json", facts.get("alignment_head"), settings)
     tokenizer = Tokenizer.load(path / "tokenizer.model")
     if tokenizer.rows != settings.vocabulary:
         raise FolderError(
@@ -137,6 +136,17 @@ def open_folder(path: Path) -> ModelFolder:
             f"{settings.vocabulary}; use the one that was written with the model"
         )
     return ModelFolder(path, settings, (source, target), tokenizer, alignment)
+
+
+def _alignment(path: Path, found: Any, settings: ModelSettings) -> AlignmentHead | None:
+    layers, heads = range(1, settings.decoder_layers + 1), range(1, settings.heads + 1)
+    known = {f"decoder.{layer}.cross.{head}" for layer in layers for head in heads}
+    match found:
+        case None:
+            return None
+        case {"head": str(head), "row": "written" | "read" as row} if head in known:
+            return AlignmentHead(head, row)
+    raise FolderError(f"{path}: alignment_head names no head of this model: {found!r}; {_MEND}")
 
 
 def _check_weights(path: Path, found: dict[str, "Tensor"], wanted: dict[str, Any]) -> None:
