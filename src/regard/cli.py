@@ -34,7 +34,9 @@ from regard.listing import as_markdown, listed
 from regard.settings import SIZES, assemble, user_layer
 
 if TYPE_CHECKING:
+    from regard.folder import ModelFolder
     from regard.inside.aligning import Aligning
+    from regard.inside.sample import Sample
     from regard.training.events import Event
 
 SET = click.option(
@@ -485,14 +487,9 @@ def measure_heads(
     """
     from regard.folder import open_folder
     from regard.inside.measured import measure as run
-    from regard.inside.sample import check_languages, files_sample, language_sample
 
     opened = open_folder(model)
-    if files:
-        sample = files_sample(opened.tokenizer, files, count, opened.settings.longest)
-    else:
-        check_languages(opened.languages)
-        sample = language_sample(opened.tokenizer, count)
+    sample = _sample(opened, files, count)
     found = show_work(run(opened.build(), opened.tokenizer, sample, name=str(model)))
     _show_measured(found, html, svg, as_json)
 
@@ -535,11 +532,9 @@ def measure_layers(model: Path, count: int, html: Path | None, svg: Path | None,
     from regard.folder import open_folder
     from regard.inside.layerplot import Layers
     from regard.inside.probes import measure_layers as run
-    from regard.inside.sample import check_languages, language_sample
 
     opened = open_folder(model)
-    check_languages(opened.languages)
-    sample = language_sample(opened.tokenizer, count)
+    sample = _sample(opened, (), count)
     found = Layers(str(model), len(sample), sample.name, show_work(run(opened.build(), sample)))
     _show_measured(found, html, svg, as_json)
 
@@ -562,7 +557,7 @@ def measure_alignment(model: Path, files: tuple[Path, ...], count: int, as_json:
     opened = open_folder(model)
     chosen = opened.alignment
     if chosen is None or not files:
-        found = _choose_head(model, files, count)
+        found = _choose_head(opened, files, count)
         chosen = found.chosen
         if files:
             say("\n".join(alignment_lines(found)))
@@ -575,23 +570,27 @@ def measure_alignment(model: Path, files: tuple[Path, ...], count: int, as_json:
         show_lines(link_line(item, links, as_json=as_json) for item, links in pairs)
 
 
-def _choose_head(model: Path, files: tuple[Path, ...], count: int) -> "Aligning":
+def _choose_head(opened: "ModelFolder", files: tuple[Path, ...], count: int) -> "Aligning":
+    """Find the head, and store it if it is any good."""
     from regard.decoding.convert import make_fast
-    from regard.folder import open_folder, store_alignment
+    from regard.folder import store_alignment
     from regard.inside.aligning import choose_head
+
+    found = show_work(choose_head(opened.build(), _sample(opened, files, count)))
+    if found.usable:
+        store_alignment(opened.path, found.chosen)
+        make_fast(opened.path)
+    return found
+
+
+def _sample(opened: "ModelFolder", files: tuple[Path, ...], count: int) -> "Sample":
+    """Pairs of the user's, or of the built-in language."""
     from regard.inside.sample import check_languages, files_sample, language_sample
 
-    opened = open_folder(model)
     if files:
-        sample = files_sample(opened.tokenizer, files, count, opened.settings.longest)
-    else:
-        check_languages(opened.languages)
-        sample = language_sample(opened.tokenizer, count)
-    found = show_work(choose_head(opened.build(), sample))
-    if found.usable:
-        store_alignment(model, found.chosen)
-        make_fast(model)
-    return found
+        return files_sample(opened.tokenizer, files, count, opened.settings.longest)
+    check_languages(opened.languages)
+    return language_sample(opened.tokenizer, count)
 
 
 def _show_measured(found: Any, html: Path | None, svg: Path | None, as_json: bool) -> None:

@@ -22,7 +22,7 @@ def laboratory_lines(found: Laboratory, paper: Paper) -> Iterator[str]:
     yield ""
     least, half = found.threshold
     yield (
-        f"Heads: {found.tests} were tried, each at each place. By chance a head moves in {CHANCE:.0%} of pairs, and "
+        f"Heads: {found.tests} were tried, counted at each place. By chance a head moves in {CHANCE:.0%} of pairs, and "
         f"not one of {found.tests} in {least} of {half}, 19 times of 20. Of the same architecture untrained, the best "
         f"moves in {found.untrained:.3f}."
     )
