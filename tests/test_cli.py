@@ -26,6 +26,7 @@ from regard.data.pairs import Corpus, Pairs
 from regard.evaluation.scores import Judge, Scores
 from regard.files import write_manifest
 from regard.folder import HASHED, open_folder, save_folder
+from regard.inside.checked import Check
 from regard.inside.planted import planted_model, planted_sample
 from regard.listing import as_markdown
 from regard.settings import DecodeSettings
@@ -153,7 +154,7 @@ def test_a_new_flag_is_a_decision() -> None:
         "bench translate": ["--fast", "--json", "--model", "--set"],
         "check": ["--json", "--languages", "--set", "--test", "--valid", "files"],
         "demo": ["--count", "--out", "--seed", "--split", "--steps", "--truth", "--write"],
-        "doctor": ["--json"],
+        "doctor": ["--json", "--views"],
         "evaluate": [
             "--against",
             "--by-source",
@@ -759,6 +760,17 @@ def test_every_setting_is_shown_with_its_default() -> None:
     assert call("settings", "beems").said == (
         "error: no setting has 'beems' in its name or meaning; `regard settings` lists them all\n"
     )
+
+
+def test_views_are_checked_on_planted_heads(monkeypatch: pytest.MonkeyPatch) -> None:
+    done = call("doctor", "--views")
+    assert (done.code, done.said) == (0, "")
+    assert len(done.lines) > 20
+    assert all(line.startswith("right ") for line in done.lines)
+    monkeypatch.setattr("regard.inside.checked.check_views", lambda: [Check("a label", False, "swapped")])
+    done = call("doctor", "--views", "--json")
+    assert (done.code, done.said) == (1, "error: views tell what is not so: a label\n")
+    assert json.loads(done.output) == [{"name": "a label", "passed": False, "found": "swapped"}]
 
 
 # measure

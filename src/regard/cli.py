@@ -620,9 +620,13 @@ def settings(word: str, as_json: bool) -> None:
 
 
 @main.command()
+@click.option("--views", is_flag=True, help="Check the views and measures on heads planted into a model instead.")
 @click.option("--json", "as_json", is_flag=True, help="The report as JSON.")
-def doctor(as_json: bool) -> None:
+def doctor(views: bool, as_json: bool) -> None:
     """See whether all works here: versions, devices, paths, and a model trained for ten steps and used."""
+    if views:
+        _check_views(as_json)
+        return
     from regard.doctor.examine import examine
     from regard.doctor.findings import Report
 
@@ -634,6 +638,17 @@ def doctor(as_json: bool) -> None:
         if found.wrong:
             fail(f"not all is well: {', '.join(found.wrong)}")
             sys.exit(1)
+
+
+def _check_views(as_json: bool) -> None:
+    from regard.inside.checked import check_views
+
+    found = check_views()
+    lines = [f"{'right' if one.passed else 'WRONG':6} {one.name}: {one.found}" for one in found]
+    show_lines([json.dumps([asdict(one) for one in found], indent=2)] if as_json else lines)
+    if wrong := [one.name for one in found if not one.passed]:
+        fail(f"views tell what is not so: {', '.join(wrong)}")
+        sys.exit(1)
 
 
 @main.command()
