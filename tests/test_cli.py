@@ -20,7 +20,9 @@ import pytest
 import torch
 
 import regard
-from regard.cli import bench, main, measure
+from regard.cli import main
+from regard.cli.looking import measure
+from regard.cli.machine import bench
 from regard.data.language import pairs
 from regard.data.pairs import Corpus, Pairs
 from regard.evaluation.scores import Judge, Scores

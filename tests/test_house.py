@@ -12,7 +12,7 @@ import pytest
 SOURCE = Path(__file__).parents[1] / "src"
 FILES = sorted(SOURCE.rglob("*.py"))
 TREES = {str(path.relative_to(SOURCE)): ast.parse(path.read_text("utf-8")) for path in FILES}
-PRINTERS = {"regard/cli.py", "regard/console.py"}
+PRINTERS = {"regard/console.py", *(file for file in TREES if file.startswith("regard/cli/"))}
 
 # Each of these can run what a file says.
 UNSAFE_MODULES = {"cloudpickle", "dill", "joblib", "marshal", "pickle", "shelve"}

@@ -1,0 +1,136 @@
+"""`regard translate` and `regard evaluate`: a model at work."""
+
+import json
+import os
+import stat
+import sys
+from collections.abc import Iterator
+from dataclasses import asdict
+from pathlib import Path
+from typing import IO
+
+import click
+
+from regard.cli.group import FAST, MODELS, SET, main
+from regard.console import follow, say, show_lines, show_scores, show_work, standard_output
+from regard.errors import SettingsError, UserError
+from regard.settings import assemble, user_layer
+
+
+@main.command()
+@MODELS
+@click.argument("texts", nargs=-1, metavar="[TEXT]...")
+@click.option("--json", "as_json", is_flag=True, help="One JSON object per line: text, scores, pieces, alternatives.")
+@FAST
+@SET
+def translate(
+    models: tuple[Path, ...], texts: tuple[str, ...], as_json: bool, fast: str, overrides: tuple[str, ...]
+) -> None:
+    """Translate each TEXT (put a sentence in quotes), or standard input line by line."""
+    decode = assemble(user_layer(overrides)).decode
+    if decode.best > 1 and not as_json:
+        raise SettingsError("several translations of a text (decode.best) are shown with --json only; add it")
+    if decode.log_probabilities and not as_json:
+        raise SettingsError("log-probabilities of pieces (decode.log_probabilities) are shown with --json only; add it")
+    for text in texts:
+        if os.path.isfile(text):  # noqa: PTH113 (a Path complains of a text too long for a name)
+            raise UserError(f"{text} is a file; to translate its lines: regard translate --model {models[0]} < {text}")
+    if not texts and sys.stdin.isatty():
+        say("type a line to translate it; Ctrl-D ends")
+    from regard.decoding.load import load
+
+    translator = load(*models, fast=fast)
+    lines: Iterator[str] = iter(texts) if texts else lines_of(sys.stdin.buffer)
+    # A person who types wants an answer after each line; a file goes quicker in large windows.
+    window = 1 if not texts and sys.stdin.isatty() else 2048
+    translations = translator.stream(lines, decode, window=window)
+    with standard_output() as output:
+        try:
+            # On a terminal the translations themselves show the progress.
+            if not sys.stdout.isatty():
+                translations = follow(translations, "lines", len(texts) or _count_lines(sys.stdin.buffer))
+            for found in translations:
+                # A line in is a line out, whatever the model wrote.
+                text = json.dumps(asdict(found), ensure_ascii=False) if as_json else found.text.replace("\n", " ")
+                output.write(text + "\n")
+                if window == 1:
+                    output.flush()
+            output.flush()
+        except BrokenPipeError:
+            # Whoever read us has enough. Nothing more can be written, not even at exit.
+            os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+
+
+def _count_lines(stream: IO[bytes]) -> int | None:
+    """How many lines a file fed to us has, to tell the time left; a pipe does not say."""
+    if not stat.S_ISREG(os.fstat(stream.fileno()).st_mode):
+        return None
+    start = stream.tell()
+    blocks = iter(lambda: stream.read(1 << 20), b"")
+    count = sum(block.count(b"\n") for block in blocks)
+    stream.seek(start)
+    return count
+
+
+def lines_of(stream: IO[bytes]) -> Iterator[str]:
+    """Lines of standard input, read as corpora are."""
+    from regard.data.lines import decode_line
+
+    return (decode_line(line, "standard input", number) for number, line in enumerate(stream, start=1))
+
+
+@main.command()
+@MODELS
+@click.argument("files", nargs=-1, required=True, type=click.Path(path_type=Path))
+@click.option("--scores", is_flag=True, help="Translate nothing: give each reference's log-probability, a line each.")
+@click.option("--by-source", is_flag=True, help="Score each distinct source once, against all its references.")
+@click.option("--tokenize", default="13a", show_default=True, help="sacreBLEU's tokenizer for BLEU.")
+@click.option("--against", type=click.Path(path_type=Path), help="Another model folder to compare with.")
+@click.option("--json", "as_json", is_flag=True, help="Scores, tables and every sentence that differs, as JSON.")
+@click.option("--out", type=click.Path(path_type=Path), help="Also write the translations here, a line each.")
+@FAST
+@SET
+def evaluate(
+    models: tuple[Path, ...],
+    files: tuple[Path, ...],
+    scores: bool,
+    by_source: bool,
+    tokenize: str,
+    against: Path | None,
+    as_json: bool,
+    out: Path | None,
+    fast: str,
+    overrides: tuple[str, ...],
+) -> None:
+    """Score a model on a test set: a TSV (source, tab, one or more references) or a source and reference files.
+
+    BLEU, chrF and TER, of the whole and by length and rarity; with --against, whether two models differ by more than
+    chance, and on which sentences.
+    """
+    decode = assemble(user_layer(overrides)).decode
+    if out is not None and not out.parent.is_dir():
+        raise UserError(f"--out {out}: there is no folder {out.parent}; make it first")
+    if scores and (by_source or out is not None or against is not None):
+        raise UserError("--scores translates nothing; leave --by-source, --against and --out out")
+    from regard.decoding.load import load
+    from regard.evaluation.evaluate import evaluating, score_references
+    from regard.evaluation.shown import evaluation_lines, facts, names_of
+
+    translator = load(*models, fast=fast)
+    if scores:
+        show_scores(follow(score_references(translator, files, decode), "pairs"), as_json=as_json)
+        return
+    work = evaluating(
+        translator,
+        files,
+        decode,
+        by_source=by_source,
+        tokenize=tokenize,
+        against=load(against, fast=fast) if against is not None else None,
+        trained_in=models[0],
+    )
+    found = show_work(work)
+    if out is not None:
+        out.write_text("".join(text.replace("\n", " ") + "\n" for text in found.translations), "utf-8")
+    names = names_of(models[0], against)
+    show_lines([json.dumps(facts(found, *names), ensure_ascii=False)] if as_json else evaluation_lines(found, *names))
