@@ -346,7 +346,11 @@ def test_a_bad_corpus_is_named_and_a_corrected_second_try_works(folder: Path, tm
             "error: give --steps or --budget, not both: a budget is turned into steps\n",
         ),
         (["--settings", "none.toml"], "error: none.toml: no such settings file\n"),
-        (["--from", "none"], "error: none: no such model folder; `regard train SOURCE TARGET --out none` makes one\n"),
+        (
+            ["--from", "none"],
+            f"error: none: no such model folder; check the name and the current folder ({Path.cwd()}); `regard train "
+            "SOURCE TARGET --out none` makes one\n",
+        ),
         (["--size", "huge"], "Invalid value for '--size': 'huge' is not one of 'tiny', 'small', 'base', 'big'."),
         (["--steps", "0"], "Invalid value for '--steps': 0 is not in the range x>=1."),
     ],
@@ -616,7 +620,7 @@ def test_a_file_from_windows_translates_like_its_twin(model: Path) -> None:
 @pytest.mark.parametrize(
     ("words", "message"),
     [
-        (["--model", "none", "x"], "error: none: no such model folder; `regard train SOURCE TARGET --out none` makes"),
+        (["--model", "none", "x"], "error: none: no such model folder; check the name and the current folder ("),
         (["x"], "Missing option '--model'."),
         (
             ["--model", "none", "--set", "decode.beam=3"],

@@ -162,7 +162,10 @@ def test_a_manifest_that_names_too_little(folder: Path, lost: str) -> None:
 
 def test_no_such_folder(tmp_path: Path) -> None:
     path = tmp_path / "none"
-    assert refused(path) == f"{path}: no such model folder; `regard train SOURCE TARGET --out {path}` makes one"
+    assert refused(path) == (
+        f"{path}: no such model folder; check the name and the current folder ({Path.cwd()}); `regard train SOURCE "
+        f"TARGET --out {path}` makes one"
+    )
 
 
 def test_a_file_is_not_a_model_folder(folder: Path) -> None:

@@ -218,7 +218,7 @@ def test_a_number_must_be_finite(name: str, text: str) -> None:
 @pytest.mark.parametrize(
     ("content", "message"),
     [
-        (b"[train]\nstepz = 5\n", "unknown setting train.stepz; did you mean train.steps?"),
+        (b"[train]\nstepz = 5\n", "{file}: unknown setting train.stepz; did you mean train.steps?"),
         (b"[train]\nsteps = 'many'\n", "train.steps must be int, got 'many'"),
         (b"[train]\nsteps = true\n", "train.steps must be int, got True"),
         (b"[train]\nsteps = 1.0\n", "train.steps must be int, got 1.0"),

@@ -128,7 +128,10 @@ def open_folder(path: Path) -> ModelFolder:
     if path.is_file():
         return open_folder(_unpacked(path))
     if not path.is_dir():
-        raise FolderError(f"{path}: no such model folder; `regard train SOURCE TARGET --out {path}` makes one")
+        raise FolderError(
+            f"{path}: no such model folder; check the name and the current folder ({Path.cwd()}); "
+            f"`regard train SOURCE TARGET --out {path}` makes one"
+        )
     if not (path / "manifest.json").exists():
         unfinished = (path / "run" / "plan.json").exists()
         raise FolderError(

@@ -239,12 +239,15 @@ _SECTIONS: dict[str, Any] = {
 
 def from_dict(kind: type[T], values: Mapping[str, Any]) -> T:
     """A section from plain values; an unknown name is refused with the nearest right one."""
-    names = [field.name for field in dataclasses.fields(kind)]
     for name in values:
-        if name not in names:
-            section = _section_of(kind)
-            raise SettingsError(f"unknown setting {section}.{name}{_nearest(name, names, section + '.')}")
+        _known_name(_section_of(kind), name)
     return kind(**values)
+
+
+def _known_name(section: str, name: str, where: str = "") -> None:
+    names = [field.name for field in dataclasses.fields(_SECTIONS[section])]
+    if name not in names:
+        raise SettingsError(f"{where}unknown setting {section}.{name}{_nearest(name, names, section + '.')}")
 
 
 def _section_of(kind: type) -> str:
@@ -264,6 +267,8 @@ def _read_toml(path: Path) -> dict[str, dict[str, Any]]:
         _known_section(section)
         if not isinstance(values, dict):
             raise SettingsError(f"{path}: {section} must be a section, written [{section}]")
+        for name in values:
+            _known_name(section, name, f"{path}: ")
     return content
 
 
@@ -276,9 +281,8 @@ def _parse(overrides: Sequence[str]) -> dict[str, dict[str, Any]]:
         if not (equals and dot):
             raise SettingsError(f"--set {override}: write it as section.name=value, for example train.steps=4000")
         _known_section(section)
+        _known_name(section, name)
         hints = get_type_hints(_SECTIONS[section])
-        if name not in hints:
-            raise SettingsError(f"unknown setting {section}.{name}{_nearest(name, hints, section + '.')}")
         result.setdefault(section, {})[name] = _typed(text.strip(), hints[name], f"{section}.{name}")
     return result
 

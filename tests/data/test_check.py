@@ -172,7 +172,7 @@ def test_a_difference_of_lines_is_always_seen(tmp_path: Path, more: int) -> None
     source.write_bytes(b"x\n" * 50)
     target.write_bytes(b"y\n" * (50 + more))
     with pytest.raises(
-        DataError, match=rf"a\.en has 50, .*a\.fr has {50 + more}; .*before line {min(50, 50 + more) + 1}"
+        DataError, match=rf"a\.en has 50, .*a\.fr has {50 + more}; .*remove line {min(50, 50 + more) + 1}"
     ):
         look(corpora([source, target]))
 

@@ -50,11 +50,11 @@ EXPECTED = '{"source": "…", "target": "…"}'
         ("1" * 5000, "not JSON", "this is not JSON (too deep, or a number too long); write one object per line: "
          f"{EXPECTED}"),
         ('{"en": "a", "fr": "b"}', "no source and target", f"expected an object with two texts, {EXPECTED}, found the "
-         "keys 'en', 'fr'; rename the keys, and leave out what has no translation"),
+         "keys 'en', 'fr'; every line needs both, under these names"),
         ('{"source": "a", "target": null}', "no source and target", f"expected an object with two texts, {EXPECTED}, "
-         "found the keys 'source', 'target'; rename the keys, and leave out what has no translation"),
-        ('["a", "b"]', "no source and target", f"expected an object with two texts, {EXPECTED}, found list; rename the "
-         "keys, and leave out what has no translation"),
+         "found the keys 'source', 'target'; every line needs both, under these names"),
+        ('["a", "b"]', "no source and target", f"expected an object with two texts, {EXPECTED}, found list; every "
+         "line needs both, under these names"),
         (r'{"source": "a\ud800", "target": "b"}', "half a character", "U+D800 is half of a surrogate pair and no "
          r"character of its own; write the whole character, or remove the half; the text is 'a\ud800'"),
     ],

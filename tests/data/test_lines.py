@@ -134,8 +134,8 @@ def test_bad_lines_are_faults_in_their_places(write: Write) -> None:
         path,
         2,
         "not UTF-8",
-        f"{path}:2: byte 1 of the line (0xff) is not UTF-8; if it is latin1, convert it: iconv -f latin1 -t utf-8 FILE "
-        "> fixed.txt",
+        f"{path}:2: byte 1 of the line (0xff) is not UTF-8; if it is latin1, convert it: iconv -f latin1 -t utf-8 "
+        f"{path} > fixed.en",
     )
 
 

@@ -69,7 +69,7 @@ def test_languages_come_from_suffixes(write: Write, names: list[str], expected: 
 def test_unequal_files_show_both_counts(write: Write, source: int, target: int) -> None:
     corpus = Corpus((write("a.en", b"x\n" * source), write("a.fr", b"y\n" * target)))
     with pytest.raises(
-        DataError, match=rf"a\.en has {source}, .*a\.fr has {target}; .*before line {min(source, target) + 1}"
+        DataError, match=rf"a\.en has {source}, .*a\.fr has {target}; .*remove line {min(source, target) + 1}"
     ):
         list(Pairs(corpus))
 
@@ -156,7 +156,7 @@ def test_more_bad_lines_are_an_error(write: Write) -> None:
         list(Pairs(Corpus((path,))))
     assert str(error.value) == (
         f"{path}:9: expected 2 columns separated by tabs, found 1; separate source and target by one tab; the line is "
-        "'c' (this is the first of 1 faults in 9 lines or units; up to one in 10 would be left out and listed)"
+        "'c' (at fault: 1 of 9 entries, of which this is the first; up to one in 10 would be left out and listed)"
     )
 
 

@@ -82,7 +82,7 @@ def test_marked_messages_say_nothing_against_a_file(write: Write) -> None:
     path = write("a.po", (HEAD + marked * 5 + '\nmsgid "c"\nmsgstr "d"\n').encode())
     assert [record for record in Pairs(Corpus((path,))) if isinstance(record, Pair)] == [Pair("c", "d", 26)]
     path.write_text(HEAD + marked, "utf-8")
-    with pytest.raises(DataError, match=r"a\.po:6: the message is marked fuzzy.*first of 1 faults in 1 lines"):
+    with pytest.raises(DataError, match=r"a\.po:6: the message is marked fuzzy.*at fault: 1 of 1 entries"):
         list(Pairs(Corpus((path,))))
 
 

@@ -33,6 +33,6 @@ def _record(file: Lines, number: int, line: str) -> Record:
         file.path,
         number,
         "no source and target",
-        f'{where}: expected an object with two texts, {{"source": "…", "target": "…"}}, found {found[:100]}; rename '
-        "the keys, and leave out what has no translation",
+        f'{where}: expected an object with two texts, {{"source": "…", "target": "…"}}, found {found[:100]}; every '
+        "line needs both, under these names",
     )

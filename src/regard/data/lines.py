@@ -7,6 +7,7 @@ end, and a byte order mark at the start of a file is removed. Nothing else is ch
 
 import gzip
 import io
+import shlex
 import sys
 import zlib
 from collections.abc import Iterator
@@ -118,6 +119,14 @@ def _unpacked(disk: BinaryIO) -> BinaryIO:
     return disk
 
 
+def _converted(name: str) -> str:
+    """The file to convert, and a name for the result that says the same of what is in it."""
+    suffix = Path(name).suffix
+    if name == "standard input" or suffix in (".gz", ".zst"):
+        return "FILE > fixed.txt"
+    return f"{shlex.quote(name)} > fixed{suffix}"
+
+
 def decode_line(raw: bytes, name: str, number: int) -> str:
     """The text of line `number` of the file `name`, without its end; a byte order mark before the first is removed."""
     if raw.endswith(b"\n"):
@@ -128,6 +137,6 @@ def decode_line(raw: bytes, name: str, number: int) -> str:
         encoding = "utf-16" if number == 1 and raw[:2] in _UTF16 else "latin1"
         raise DataError(
             f"{name}:{number}: byte {error.start + 1} of the line (0x{raw[error.start]:02x}) is not UTF-8; "
-            f"if it is {encoding}, convert it: iconv -f {encoding} -t utf-8 FILE > fixed.txt"
+            f"if it is {encoding}, convert it: iconv -f {encoding} -t utf-8 {_converted(name)}"
         ) from error
     return line.removeprefix("\ufeff") if number == 1 else line

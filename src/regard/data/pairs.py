@@ -179,8 +179,8 @@ class Pairs:
             raise DataError(f"{self.corpus.name}: there is no line in it; a corpus needs at least one pair of texts")
         if first is not None and (serious * _MOST_FAULTS > pairs + faults or not pairs):
             raise DataError(
-                f"{first.message} (this is the first of {faults:,} faults in {pairs + faults:,} lines or units; "
-                f"up to one in {_MOST_FAULTS} would be left out and listed)"
+                f"{first.message} (at fault: {faults:,} of {pairs + faults:,} entries, of which this is the first; up "
+                f"to one in {_MOST_FAULTS} would be left out and listed)"
             )
 
     def strictly(self) -> Iterator[Pair]:
@@ -254,10 +254,11 @@ def _aligned(files: Sequence[Lines]) -> Iterator[Row]:
 
 def _unequal(files: Sequence[Lines], counts: Sequence[int]) -> str:
     listed = ", ".join(f"{file.path} has {count:,}" for file, count in zip(files, counts, strict=True))
+    longest = files[counts.index(max(counts))].path
     return (
-        f"the files differ in their number of lines: {listed}; line by line they must be translations of each "
-        f"other, so find the missing or extra line (often a line break inside a sentence) at or before line "
-        f"{min(counts) + 1:,}"
+        f"the files differ in their number of lines: {listed}; line by line they must be translations of each other. "
+        f"If only the end is extra, remove line {min(counts) + 1:,} of {longest} and those after it; else find where "
+        "the lines begin to differ (often at a line break inside a sentence)"
     )
 
 

@@ -78,9 +78,10 @@ def _parse(path: Path, stream: BinaryIO) -> Iterator[list[_Unit]]:
             yield handler.take()
         parser.close()
     except SAXParseException as error:
+        column = (error.getColumnNumber() or 0) + 1
         raise DataError(
-            f"{path}:{error.getLineNumber()}: the XML is damaged or cut off ({error.getMessage()}); export or download "
-            "the file again"
+            f"{path}:{error.getLineNumber()}: the XML is damaged or cut off at column {column} ({error.getMessage()}); "
+            "mend it there, or export or download the file again"
         ) from error
     except DefusedXmlException as error:
         raise DataError(
