@@ -47,7 +47,7 @@ class _Commands(click.Group):
             context.exit(2)
 
 
-@click.group(cls=_Commands, context_settings={"help_option_names": ["-h", "--help"]})
+@click.group(cls=_Commands, context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 120})
 @click.version_option(__version__, prog_name="regard")
 def main() -> None:
     """Regard: two text files in, a translator out.
