@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 from regard.data.language import Pair
+from regard.data.language.words import of_class
 
 
 def of(pair: Pair, place: int | None) -> str:
@@ -98,7 +99,8 @@ def test_a_bag_of_words_stays_at_chance(swapped):
     bags = [{word.text.lower() for word in pair.truth.source} for pair in swapped]
     its = [pair.truth.it for pair in swapped]
     for labels in ([it.gender == "f" for it in its], [it.slot == "subject" for it in its]):
-        assert 0.46 < right(bags, np.array(labels, np.float32)) < 0.54
+        # A fair coin stays within three deviations, which are 0.042 for a quarter of these sentences.
+        assert 0.45 < right(bags, np.array(labels, np.float32)) < 0.55
     # The classifier does learn what a bag of words tells.
     assert right(bags, np.array([it.number == "plural" for it in its], np.float32)) > 0.99
 
@@ -113,3 +115,11 @@ def test_a_pair_of_nouns_alone_stays_at_chance(swapped):
         first[" ".join(names), of(pair, subject) == names[0]] += 1
     orders = {name for name, _ in first}
     assert 0.45 < sum(first[name, True] for name in orders) / sum(first.values()) < 0.55
+
+
+def test_they_are_not_the_people_beside(sample):
+    """Found: "the animals near the teachers stopped because they were tired"."""
+    people = {noun.english_plural for noun in of_class("person")}
+    for pair in sample:
+        if pair.truth.kind == "it" and pair.truth.it.number == "plural":
+            assert not people & {word.text for word in pair.truth.source}, pair

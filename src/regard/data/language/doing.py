@@ -6,7 +6,7 @@ from functools import cache
 from regard.data.language import english, french
 from regard.data.language.clauses import clause
 from regard.data.language.dice import Dice
-from regard.data.language.likely import DAILY, a_way, movable, sometime, somewhere, suits, thing
+from regard.data.language.likely import DAILY, a_way, movable, sometime, somewhere, suits, thing, time_phrase
 from regard.data.language.people import Person, person, person_phrase, someone
 from regard.data.language.phrases import Draft, Leaf, NounPhrase, Phrase, VerbFacts, noun_phrase, place
 from regard.data.language.verbs import How, told
@@ -99,14 +99,20 @@ def draw_how(dice: Dice, action: Verb, *, modal: float = 0.1, deny: float = 0.2)
 def settled(
     dice: Dice, draft: Draft, how: How, noun: Noun | None = None, *, where: float = 0.3, when: float = 0.35
 ) -> list[Phrase]:
-    """Perhaps where, perhaps when. A habit of the past must be said to be one."""
+    """Perhaps where, perhaps when."""
     found = [somewhere(dice, draft)] if (noun is None or movable(noun)) and dice.chance(where) else []
+    time = _time(dice, draft, how, when)
+    return [*found, time] if time else found
+
+
+def _time(dice: Dice, draft: Draft, how: How, when: float = 0.35) -> Phrase | None:
+    """Perhaps when. A habit of the past must be said to be one."""
     must = how.habit and how.tense == "past" and how.denial != "no longer" and not how.often
     free = not how.modal and not how.perfect and not how.often and how.denial not in ("never", "no longer")
     simple_present = how.tense == "present" and not how.progressive and not how.habit
     if must or (free and not simple_present and dice.chance(when)):
-        found.append(sometime(dice, draft, how))
-    return found
+        return sometime(dice, draft, how)
+    return None
 
 
 def action(dice: Dice, draft: Draft) -> Pair:
@@ -118,11 +124,14 @@ def action(dice: Dice, draft: Draft) -> Pair:
     how = told(chosen.verb, subject.who, how)
     about = _object(dice, draft, noun, who, how)
     tool, instrument = _tool(dice, draft, chosen, noun)
-    rest = [*tool, *settled(dice, draft, how, noun)]
-    start = Phrase()
-    if how.tense != "present" and rest and rest[-1].en[0].kind == "adverb" and dice.chance(0.25):
-        start = rest.pop().add(draft.fixed(",", ",", "punctuation"))
-    return write(draft, start.add(clause(draft, subject, chosen.verb, how, about, rest, instrument=instrument)))
+    where = [somewhere(dice, draft)] if movable(noun) and dice.chance(0.3) else []
+    said = clause(draft, subject, chosen.verb, how, about, [*tool, *where], instrument=instrument)
+    time = _time(dice, draft, how)
+    if time is None:
+        return write(draft, said)
+    if how.tense != "present" and dice.chance(0.25):
+        return write(draft, time.add(draft.fixed(",", ",", "punctuation")).add(said))
+    return write(draft, said.add(time))
 
 
 def _object(dice: Dice, draft: Draft, noun: Noun, who: Person | None, how: How) -> NounPhrase:
@@ -186,7 +195,7 @@ def liking(dice: Dice, draft: Draft) -> Pair:
         draft.sentiment = "negative" if sentiment == "positive" else None
     said = clause(draft, subject, likes, how, rest=[inner])
     if dice.chance(0.4):
-        said.add(draft.fixed(*dice.pick(DAILY), "adverb"))
+        said.add(time_phrase(draft, *dice.pick(DAILY)))
     elif indoors and dice.chance(0.3):
         said.add(somewhere(dice, draft))
     return write(draft, said)

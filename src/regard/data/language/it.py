@@ -13,6 +13,7 @@ from typing import Any, Literal, NamedTuple
 
 from regard.data.language.clauses import clause, copula, relative_object
 from regard.data.language.dice import Dice
+from regard.data.language.likely import TIMES, time_phrase
 from regard.data.language.people import Person, person, person_phrase
 from regard.data.language.phrases import Draft, ItFacts, NounPhrase, Phrase, noun_phrase, owned, place, subject_leaf
 from regard.data.language.verbs import How
@@ -27,10 +28,6 @@ _COATS = ("black", "white", "grey", "brown")
 _COLOURS = ("black", "white", "grey", "red", "blue", "green", "yellow")
 _SEEN = (verb("see", "voir"), verb("admire", "admirer"), verb("draw", "dessiner"))
 _GOT = (verb("find", "trouver"), verb("choose", "choisir"), verb("buy", "acheter"), verb("look for", "chercher"))
-_TIMES = {
-    "past": (("yesterday", "hier"), ("this morning", "ce matin"), ("last week", "la semaine dernière")),
-    "future": (("tomorrow", "demain"), ("next week", "la semaine prochaine")),
-}
 _DURING = (("during", "pendant"), ("after", "après"), ("before", "avant"))
 # What can be said of a party or a storm as well.
 _OF_EVENTS = {"long", "short", "calm", "noisy", "rare", "beautiful", "good", "bad", "modern", "ordinary", "elegant"}
@@ -137,7 +134,7 @@ def draw(dice: Dice, genders: tuple[str, ...] = GENDERS) -> Scene:
     how = How(tense, "not" if denied else "", way.modal, short=dice.chance(0.5))
     plural = dice.chance(0.1)
     looks = _draw_looks(dice, x, plural), _draw_looks(dice, y, plural)
-    near = person(dice) if not way.verb.state and dice.chance(0.06) else None
+    near = person(dice, single=plural) if not way.verb.state and dice.chance(0.06) else None
     time, event = _draw_time(dice, way, tense, chosen)
     return Scene(frame, way, x, y, chosen, how, link, degree, plural, looks, near, time, event)
 
@@ -161,6 +158,7 @@ def _draw_degree(dice: Dice, chosen: dict[Side, Adjective], link: str, holds: bo
 
 
 def _draw_looks(dice: Dice, noun: Noun, plural: bool) -> Looks:
+    # Beside several things there is one person at most, whom "they" cannot mean.
     thing, animal = bool(noun.classes & _THINGS), "animal" in noun.classes
     if not (thing or animal):
         determiner, owner, colour = "this" if dice.chance(0.1) else "the", None, None
@@ -171,16 +169,16 @@ def _draw_looks(dice: Dice, noun: Noun, plural: bool) -> Looks:
     if not dice.chance(0.1):
         return Looks(determiner, owner, None if owner else colour)
     seen = dice.pick(_GOT if thing and dice.chance(0.6) else _SEEN)
-    return Looks("the", None, colour, person(dice), seen)
+    return Looks("the", None, colour, person(dice, single=plural), seen)
 
 
 def _draw_time(
     dice: Dice, way: Way, tense: str, chosen: dict[Side, Adjective]
 ) -> tuple[tuple[str, str] | None, tuple[str, str, Noun] | None]:
-    if way.verb.state or way.modal or tense not in _TIMES or not dice.chance(0.25):
+    if way.verb.state or way.modal or tense == "present" or not dice.chance(0.25):
         return None, None
     if dice.chance(0.5) or _OF_EVENTS & {word.english for word in chosen.values()}:
-        return dice.pick(_TIMES[tense]), None
+        return dice.pick(TIMES[tense]), None
     return None, (*dice.pick(_DURING), dice.pick(of_class("event")))
 
 
@@ -227,7 +225,7 @@ def _rest(draft: Draft, scene: Scene) -> list[Phrase]:
     if scene.near:
         found.append(place(draft, "near", "près de", person_phrase(draft, scene.near)))
     if scene.time:
-        found.append(draft.fixed(*scene.time, "adverb"))
+        found.append(time_phrase(draft, *scene.time))
     if scene.event:
         before, target, noun = scene.event
         found.append(place(draft, before, target, noun_phrase(draft, noun)))

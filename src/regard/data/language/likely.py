@@ -69,6 +69,18 @@ HABITS = (
 )
 DAILY = (*HABITS, ("in the morning", "le matin"), ("in the evening", "le soir"), ("in winter", "en hiver"))
 
+_TIME_KINDS = {
+    "noun": "Monday Saturday Sundays day days evening moment morning week winter year année dimanche hiver jours lundi "
+    "matin matins moment samedi semaine semaines soir",
+    "determiner": "every the this ce l' la le les tous toutes",
+    "adjective": "last next dernière prochaine",
+    "preposition": "at in on en",
+    "numeral": "two deux",
+    "pronoun": "il y",
+    "verb": "a",
+}
+_TIME_KIND = {word: kind for kind, words in _TIME_KINDS.items() for word in words.split()}
+
 
 @cache
 def suits(noun: Noun) -> tuple[Adjective, ...]:
@@ -129,11 +141,19 @@ def somewhere(dice: Dice, draft: Draft) -> Phrase:
     return place(draft, *(("at", "à") if way == "at" else ("in", "dans")), noun_phrase(draft, noun))
 
 
+def time_phrase(draft: Draft, source: str, target: str) -> Phrase:
+    """When, with each word of its own kind."""
+    phrase = draft.fixed(source, target, "adverb")
+    for leaf in (*phrase.en, *phrase.fr):
+        leaf.kind = _TIME_KIND.get(leaf.text, "adverb")
+    return phrase
+
+
 def sometime(dice: Dice, draft: Draft, how: How) -> Phrase:
     """When it happens, to go with the tense."""
     if how.habit:
-        return draft.fixed(*dice.pick(HABITS if how.tense == "past" else DAILY), "adverb")
-    return draft.fixed(*dice.pick(TIMES[how.tense]), "adverb")
+        return time_phrase(draft, *dice.pick(HABITS if how.tense == "past" else DAILY))
+    return time_phrase(draft, *dice.pick(TIMES[how.tense]))
 
 
 def a_way(dice: Dice, *, lasting: bool = True, deny: float = 0.2, modal: float = 0.1) -> How:

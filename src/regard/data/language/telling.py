@@ -5,7 +5,7 @@ from regard.data.language.being import degree, draw_how, subject_of
 from regard.data.language.clauses import BE, clause, copula, relative_object, relative_subject
 from regard.data.language.dice import Dice
 from regard.data.language.doing import direct, settled
-from regard.data.language.likely import TIMES, movable, somewhere, suits, thing
+from regard.data.language.likely import TIMES, movable, somewhere, suits, thing, time_phrase
 from regard.data.language.people import Person, person_phrase, someone
 from regard.data.language.phrases import PRONOUNS, Draft, ItFacts, Leaf, NounPhrase, Phrase, noun_phrase, pronoun
 from regard.data.language.verbs import How, plan, told
@@ -39,7 +39,7 @@ def far(dice: Dice, draft: Draft) -> Pair:
     rest = [somewhere(dice, draft)] if movable(noun) and dice.chance(0.5) else []
     tense = dice.pick(("past", "past", "past", "present", "future"))
     if tense == "past" and dice.chance(0.25):
-        rest.append(draft.fixed(*dice.pick(TIMES["past"]), "adverb"))
+        rest.append(time_phrase(draft, *dice.pick(TIMES["past"])))
     subject = relative_object(draft, head, who, chosen.verb, told(chosen.verb, who.who, How(tense)), rest)
     adjective = dice.pick(suits(noun))
     how = draw_how(dice)._replace(tense=dice.pick(("present", "past")))
