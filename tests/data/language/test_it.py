@@ -1,11 +1,13 @@
 """ "it" can only be solved by reading the sentence: no word, no noun, no place and no bag of words gives it away."""
 
-from collections import Counter
+from collections import Counter, defaultdict
+from itertools import product
 
 import numpy as np
 import pytest
 
 from regard.data.language import Pair
+from regard.data.language.it import LINKS, frames
 from regard.data.language.words import of_class
 
 
@@ -45,6 +47,34 @@ def test_no_word_picks_the_same_slot_more_often_than_the_other(scenes):
         assert abs(subject / total - 0.5) < 0.1 + 1.5 / total**0.5, (word, subject, total)
         if total > 200:
             assert abs(subject / total - 0.5) < 0.1, (word, subject, total)
+
+
+def test_of_all_that_can_be_drawn_each_word_picks_each_slot_half_the_time():
+    shares: dict[tuple[str, bool], float] = defaultdict(float)
+    for frame in (*frames(True), *frames(False)):
+        for (subject, ways), link, denied in product(frame.ways.items(), LINKS, {False, frame.deniable}):
+            for way in ways:
+                reasons = frame.reasons[(denied == way.inverts) == (link != "even though")]
+                for side, words in reasons.items():
+                    for word in words:
+                        often = 0.7 if link == "because" else 0.15
+                        shares[word.english, side == subject] += often / len(ways) / len(words)
+    for name in {name for name, _ in shares}:
+        assert shares[name, True] == pytest.approx(shares[name, False]), name
+
+
+def test_much_is_drawn(scenes):
+    """At least 60 nouns as the subject, 60 as the object, 40 words that decide, 8 frames."""
+    drawn: dict[str, set[str]] = {"subject": set(), "object": set(), "decider": set(), "frame": set()}
+    for first, second in scenes:
+        for pair in (first, second):
+            it = pair.truth.it
+            assert it and it.slot and it.frame
+            drawn[it.slot].add(of(pair, it.antecedent))
+            drawn["decider"].add(of(pair, it.decider))
+            drawn["frame"].add(it.frame)
+    least = {"subject": 60, "object": 60, "decider": 40, "frame": 8}
+    assert all(len(drawn[name]) >= count for name, count in least.items())
 
 
 def test_genders_come_in_every_order(sample):

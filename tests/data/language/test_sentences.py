@@ -4,11 +4,14 @@ import re
 
 import pytest
 
-from regard.data.language import english, sentences
+from regard.data.language import english, it, sentences
 from regard.data.language.clauses import clause, copula, relative_object
+from regard.data.language.dice import Dice
+from regard.data.language.doing import _object
+from regard.data.language.likely import suits
 from regard.data.language.phrases import Draft, Phrase, noun_phrase, owned, place, pronoun
 from regard.data.language.verbs import How, told
-from regard.data.language.words import Verb, adjectives, nouns, verb
+from regard.data.language.words import Verb, actions, adjectives, nouns, verb
 from regard.data.language.writing import write
 
 FRENCH_VOWEL = "aeiouyàâéèêëîïôœùû"
@@ -72,6 +75,7 @@ def test_an_goes_before_vowels(sample):
         ("go", "goes went gone going"),
         ("write", "writes wrote written writing"),
         ("see", "sees saw seen seeing"),
+        ("tie", "ties tied tied tying"),  # found: "tiing"
     ],
 )
 def test_english_verbs(base, forms):
@@ -118,6 +122,14 @@ def said(
         (
             said("I", verb("buy", "acheter"), How("past", "not", short=True), "bread", name="any"),
             ("I didn't buy any bread.", "Je n'ai pas acheté de pain."),
+        ),
+        (
+            said("he", verb("drink", "boire"), How("present", "not", "must", short=True), "coffee", name="any"),
+            ("He mustn't drink any coffee.", "Il ne doit pas boire de café."),
+        ),
+        (
+            said("he", verb("open", "ouvrir"), How("present", "not", "can"), "door"),  # found: "can not"
+            ("He cannot open the door.", "Il ne peut pas ouvrir la porte."),
         ),
         (
             said("we", verb("buy", "acheter"), How("present", "never"), "apple", name="a"),
@@ -255,3 +267,90 @@ def test_never_does_not_happen_every_day(sample):
     """Found: "every day, the princess never listened to this drum"."""
     often = re.compile(r"\bnever\b.*\b(every|on Sundays)|\bevery .*\bnever\b", re.IGNORECASE)
     assert [pair.source for pair in sample if often.search(pair.source)] == []
+
+
+_ITS = r"(the|an?|his|her|my|this)\b"
+_NOT = r"(n't|\b(not|never|no longer))\b"
+_NUMBER = r"\b(two|three|four|five|six|ten|many) (?!days)"
+_COLOUR = r"(red|blue|green|black|white|yellow|grey|brown)\b"
+# What was found, and how it would be found again.
+FOUND = {
+    "He mustn't drink some coffee.": rf"{_NOT}.*\bsome\b",
+    "Did you open some windows?": r"\bsome\b.*\?",
+    "He won't be too famous.": rf"{_NOT}( be)? too\b",
+    "Our grandfather laughed at the school.": r"\b(laugh|smil|run|ran|jump)\w* at\b",
+    "Every week, he didn't write this story.": rf"^(Every|On Sundays).*{_NOT}",
+    "He sold his teapot every morning.": rf"\b(sold|broke|bought|lost) {_ITS}.*\b(every|on Sundays)\b",
+    "You sometimes sold the caravan.": rf"\b(often|always|sometimes) (sold|sells?|broke|breaks?|lost|loses?) {_ITS}",
+    "He was giving ropes to her last year.": r"\b(was|were)(n't| not)? \w+ing\b.*\b(last|ago|on Monday)\b",
+    "He hides the dish in winter.": r"^(?!.*\b(lov|lik|hat|prefer)).*\bin winter\b",
+    "The van was slow but it was blue.": rf"but it (was|is)(n't| not)? (very )?{_COLOUR}",
+    "He will never sit on three mats.": rf"{_NOT}.*{_NUMBER}",
+    "When did she repair two carts?": rf"^(When|Where|Why|Who)\b.*{_NUMBER}",
+    "The goat that she ties was fat.": r"\bthat (\w+ )+ties\b.*\bwas\b",
+    "You no longer sent the book.": r"\bno longer (sent|gave|brought|lent|showed|sold|came|went|lost|found)\b",
+}
+
+
+@pytest.mark.parametrize("found", FOUND)
+def test_what_was_found_in_english_is_gone(sample, found):
+    again = re.compile(FOUND[found])
+    assert again.search(found)
+    assert [pair.source for pair in sample if again.search(pair.source)] == []
+
+
+def test_french_watches_all_of_them(sample):
+    """Found: "il aime regarder des lézards"."""
+    assert [pair.target for pair in sample if re.search(r"\bregarder (des|de) ", pair.target)] == []
+
+
+def test_what_stands_after_a_preposition_keeps_its_article():
+    """Found: "pas sur de chaise"."""
+    for seed in range(50):
+        dice = Dice(seed, "test")
+        chair = _object(
+            dice, Draft("test"), verb("sit on", "s'asseoir sur"), nouns()["chair"], None, How("past", "not")
+        )
+        assert chair.fr[0].text in ("la", "une", "cette")
+
+
+def test_nobody_saw_it_tomorrow():
+    """Found: "the zebra that the actress saw tomorrow"."""
+    dice = Dice(1, "test")
+    scenes = [it.draw(dice) for _ in range(2_000)]
+    seen = [scene for scene in scenes if scene.how.tense == "future" and scene.looks[scene.way.subject == "x"].seen]
+    assert len(seen) > 10
+    assert all(scene.time is None for scene in seen)
+
+
+@pytest.mark.parametrize(
+    ("action", "noun"),
+    [
+        ("paint", "mat"),
+        ("break", "ambulance"),
+        ("push", "quilt"),
+        ("listen", "television"),
+        ("watch", "idea"),
+        ("read", "map"),
+    ],
+)
+def test_what_nobody_does_to_it(action, noun):
+    """Each of them was found."""
+    objects = next(one.objects for one in actions() if one.verb.english == action)
+    assert not nouns()[noun].classes & set(objects)
+
+
+@pytest.mark.parametrize(
+    ("noun", "adjective"), [("photograph", "solid"), ("hat", "short"), ("blanket", "hard"), ("map", "long")]
+)
+def test_what_nothing_of_its_kind_is_like(noun, adjective):
+    """Each of them was found."""
+    assert adjective not in {one.english for one in suits(nouns()[noun])}
+
+
+def test_camels_and_trucks_are_not_in_the_kitchen(sample):
+    """Found: "we sell the taxi in the house", "the panther in the attic"."""
+    big = "|".join(noun.english for noun in nouns().values() if noun.classes & {"vehicle", "beast"})
+    indoors = re.compile(rf"\b({big})s? in the (house|kitchen|cellar|bedroom|attic|workshop)\b")
+    told = ("action", "there_is", "passive", "question")
+    assert [pair.source for pair in sample if pair.truth.kind in told and indoors.search(pair.source)] == []

@@ -7,7 +7,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from regard.data import language
-from regard.data.language import FAMOUS, SPLITS, Pair, flips, pairs, split_of
+from regard.data.language import FAMOUS, SPLITS, Pair, flips, is_famous, pairs, split_of
 from regard.data.language.clauses import BE, clause
 from regard.data.language.doing import gerund
 from regard.data.language.it import Scene, frames, say
@@ -35,7 +35,7 @@ def test_the_same_seed_gives_the_same_pairs_and_another_gives_others(seed):
 def test_the_language_stays_as_it_is():
     """A model that was trained on it is only tested fairly by the same splits."""
     assert [pair.source for pair in islice(pairs(1), 3)] == [
-        "In my dream, the lamp hid the ewe.",
+        "We chose a cup but we broke it.",
         "He is sending his helmet to the girl.",
         "I chose a mattress but I sold it.",
     ]
@@ -114,6 +114,15 @@ def test_what_is_famous_is_never_generated(sample):
     for pair in sample:
         if {plain(pair.source), plain(pair.target)} & famous:
             assert split_of(pair) is None
+
+
+def test_what_is_famous_is_known_wherever_it_comes_from():
+    for source, target in FAMOUS:
+        assert is_famous(source) and is_famous(target)
+    assert is_famous("the animal did not cross the street because it was too tired !")
+    assert is_famous("L’animal n’a pas traversé la rue parce qu’il était trop fatigué.")
+    assert is_famous("I  am a student")
+    assert not is_famous("I am a dentist.")
 
 
 def test_plain_sentences_hide_no_difference_that_matters():

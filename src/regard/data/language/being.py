@@ -3,7 +3,7 @@
 from regard.data.language.clauses import BE, clause, copula, predicate
 from regard.data.language.dice import Dice
 from regard.data.language.it import it
-from regard.data.language.likely import ON, PLACES, clash, somewhere, suits
+from regard.data.language.likely import COLOURS, ON, PLACES, clash, somewhere, suits
 from regard.data.language.people import person, person_phrase, someone
 from regard.data.language.phrases import (
     NUMBERS,
@@ -83,8 +83,10 @@ def feel(draft: Draft, adjective: Adjective, how: How) -> None:
         draft.sentiment = adjective.sentiment
 
 
-def degree(dice: Dice, adjective: Adjective) -> str:
-    return dice.pick(("too", "very", "very")) if adjective.graded and dice.chance(0.35) else ""
+def degree(dice: Dice, adjective: Adjective, how: How) -> str:
+    if not adjective.graded or not dice.chance(0.35):
+        return ""
+    return "very" if how.denial or adjective.sentiment == "positive" else dice.pick(("too", "very", "very"))
 
 
 def quality(dice: Dice, draft: Draft) -> Pair:
@@ -98,7 +100,7 @@ def quality(dice: Dice, draft: Draft) -> Pair:
         noun = dice.pick(of_class(dice.pick(_QUALIFIED)))
         subject, adjective = subject_of(dice, draft, noun), dice.pick(suits(noun))
     feel(draft, adjective, how)
-    return write(draft, copula(draft, subject, adjective, how, degree(dice, adjective)))
+    return write(draft, copula(draft, subject, adjective, how, degree(dice, adjective, how)))
 
 
 def opinion(dice: Dice, draft: Draft) -> Pair:
@@ -112,7 +114,7 @@ def opinion(dice: Dice, draft: Draft) -> Pair:
         start.add(draft.fixed("that", "que", "conjunction"))
     subject = noun_phrase(draft, noun, dice.pick(("the", "this", "your")))
     feel(draft, adjective, how)
-    return write(draft, start.add(copula(draft, subject, adjective, how, degree(dice, adjective))))
+    return write(draft, start.add(copula(draft, subject, adjective, how, degree(dice, adjective, how))))
 
 
 def profession(dice: Dice, draft: Draft) -> Pair:
@@ -155,7 +157,7 @@ def both(dice: Dice, draft: Draft) -> Pair:
     adjective = dice.pick(suits(nouns[0]))
     how = draw_how(dice)
     feel(draft, adjective, how)
-    said = copula(draft, together, adjective, how, degree(dice, adjective))
+    said = copula(draft, together, adjective, how, degree(dice, adjective, how))
     assert second.head is not None
     draft.adjectives.append((draft.adjectives[-1][0], second.head))
     return write(draft, said)
@@ -183,10 +185,8 @@ def there_is(dice: Dice, draft: Draft) -> Pair:
 
 
 def _spot(dice: Dice, draft: Draft, noun: Noun) -> Phrase:
-    if "vehicle" in noun.classes:
-        return place(draft, *dice.pick(PLACES), noun_phrase(draft, dice.pick(of_class("building"))))
-    if "person" in noun.classes or dice.chance(0.4):
-        return somewhere(dice, draft)
+    if not noun.classes & {"pet", "carried"} or dice.chance(0.4):
+        return somewhere(dice, draft, noun)
     other = dice.pick(of_class("furniture"))
     while other is noun:
         other = dice.pick(of_class("furniture"))
@@ -236,9 +236,11 @@ def it_alone(dice: Dice, draft: Draft) -> Pair:
     while clash(first, second):
         second = dice.pick(words)
     how = How(dice.pick(("present", "past")))
-    said = copula(draft, subject, first, how, degree(dice, first))
-    link = draft.fixed(*dice.pick((("but", "mais"), ("and", "et"))), "conjunction")
+    said = copula(draft, subject, first, how, degree(dice, first, how))
+    # "slow but blue" would ask why.
+    coloured = {first.english, second.english} & set(COLOURS)
+    link = draft.fixed(*(("and", "et") if coloured or dice.chance(0.5) else ("but", "mais")), "conjunction")
     pronoun = it(draft, subject)
     draft.it = ItFacts(pronoun, subject)
     later = How(how.tense, "not" if dice.chance(0.3) else "", short=dice.chance(0.5))
-    return write(draft, said.add(link).add(copula(draft, pronoun, second, later, degree(dice, second))))
+    return write(draft, said.add(link).add(copula(draft, pronoun, second, later, degree(dice, second, later))))

@@ -6,7 +6,7 @@ from functools import cache
 from regard.data.language import english, french
 from regard.data.language.clauses import clause
 from regard.data.language.dice import Dice
-from regard.data.language.likely import DAILY, a_way, movable, sometime, somewhere, suits, thing, time_phrase
+from regard.data.language.likely import DAILY, a_way, movable, some, sometime, somewhere, suits, thing, time_phrase
 from regard.data.language.people import Person, person, person_phrase, someone
 from regard.data.language.phrases import Draft, Leaf, NounPhrase, Phrase, VerbFacts, noun_phrase, place
 from regard.data.language.verbs import How, told
@@ -15,6 +15,15 @@ from regard.data.language.writing import Pair, write
 
 # Over in a moment: nobody is doing them just now.
 _MOMENTS = {"see", "hear", "find", "lose", "forget", "break", "choose", "arrive", "leave", "fall", "sit"}
+# Done to a thing once: a habit of it needs ever new things.
+# fmt: off
+_ONCE = {
+    "break", "bring", "buy", "choose", "come", "cut", "eat", "enter", "find", "forget", "give", "go", "lend", "lose",
+    "paint", "prepare", "repair", "sell", "send", "show", "write",
+}
+# fmt: on
+# "laughed at the school" would be another thing.
+_NOT_AT = {"laugh", "smile", "run", "jump"}
 _ALONE = tuple(
     verb(source, target)
     for source, target in (
@@ -43,7 +52,7 @@ _GOING = (
     (verb("come back from", "revenir de"), "at"),
     (verb("enter", "entrer dans"), "inside"),
     (verb("stay in", "rester dans"), "inside"),
-    (verb("live in", "habiter dans", state=True), "inside"),
+    (verb("live in", "habiter dans", state=True), "home"),
 )
 _GIVING = (
     verb("give", "donner"),
@@ -58,12 +67,13 @@ _LIKING = (
     (verb("hate", "détester", state=True), "negative"),
     (verb("prefer", "préférer", state=True), None),
 )
+_LIKED_WHEN = (*DAILY, ("in winter", "en hiver"))
 _ENJOYED = (
     (verb("eat", "manger"), "food meal"),
     (verb("drink", "boire"), "drink"),
     (verb("read", "lire"), "readable"),
     (verb("watch", "regarder"), "animal"),
-    (verb("visit", "visiter"), "building"),
+    (verb("visit", "visiter"), "visited"),
     (verb("prepare", "préparer"), "food meal"),
 )
 _DREAMT = (
@@ -93,14 +103,24 @@ def doer(dice: Dice, draft: Draft, classes: tuple[str, ...], *avoid: Noun) -> tu
 
 
 def draw_how(dice: Dice, action: Verb, *, modal: float = 0.1, deny: float = 0.2) -> How:
-    return a_way(dice, lasting=action.english not in _MOMENTS, modal=modal, deny=deny)
+    how = a_way(dice, lasting=action.english not in _MOMENTS, modal=modal, deny=deny)
+    if how.denial == "no longer" and action.english in _ONCE | _MOMENTS:
+        return how._replace(denial="never", habit=False)
+    return how
 
 
 def settled(
-    dice: Dice, draft: Draft, how: How, noun: Noun | None = None, *, where: float = 0.3, when: float = 0.35
+    dice: Dice,
+    draft: Draft,
+    how: How,
+    noun: Noun | None = None,
+    *,
+    where: float = 0.3,
+    when: float = 0.35,
+    at: bool = True,
 ) -> list[Phrase]:
     """Perhaps where, perhaps when."""
-    found = [somewhere(dice, draft)] if (noun is None or movable(noun)) and dice.chance(where) else []
+    found = [somewhere(dice, draft, noun, at=at)] if (noun is None or movable(noun)) and dice.chance(where) else []
     time = _time(dice, draft, how, when)
     return [*found, time] if time else found
 
@@ -122,9 +142,9 @@ def action(dice: Dice, draft: Draft) -> Pair:
     noun = dice.pick(of_class(" ".join(chosen.objects)))
     subject, who = doer(dice, draft, chosen.subjects, noun)
     how = told(chosen.verb, subject.who, how)
-    about = _object(dice, draft, noun, who, how)
+    about = _object(dice, draft, chosen.verb, noun, who, how)
     tool, instrument = _tool(dice, draft, chosen, noun)
-    where = [somewhere(dice, draft)] if movable(noun) and dice.chance(0.3) else []
+    where = [somewhere(dice, draft, noun)] if movable(noun) and dice.chance(0.3) else []
     said = clause(draft, subject, chosen.verb, how, about, [*tool, *where], instrument=instrument)
     time = _time(dice, draft, how)
     if time is None:
@@ -134,10 +154,16 @@ def action(dice: Dice, draft: Draft) -> Pair:
     return write(draft, said.add(time))
 
 
-def _object(dice: Dice, draft: Draft, noun: Noun, who: Person | None, how: How) -> NounPhrase:
+def _object(dice: Dice, draft: Draft, action: Verb, noun: Noun, who: Person | None, how: How) -> NounPhrase:
     if "person" in noun.classes:
         return person_phrase(draft, person(dice))
-    return thing(dice, draft, noun, owner=who, denied=bool(how.denial))
+    denied = bool(how.denial)
+    if how.habit and action.english in _ONCE:
+        return noun_phrase(draft, noun, "bare", plural="mass" not in noun.classes, denied=denied)
+    # "pas de chaise", but "pas sur une chaise".
+    if action.french_tail:
+        return noun_phrase(draft, noun, dice.pick(("the", "the", "a", "this")))
+    return thing(dice, draft, noun, some(how), owner=who, denied=denied)
 
 
 def _tool(dice: Dice, draft: Draft, chosen: Action, noun: Noun) -> tuple[list[Phrase], NounPhrase | None]:
@@ -153,9 +179,10 @@ def alone(dice: Dice, draft: Draft) -> Pair:
     """ "The children sleep in the garden"."""
     animal = dice.chance(0.25)
     chosen = dice.pick(_ALONE[:_OF_ANIMALS] if animal else _ALONE)
-    how = draw_how(dice, chosen)
+    how = draw_how(dice, chosen, modal=0.0 if chosen.english == "fall" else 0.1)
     subject, _ = doer(dice, draft, ("animal",) if animal else ("person",))
-    return write(draft, clause(draft, subject, chosen, how, rest=settled(dice, draft, how, where=0.45)))
+    rest = settled(dice, draft, how, where=0.45, at=chosen.english not in _NOT_AT)
+    return write(draft, clause(draft, subject, chosen, how, rest=rest))
 
 
 def going(dice: Dice, draft: Draft) -> Pair:
@@ -172,7 +199,7 @@ def giving(dice: Dice, draft: Draft) -> Pair:
     chosen = dice.pick(_GIVING)
     how = draw_how(dice, chosen)
     subject, who = doer(dice, draft, ("person",))
-    about = _object(dice, draft, dice.pick(of_class("carried")), who, how)
+    about = _object(dice, draft, chosen, dice.pick(of_class("carried")), who, how)
     receiver = place(draft, "to", "à", person_phrase(draft, person(dice)))
     return write(draft, clause(draft, subject, chosen, how, about, [receiver, *settled(dice, draft, how, where=0.1)]))
 
@@ -189,23 +216,25 @@ def liking(dice: Dice, draft: Draft) -> Pair:
     else:
         chosen, classes = dice.pick(_ENJOYED)
         indoors = chosen.english in ("eat", "drink", "read")
-        inner = gerund(draft, subject, chosen, _enjoyed(dice, draft, dice.pick(of_class(classes))))
+        # French watches all lizards, but eats some pears.
+        name = "all" if chosen.english == "watch" else "bare"
+        inner = gerund(draft, subject, chosen, _enjoyed(dice, draft, dice.pick(of_class(classes)), name))
     draft.sentiment = sentiment
     if denial and sentiment:
         draft.sentiment = "negative" if sentiment == "positive" else None
     said = clause(draft, subject, likes, how, rest=[inner])
     if dice.chance(0.4):
-        said.add(time_phrase(draft, *dice.pick(DAILY)))
+        said.add(time_phrase(draft, *dice.pick(_LIKED_WHEN)))
     elif indoors and dice.chance(0.3):
         said.add(somewhere(dice, draft))
     return write(draft, said)
 
 
-def _enjoyed(dice: Dice, draft: Draft, noun: Noun) -> NounPhrase:
+def _enjoyed(dice: Dice, draft: Draft, noun: Noun, name: str) -> NounPhrase:
     adjective = dice.pick(suits(noun)) if dice.chance(0.4) else None
     if noun.classes & {"mass"}:
-        return noun_phrase(draft, noun, "bare", adjective=adjective)
-    phrase = noun_phrase(draft, noun, "bare", plural=True, adjective=adjective)
+        return noun_phrase(draft, noun, name, adjective=adjective)
+    phrase = noun_phrase(draft, noun, name, plural=True, adjective=adjective)
     if adjective and adjective.english == "fresh" and "fruit" in noun.classes and dice.chance(0.3):
         # "fresh apple" as a kind of food, for which French has the plural.
         assert phrase.head is not None
@@ -242,7 +271,7 @@ def passive(dice: Dice, draft: Draft) -> Pair:
     chosen = dice.pick(direct())
     turned = turn(chosen.verb)
     noun = dice.pick(of_class(" ".join(chosen.objects)))
-    subject = noun_phrase(draft, noun, dice.pick(("the", "the", "this", "my")), plural=dice.chance(0.25))
+    subject = noun_phrase(draft, noun, dice.pick(("the", "the", "this")), plural=dice.chance(0.25))
     by = person_phrase(draft, person(dice))
     how = How(dice.pick(("past", "past", "future")), "not" if dice.chance(0.2) else "", short=dice.chance(0.5))
     said = clause(draft, subject, turned, how, by, settled(dice, draft, how, noun, where=0.15, when=0.3))

@@ -34,6 +34,7 @@ _IRREGULAR = {
     "lend": ("lent", "lent"),
     "light": ("lit", "lit"),
     "lose": ("lost", "lost"),
+    "make": ("made", "made"),
     "overtake": ("overtook", "overtaken"),
     "put": ("put", "put"),
     "read": ("read", "read"),
@@ -90,6 +91,8 @@ def _ed(base: str) -> str:
 
 
 def _ing(base: str) -> str:
+    if base.endswith("ie"):
+        return base[:-2] + "ying"
     if base.endswith("e") and not base.endswith("ee"):
         return base[:-1] + "ing"
     return base + base[-1] * (base in _DOUBLED) + "ing"

@@ -134,8 +134,11 @@ def draw(dice: Dice, genders: tuple[str, ...] = GENDERS) -> Scene:
     how = How(tense, "not" if denied else "", way.modal, short=dice.chance(0.5))
     plural = dice.chance(0.1)
     looks = _draw_looks(dice, x, plural), _draw_looks(dice, y, plural)
-    near = person(dice, single=plural) if not way.verb.state and dice.chance(0.06) else None
+    near = person(dice, single=plural) if not (way.verb.state or way.modal) and dice.chance(0.08) else None
     time, event = _draw_time(dice, way, tense, chosen)
+    # Not "the zebra that she saw tomorrow".
+    if tense == "future" and looks[way.subject == "x"].seen:
+        time = None
     return Scene(frame, way, x, y, chosen, how, link, degree, plural, looks, near, time, event)
 
 

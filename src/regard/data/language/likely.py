@@ -18,7 +18,7 @@ _SUITS = {
     "opinion": "good bad boring interesting funny wonderful terrible excellent awful long short famous",
     "readable": "interesting long short boring old",
     "vehicle": "new old big small fast slow red blue green black white yellow grey expensive powerful modern",
-    "wearable": "new old red blue green black white yellow grey elegant beautiful pretty dirty clean long short",
+    "wearable": "new old red blue green black white yellow grey elegant beautiful pretty dirty clean",
     "building": "big small old tall beautiful modern low famous",
     "room": "big small clean dirty narrow long",
     "way": "long short wide narrow busy muddy",
@@ -28,12 +28,12 @@ _SUITS = {
     "inside": "big small old beautiful modern famous",
     "at": "big small old modern",
     "breakable": "new old beautiful pretty big small fragile heavy blue green red white expensive dirty clean",
-    "furniture": "new old comfortable soft hard big small red blue green grey expensive",
+    "furniture": "new old comfortable soft big small red blue green grey expensive",
     "sound": "new old expensive noisy modern small big",
 }
-_THING = "new old big small heavy light red blue green black white yellow grey beautiful practical solid"
+_THING = "new old big small heavy light red blue green black white yellow grey beautiful"
 
-_COMMON = {"building", "way", "water", "inside", "opinion", "visited"}
+_COMMON = {"building", "way", "water", "inside", "opinion", "visited", "gap", "barrier"}
 
 PLACES = (
     ("behind", "derrière"),
@@ -42,15 +42,16 @@ PLACES = (
     ("near", "près de"),
 )
 ON = (("on", "sur"), ("under", "sous"))
+_WHERE = ("spot", "spot", "spot", "spot", "inside", "building", "at")
 TIMES = {
     "past": (
         ("yesterday", "hier"),
+        ("yesterday evening", "hier soir"),
         ("this morning", "ce matin"),
         ("last week", "la semaine dernière"),
         ("last year", "l' année dernière"),
         ("two days ago", "il y a deux jours"),
         ("on Monday", "lundi"),
-        ("yesterday evening", "hier soir"),
     ),
     "present": (("now", "maintenant"), ("today", "aujourd'hui"), ("at the moment", "en ce moment")),
     "future": (
@@ -67,7 +68,8 @@ HABITS = (
     ("every week", "toutes les semaines"),
     ("on Sundays", "le dimanche"),
 )
-DAILY = (*HABITS, ("in the morning", "le matin"), ("in the evening", "le soir"), ("in winter", "en hiver"))
+DAILY = (*HABITS, ("in the morning", "le matin"), ("in the evening", "le soir"))
+_LATELY = TIMES["past"][:3]
 
 _TIME_KINDS = {
     "noun": "Monday Saturday Sundays day days evening moment morning week winter year année dimanche hiver jours lundi "
@@ -89,8 +91,9 @@ def suits(noun: Noun) -> tuple[Adjective, ...]:
     return tuple(adjectives()[word] for word in listed.split())
 
 
+COLOURS = ("red", "blue", "green", "black", "white", "yellow", "grey", "brown")
 _OPPOSED = (
-    "red blue green black white yellow grey brown",
+    " ".join(COLOURS),
     "big small",
     "old new young modern",
     "fast slow",
@@ -110,16 +113,21 @@ def clash(one: Adjective, other: Adjective) -> bool:
     return one is other or any({one.english, other.english} <= set(group.split()) for group in _OPPOSED)
 
 
+def some(how: How) -> str:
+    """What stands before what is not counted: "didn't buy any apples", "eats apples every day", "bought some"."""
+    return "any" if how.denial else "bare" if how.habit or (how.tense == "present" and not how.progressive) else "some"
+
+
 def thing(
-    dice: Dice, draft: Draft, noun: Noun, *, owner: Person | None = None, denied: bool = False, described: float = 0.25
+    dice: Dice, draft: Draft, noun: Noun, uncounted: str, *, owner: Person | None = None, denied: bool = False
 ) -> NounPhrase:
-    """A noun phrase by chance: which determiner, how many, what like."""
-    adjective = dice.pick(suits(noun)) if dice.chance(described) else None
+    """A noun phrase by chance: which determiner (perhaps `uncounted`: see `some`), how many, what like."""
+    adjective = dice.pick(suits(noun)) if dice.chance(0.25) else None
     if noun.classes & {"mass"}:
-        name = "the" if dice.chance(0.4) else "any" if denied else "some"
-        return noun_phrase(draft, noun, name, adjective=adjective, denied=denied)
+        return noun_phrase(draft, noun, "the" if dice.chance(0.4) else uncounted, adjective=adjective, denied=denied)
     if dice.chance(0.22):
-        names = ("the", "the", *NUMBERS, "many", "any" if denied else "some", "this")
+        counted = () if denied or uncounted == "the" else (*NUMBERS, "many")
+        names = ("the", "the", uncounted, "this", *counted)
         return noun_phrase(draft, noun, dice.pick(names), plural=True, adjective=adjective, denied=denied)
     # Nobody has a river of their own.
     own = () if noun.classes & _COMMON else (owner.own if owner else "my",)
@@ -129,16 +137,17 @@ def thing(
 
 def movable(noun: Noun) -> bool:
     """Whether it can be somewhere, and is not a place itself."""
-    return not noun.classes & {*_COMMON, "room", "gap", "barrier", "lockable"}
+    return not noun.classes & {*_COMMON, "room", "lockable"}
 
 
-def somewhere(dice: Dice, draft: Draft) -> Phrase:
-    """ "in the garden", "at the market", "behind the church"."""
-    way = dice.pick(("spot", "spot", "spot", "spot", "inside", "at", "building"))
-    noun = dice.pick(of_class(way))
+def somewhere(dice: Dice, draft: Draft, noun: Noun | None = None, *, at: bool = True) -> Phrase:
+    """ "in the garden", "at the market", "behind the church"; no camel, and no truck, is in the kitchen."""
+    outdoors = noun is not None and noun.classes & {"vehicle", "beast"}
+    way = "building" if outdoors else dice.pick(_WHERE if at else _WHERE[:-1])
+    where = noun_phrase(draft, dice.pick(of_class(way)))
     if way == "building":
-        return place(draft, *dice.pick(PLACES), noun_phrase(draft, noun))
-    return place(draft, *(("at", "à") if way == "at" else ("in", "dans")), noun_phrase(draft, noun))
+        return place(draft, *dice.pick(PLACES), where)
+    return place(draft, *(("at", "à") if way == "at" else ("in", "dans")), where)
 
 
 def time_phrase(draft: Draft, source: str, target: str) -> Phrase:
@@ -153,7 +162,9 @@ def sometime(dice: Dice, draft: Draft, how: How) -> Phrase:
     """When it happens, to go with the tense."""
     if how.habit:
         return time_phrase(draft, *dice.pick(HABITS if how.tense == "past" else DAILY))
-    return time_phrase(draft, *dice.pick(TIMES[how.tense]))
+    # What was going on was so at one time, not all of last year.
+    lately = how.progressive and how.tense == "past"
+    return time_phrase(draft, *dice.pick(_LATELY if lately else TIMES[how.tense]))
 
 
 def a_way(dice: Dice, *, lasting: bool = True, deny: float = 0.2, modal: float = 0.1) -> How:
@@ -165,7 +176,7 @@ def a_way(dice: Dice, *, lasting: bool = True, deny: float = 0.2, modal: float =
         tense = "present" if word == "must" or dice.chance(0.6) else "past"
         return How(tense, "not" if denial else "", word, short=short)
     tense = dice.pick(("past", "past", "past", "present", "present", "future"))
-    habit = tense != "future" and denial in ("", "not") and dice.chance(0.25)
+    habit = (not denial or (tense, denial) == ("present", "not")) and tense != "future" and dice.chance(0.25)
     progressive = lasting and not habit and denial in ("", "not") and tense != "future" and dice.chance(0.3)
     perfect = tense == "past" and not habit and not progressive and denial != "no longer" and dice.chance(0.15)
     if tense == "past" and denial == "no longer":

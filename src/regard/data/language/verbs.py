@@ -17,7 +17,7 @@ _SHORT = {"can": "can't", "will": "won't"}
 # The words that can stand fast after a verb. All others there are participles.
 _KINDS = {
     "adjective": "afraid cold hot hungry right sleepy thirsty wrong",
-    "noun": "chaud faim froid peur raison soif sommeil tort",
+    "noun": "bruit chaud faim froid noise peur raison soif sommeil tort",
     "adverb": "back cher less moins more out plus",
     "preposition": "at behind by for from in of on over than to dans de derrière par par-dessus que sur à",
 }
@@ -132,8 +132,9 @@ def _english(who: Who, action: Verb, how: How) -> _Group:
         _deny(group, how.denial)
     if how.often:
         group.say(how.often, "often", "adverb")
-    if how.denial == "not" and how.short and word != "am":
-        group.say(_SHORT.get(word, word + "n't"), role, kind)
+    joined = _joined(word, how.short) if how.denial == "not" else ""
+    if joined:
+        group.say(joined, role, kind)
         group.roles["deny"].append(len(group.words) - 1)
     else:
         group.say(word, role, kind)
@@ -142,6 +143,13 @@ def _english(who: Who, action: Verb, how: How) -> _Group:
     for word, role in rest:
         group.say(word, role, "verb" if role == "main" else "auxiliary")
     return group
+
+
+def _joined(word: str, short: bool) -> str:
+    """ "didn't", "cannot"; "" where "not" is a word of its own."""
+    if short and word != "am":
+        return _SHORT.get(word, word + "n't")
+    return "cannot" if word == "can" else ""
 
 
 def _deny(group: _Group, denial: str) -> None:
