@@ -341,10 +341,11 @@ def test_what_nobody_does_to_it(action, noun):
 
 
 @pytest.mark.parametrize(
-    ("noun", "adjective"), [("photograph", "solid"), ("hat", "short"), ("blanket", "hard"), ("map", "long")]
+    ("noun", "adjective"),
+    [("photograph", "solid"), ("hat", "short"), ("blanket", "hard"), ("map", "long"), ("orange", "big")],
 )
 def test_what_nothing_of_its_kind_is_like(noun, adjective):
-    """Each of them was found."""
+    """Each of them was found; a big orange is "grosse", not "grande"."""
     assert adjective not in {one.english for one in suits(nouns()[noun])}
 
 
