@@ -37,5 +37,5 @@ def test_the_docs_count_them(path):
 
 
 def test_what_was_wrong_is_not_said_again(sample):
-    wrong = {english for path in READINGS for english, _, verdict, _ in rows(path) if verdict == "wrong"}
-    assert wrong and not wrong & {pair.source for pair in sample}
+    wrong = {(english, french) for path in READINGS for english, french, verdict, _ in rows(path) if verdict == "wrong"}
+    assert len(wrong) == 22 and not wrong & {(pair.source, pair.target) for pair in sample}
