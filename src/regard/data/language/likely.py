@@ -12,28 +12,32 @@ from regard.data.language.words import Adjective, Noun, adjectives, of_class
 _SUITS = {
     "person": "young old kind intelligent serious honest sad happy shy brave tired famous curious",
     "animal": "big small old young black white grey brown fat fast slow shy tired fierce gentle agile",
+    "drink": "good",
     "mass": "fresh good",
     "fruit": "fresh good small",
     "food": "fresh good small tasty salty",
     "opinion": "good bad boring interesting funny wonderful terrible excellent awful long short famous",
-    "readable": "interesting long short boring old",
-    "vehicle": "new old big small fast slow red blue green black white yellow grey expensive powerful modern",
+    "readable": "interesting long short boring",
+    "motor": "new old big small fast slow red blue green black white yellow grey expensive powerful modern",
+    "vehicle": "new old big small slow red blue green black white yellow grey expensive",
     "wearable": "new old red blue green black white yellow grey elegant beautiful pretty dirty clean",
-    "building": "big small old tall beautiful modern low famous",
+    "nature": "big small tall beautiful",
+    "barrier": "high low old big",
+    "building": "big small old tall beautiful modern famous",
     "room": "big small clean dirty narrow long",
     "way": "long short wide narrow busy muddy",
     "water": "deep wide calm small big",
-    "barrier": "high low old wide",
     "gap": "deep wide narrow",
     "inside": "big small old beautiful modern famous",
     "at": "big small old modern",
+    "visited": "big small old beautiful famous",
     "breakable": "new old beautiful pretty big small fragile heavy blue green red white expensive dirty clean",
     "furniture": "new old comfortable soft big small red blue green grey expensive",
     "sound": "new old expensive noisy modern small big",
 }
 _THING = "new old big small heavy light red blue green black white yellow grey beautiful"
 
-_COMMON = {"building", "way", "water", "inside", "opinion", "visited", "gap", "barrier"}
+_COMMON = {"building", "way", "water", "inside", "at", "opinion", "visited", "gap", "barrier"}
 
 PLACES = (
     ("behind", "derrière"),
@@ -101,11 +105,34 @@ _OPPOSED = (
     "soft comfortable hard",
     "long short",
     "wide narrow",
+    "high tall low",
     "fierce gentle shy",
     "tired agile",
     "good bad boring interesting funny wonderful terrible excellent awful",
     "beautiful pretty elegant",
 )
+
+
+# What speaks for a thing, and what against it.
+# fmt: off
+_PRAISE = {
+    "new", "fast", "beautiful", "pretty", "elegant", "clean", "comfortable", "soft", "modern", "powerful", "agile",
+    "gentle",
+}
+_BLAME = {"old", "slow", "dirty", "expensive", "fragile", "tired", "shy", "fierce", "fat", "heavy"}
+# fmt: on
+
+
+def contrast(first: Adjective, second: Adjective, denied: bool) -> bool:
+    """Whether "but" can stand between the two: "old but fast", "fast but not comfortable"."""
+    praise, blame = (_BLAME, _PRAISE) if denied else (_PRAISE, _BLAME)
+    one, other = first.english, second.english
+    return (one in _PRAISE and other in blame) or (one in _BLAME and other in praise)
+
+
+def ownable(noun: Noun) -> bool:
+    """Whether it can be mine: nobody has a river or a tram of their own."""
+    return not noun.classes & (_COMMON | {"public"})
 
 
 def clash(one: Adjective, other: Adjective) -> bool:
@@ -119,19 +146,31 @@ def some(how: How) -> str:
 
 
 def thing(
-    dice: Dice, draft: Draft, noun: Noun, uncounted: str, *, owner: Person | None = None, denied: bool = False
+    dice: Dice,
+    draft: Draft,
+    noun: Noun,
+    uncounted: str,
+    *,
+    owner: Person | None = None,
+    denied: bool = False,
+    any_one: bool = True,
 ) -> NounPhrase:
-    """A noun phrase by chance: which determiner (perhaps `uncounted`: see `some`), how many, what like."""
+    """A noun phrase by chance: which determiner (perhaps `uncounted`: see `some`), how many, what like.
+
+    Without `any_one` it is not "a" thing: nobody says "he must not open a chest".
+    """
     adjective = dice.pick(suits(noun)) if dice.chance(0.25) else None
     if noun.classes & {"mass"}:
-        return noun_phrase(draft, noun, "the" if dice.chance(0.4) else uncounted, adjective=adjective, denied=denied)
+        known = dice.chance(0.4)
+        like = None if known else adjective
+        return noun_phrase(draft, noun, "the" if known else uncounted, adjective=like, denied=denied)
     if dice.chance(0.22):
         counted = () if denied or uncounted == "the" else (*NUMBERS, "many")
         names = ("the", "the", uncounted, "this", *counted)
         return noun_phrase(draft, noun, dice.pick(names), plural=True, adjective=adjective, denied=denied)
-    # Nobody has a river of their own.
-    own = () if noun.classes & _COMMON else (owner.own if owner else "my",)
-    name = dice.pick(("the", "the", "the", "a", "a", "this", *own))
+    own = (owner.own if owner else "my",) if ownable(noun) else ()
+    one = ("a", "a") if any_one and not noun.classes & {"room", "floor"} else ()
+    name = dice.pick(("the", "the", "the", "this", *one, *own))
     return noun_phrase(draft, noun, name, adjective=adjective, denied=denied)
 
 

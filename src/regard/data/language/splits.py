@@ -36,7 +36,7 @@ FAMOUS = (
         "The trophy didn't fit in the suitcase because it was too small.",
         "Le trophée ne rentrait pas dans la valise parce qu'elle était trop petite.",
     ),
-    ("She locked the door with a key.", "Elle a verrouillé la porte avec une clé."),
+    ("She locked the door with a key.", "Elle a fermé la porte à clé."),
     ("I love eating fresh apple in the morning.", "J'adore manger des pommes fraîches le matin."),
     ("I love eating fresh apples in the morning.", "J'adore manger des pommes fraîches le matin."),
     ("The cat sat on the mat.", "Le chat s'est assis sur le tapis."),

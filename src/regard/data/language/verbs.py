@@ -18,7 +18,7 @@ _SHORT = {"can": "can't", "will": "won't"}
 _KINDS = {
     "adjective": "afraid cold hot hungry right sleepy thirsty wrong",
     "noun": "bruit chaud faim froid noise peur raison soif sommeil tort",
-    "adverb": "back cher less moins more out plus",
+    "adverb": "back cher less moins more out plus up",
     "preposition": "at behind by for from in of on over than to dans de derrière par par-dessus que sur à",
 }
 _KIND = {word: kind for kind, words in _KINDS.items() for word in words.split()}

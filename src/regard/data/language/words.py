@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from functools import cache
 from importlib.resources import files
 
-from regard.data.language import french
+from regard.data.language import english, french
 
 
 @dataclass(frozen=True, slots=True)
@@ -91,7 +91,7 @@ def nouns() -> dict[str, Noun]:
 def _noun(row: dict[str, str]) -> Noun:
     return Noun(
         row["english"],
-        row["english plural"] or row["english"] + "s",
+        row["english plural"] or english.plural(row["english"]),
         row["french"],
         row["french plural"] or french.plural(row["french"]),
         row["gender"],
