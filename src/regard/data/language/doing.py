@@ -6,11 +6,11 @@ from functools import cache
 from regard.data.language import english, french
 from regard.data.language.clauses import clause
 from regard.data.language.dice import Dice
-from regard.data.language.likely import DAILY, a_way, movable, some, sometime, somewhere, suits, thing, time_phrase
+from regard.data.language.likely import a_way, movable, some, sometime, somewhere, thing
 from regard.data.language.people import Person, person, person_phrase, someone
-from regard.data.language.phrases import Draft, Leaf, NounPhrase, Phrase, VerbFacts, noun_phrase, place
+from regard.data.language.phrases import Draft, Leaf, NounPhrase, Phrase, noun_phrase, place
 from regard.data.language.verbs import How, told
-from regard.data.language.words import Action, Adjective, Noun, Verb, actions, of_class, verb
+from regard.data.language.words import Action, Noun, Verb, actions, of_class, verb
 from regard.data.language.writing import Pair, write
 
 # Over in a moment: nobody is doing them just now.
@@ -47,7 +47,6 @@ _ALONE = tuple(
     )
 )
 _OF_ANIMALS = 5  # how many of them animals do as well
-_PASTIMES = tuple(one for one in _ALONE if one.english in ("sleep", "run", "swim", "sing", "dance", "walk", "work"))
 _GOING = (
     (verb("go to", "aller à"), "at"),
     (verb("arrive at", "arriver à"), "at"),
@@ -63,21 +62,6 @@ _GIVING = (
     verb("lend", "prêter"),
     verb("send", "envoyer"),
     verb("bring", "apporter"),
-)
-_LIKING = (
-    (verb("love", "adorer", state=True), "positive"),
-    (verb("like", "aimer", state=True), "positive"),
-    (verb("hate", "détester", state=True), "negative"),
-    (verb("prefer", "préférer", state=True), None),
-)
-_LIKED_WHEN = (*DAILY[3:], ("in winter", "en hiver"))
-_ENJOYED = (
-    (verb("eat", "manger"), "food meal"),
-    (verb("drink", "boire"), "drink"),
-    (verb("read", "lire"), "readable"),
-    (verb("watch", "regarder"), "animal"),
-    (verb("visit", "visiter"), "visited"),
-    (verb("prepare", "préparer"), "prepared"),
 )
 _DREAMT = (
     verb("sit on", "s'asseoir sur"),
@@ -247,55 +231,6 @@ def giving(dice: Dice, draft: Draft) -> Pair:
     about = _object(dice, draft, chosen, dice.pick(of_class("carried wearable")), who, how)
     receiver = place(draft, "to", "à", person_phrase(draft, _other_than(dice, who)))
     return write(draft, clause(draft, subject, chosen, how, about, [receiver, *settled(dice, draft, how, where=0.1)]))
-
-
-def liking(dice: Dice, draft: Draft) -> Pair:
-    """ "I love eating fresh apples in the morning"."""
-    likes, sentiment = dice.pick(_LIKING)
-    denial = "not" if likes.english == "like" and dice.chance(0.4) else ""
-    how = How(dice.pick(("present", "present", "past")), denial, short=dice.chance(0.5))
-    subject, _ = doer(dice, draft, how, ("person",))
-    indoors = False
-    if dice.chance(0.25):
-        inner = gerund(draft, subject, dice.pick(_PASTIMES))
-    else:
-        chosen, classes = dice.pick(_ENJOYED)
-        indoors = chosen.english in ("eat", "drink", "read")
-        # French watches all lizards, but eats some pears.
-        name = "all" if chosen.english == "watch" else "bare"
-        noun = dice.pick(of_class(classes))
-        like = dice.pick(suits(noun)) if sentiment != "negative" and dice.chance(0.4) else None
-        inner = gerund(draft, subject, chosen, _enjoyed(dice, draft, noun, name, like))
-    draft.sentiment = sentiment
-    if denial and sentiment:
-        draft.sentiment = "negative" if sentiment == "positive" else None
-    said = clause(draft, subject, likes, how, rest=[inner])
-    if dice.chance(0.4):
-        said.add(time_phrase(draft, *dice.pick(_LIKED_WHEN)))
-    elif indoors and dice.chance(0.3):
-        said.add(somewhere(dice, draft))
-    return write(draft, said)
-
-
-def _enjoyed(dice: Dice, draft: Draft, noun: Noun, name: str, adjective: Adjective | None) -> NounPhrase:
-    if noun.classes & {"mass"}:
-        return noun_phrase(draft, noun, name, adjective=adjective)
-    phrase = noun_phrase(draft, noun, name, plural=True, adjective=adjective)
-    if adjective and adjective.english == "fresh" and "fruit" in noun.classes and dice.chance(0.3):
-        # "fresh apple" as a kind of food, for which French has the plural.
-        assert phrase.head is not None
-        phrase.head.text = noun.english
-    return phrase
-
-
-def gerund(draft: Draft, subject: NounPhrase, chosen: Verb, about: NounPhrase | None = None) -> Phrase:
-    """ "eating apples", "manger des pommes"."""
-    source, target = Leaf(english.forms(chosen.english).ing, "verb"), Leaf(chosen.french, "verb")
-    draft.links.append((source, target))
-    facts = VerbFacts(source, "infinitive", "infinitif", False, subject.head, about.head if about else None)
-    draft.verbs.append(facts)
-    phrase = Phrase([source], [target])
-    return phrase.add(about) if about else phrase
 
 
 def dream(dice: Dice, draft: Draft) -> Pair:

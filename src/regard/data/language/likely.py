@@ -96,20 +96,23 @@ def suits(noun: Noun) -> tuple[Adjective, ...]:
 
 
 COLOURS = ("red", "blue", "green", "black", "white", "yellow", "grey", "brown")
-_OPPOSED = (
-    " ".join(COLOURS),
-    "big small",
-    "old new young modern",
-    "fast slow",
-    "clean dirty",
-    "soft comfortable hard",
-    "long short",
-    "wide narrow",
-    "high tall low",
-    "fierce gentle shy",
-    "tired agile",
-    "good bad boring interesting funny wonderful terrible excellent awful",
-    "beautiful pretty elegant",
+_OPPOSED = tuple(
+    frozenset(group.split())
+    for group in (
+        " ".join(COLOURS),
+        "big small",
+        "old new young modern",
+        "fast slow",
+        "clean dirty",
+        "soft comfortable hard",
+        "long short",
+        "wide narrow",
+        "high tall low",
+        "fierce gentle shy",
+        "tired agile",
+        "good bad boring interesting funny wonderful terrible excellent awful",
+        "beautiful pretty elegant",
+    )
 )
 
 
@@ -137,7 +140,8 @@ def ownable(noun: Noun) -> bool:
 
 def clash(one: Adjective, other: Adjective) -> bool:
     """Whether nothing can be both, or both say the same."""
-    return one is other or any({one.english, other.english} <= set(group.split()) for group in _OPPOSED)
+    both = {one.english, other.english}
+    return one is other or any(both <= group for group in _OPPOSED)
 
 
 def some(how: How) -> str:

@@ -82,7 +82,7 @@ class _Group:
         self.words.append((text, kind))
 
 
-@lru_cache(maxsize=1 << 14)
+@lru_cache(maxsize=1 << 16)
 def plan(action: Verb, how: How, who: Who, before: Who | None = None, clitic: str = "") -> Plan:
     """What to say of `who`. With an object `before` the French verb, its participle agrees with that."""
     en, fr = _english(who, action, how), _french(who, action, how, before, clitic)

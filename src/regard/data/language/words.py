@@ -9,7 +9,7 @@ from importlib.resources import files
 from regard.data.language import english, french
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, eq=False)
 class Noun:
     """A noun. English one-to-one French, so that a sentence has one translation."""
 
@@ -27,7 +27,7 @@ class Noun:
         return self.french_plural if plural else self.french
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, eq=False)
 class Adjective:
     """An adjective. `forms` are its four French ones; `before_vowel` is for beau and vieux."""
 
