@@ -1,17 +1,19 @@
 """Splits do not touch; what must be translated unseen is never generated, though the grammar could."""
 
 from itertools import islice
+from zlib import crc32
 
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from regard.data import language
-from regard.data.language import FAMOUS, SPLITS, Pair, flips, pairs, split_of
+from regard.data.language import FAMOUS, SPLITS, Pair, flips, is_famous, pairs, split_of
 from regard.data.language.clauses import BE, clause
-from regard.data.language.doing import gerund
+from regard.data.language.doing import LOCK_WITH_A_KEY, with_a_key
 from regard.data.language.it import Scene, frames, say
-from regard.data.language.phrases import Draft, Leaf, Phrase, noun_phrase, place, pronoun
+from regard.data.language.liking import gerund
+from regard.data.language.phrases import Draft, Leaf, Phrase, noun_phrase, pronoun
 from regard.data.language.splits import LONGEST, pair_is_unseen, plain, unseen_pairs, unseen_words, word_is_unseen
 from regard.data.language.verbs import How
 from regard.data.language.words import adjectives, nouns, verb
@@ -34,11 +36,8 @@ def test_the_same_seed_gives_the_same_pairs_and_another_gives_others(seed):
 
 def test_the_language_stays_as_it_is():
     """A model that was trained on it is only tested fairly by the same splits."""
-    assert [pair.source for pair in islice(pairs(1), 3)] == [
-        "In my dream, the lamp hid the ewe.",
-        "He is sending his helmet to the girl.",
-        "I chose a mattress but I sold it.",
-    ]
+    text = "".join(f"{pair.source}\t{pair.target}\n" for pair in islice(pairs(1), 1_000))
+    assert crc32(text.encode()) == 3463139204
 
 
 def test_an_unknown_split_is_refused():
@@ -116,6 +115,15 @@ def test_what_is_famous_is_never_generated(sample):
             assert split_of(pair) is None
 
 
+def test_what_is_famous_is_known_wherever_it_comes_from():
+    for source, target in FAMOUS:
+        assert is_famous(source) and is_famous(target)
+    assert is_famous("the animal did not cross the street because it was too tired !")
+    assert is_famous("L’animal n’a pas traversé la rue parce qu’il était trop fatigué.")
+    assert is_famous("I  am a student")
+    assert not is_famous("I am a dentist.")
+
+
 def test_plain_sentences_hide_no_difference_that_matters():
     assert plain("The animal didn't cross the street.") == plain("the animal did not cross the street")
 
@@ -147,16 +155,9 @@ def famous_scenes() -> list[Pair]:
 
 def famous_clauses() -> list[Pair]:
     draft = Draft("action")
-    key = noun_phrase(draft, nouns()["key"], "a")
-    lock = clause(
-        draft,
-        pronoun(draft, "she"),
-        verb("lock", "verrouiller"),
-        How("past"),
-        noun_phrase(draft, nouns()["door"]),
-        [place(draft, "with", "avec", key)],
-        instrument=key,
-    )
+    tool, key = with_a_key(draft)
+    door = noun_phrase(draft, nouns()["door"])
+    lock = clause(draft, pronoun(draft, "she"), LOCK_WITH_A_KEY, How("past"), door, tool, instrument=key)
     found = [write(draft, lock)]
     for singular in (True, False):
         draft = Draft("liking")

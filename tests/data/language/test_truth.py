@@ -166,4 +166,6 @@ def test_words_that_stand_fast_after_a_verb_have_their_kind(sample):
     assert kinds["faim"] == {"noun"}
     assert kinds["par"] == kinds["sur"] == {"preposition"}
     assert kinds["posée"] == {"verb"}
+    assert kinds["semaine"] == {"noun"}
+    assert kinds["dernière"] == {"adjective"}
     assert kinds["cher"] <= {"adjective", "adverb"}

@@ -13,6 +13,28 @@ def test_every_english_word_has_one_translation():
     assert [verb for verb, count in verbs.items() if count > 1] == []
 
 
+def test_what_readers_missed_is_the_word_they_asked_for():
+    """Each was found as the word in the comment."""
+    found = {name: (noun.french, noun.gender) for name, noun in nouns().items()}
+    assert found["pine"] == ("pin", "m")  # sapin
+    assert found["fence"] == ("clôture", "f")  # grillage
+    assert found["log"] == ("rondin", "m")  # tronc
+    assert found["cart"] == ("charrette", "f")  # chariot
+    assert found["sign"] == ("panneau", "m")  # of a billboard
+    assert found["picture"] == ("photo", "f")  # image
+    assert found["quilt"] == ("édredon", "m")  # couette
+    assert found["duvet"] == ("couette", "f")
+    assert found["mat"] == ("tapis", "m")
+    assert "carpet" not in found  # moquette, of what lies about; tapis is a mat
+
+
+def test_english_plurals_after_a_hiss():
+    """Found: "foxs"."""
+    for name, noun in nouns().items():
+        assert not noun.english_plural.endswith(("xs", "ss", "zs", "chs", "shs")), name
+    assert nouns()["fox"].english_plural == "foxes"
+
+
 def test_plurals_do_not_look_like_other_nouns():
     forms = Counter(form for noun in nouns().values() for form in {noun.english, noun.english_plural})
     assert [form for form, count in forms.items() if count > 1] == []

@@ -7,12 +7,12 @@ from collections.abc import Iterator
 
 from regard.data.language import sentences
 from regard.data.language.dice import Dice
-from regard.data.language.splits import FAMOUS, SPLITS, split_of
+from regard.data.language.splits import FAMOUS, SPLITS, is_famous, split_of
 from regard.data.language.truth import It, Truth, Verb, Word
 from regard.data.language.writing import Pair
 from regard.errors import UserError
 
-__all__ = ["FAMOUS", "SPLITS", "It", "Pair", "Truth", "Verb", "Word", "flips", "pairs", "split_of"]
+__all__ = ["FAMOUS", "SPLITS", "It", "Pair", "Truth", "Verb", "Word", "flips", "is_famous", "pairs", "split_of"]
 
 
 def pairs(seed: int, split: str = "train") -> Iterator[Pair]:

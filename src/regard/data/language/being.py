@@ -1,9 +1,11 @@
 """Sentences about what things are, and are like."""
 
+from collections.abc import Sequence
+
 from regard.data.language.clauses import BE, clause, copula, predicate
 from regard.data.language.dice import Dice
 from regard.data.language.it import it
-from regard.data.language.likely import ON, PLACES, clash, somewhere, suits
+from regard.data.language.likely import COLOURS, ON, PLACES, clash, contrast, ownable, somewhere, suits
 from regard.data.language.people import person, person_phrase, someone
 from regard.data.language.phrases import (
     NUMBERS,
@@ -52,10 +54,10 @@ _FEELINGS = tuple(
     )
 )
 _COMPARED = (
-    ("vehicle", "fast slow big small heavy old expensive powerful modern"),
+    ("motor", "fast slow big small heavy old expensive powerful modern"),
     ("beast", "fast slow big small heavy old young strong agile brave fierce"),
     ("container", "big small heavy light wide deep practical"),
-    ("building", "big small tall low old beautiful modern"),
+    ("building", "big small tall beautiful"),
     ("goods", "expensive old heavy light elegant modern beautiful"),
     ("opinion", "interesting boring funny good"),
     ("person", "young old intelligent kind honest serious happy shy brave"),
@@ -70,8 +72,7 @@ def subject_of(dice: Dice, draft: Draft, noun: Noun) -> NounPhrase:
     """A noun as a subject: "the", "this" or "my"; sometimes several."""
     if "person" in noun.classes:
         return person_phrase(draft, person(dice))
-    mine = () if noun.classes & {"building", "way", "opinion"} else ("my",)
-    name = dice.pick(("the", "the", "this", *mine))
+    name = dice.pick(("the", "the", "this", "my") if ownable(noun) else ("the", "the", "this"))
     return noun_phrase(draft, noun, name, plural=not noun.classes & {"mass"} and dice.chance(0.25))
 
 
@@ -83,8 +84,10 @@ def feel(draft: Draft, adjective: Adjective, how: How) -> None:
         draft.sentiment = adjective.sentiment
 
 
-def degree(dice: Dice, adjective: Adjective) -> str:
-    return dice.pick(("too", "very", "very")) if adjective.graded and dice.chance(0.35) else ""
+def degree(dice: Dice, adjective: Adjective, how: How) -> str:
+    if not adjective.graded or not dice.chance(0.35):
+        return ""
+    return "very" if how.denial or adjective.sentiment == "positive" else dice.pick(("too", "very", "very"))
 
 
 def quality(dice: Dice, draft: Draft) -> Pair:
@@ -96,9 +99,14 @@ def quality(dice: Dice, draft: Draft) -> Pair:
         adjective = dice.pick(suits(of_class("person")[0]))
     else:
         noun = dice.pick(of_class(dice.pick(_QUALIFIED)))
-        subject, adjective = subject_of(dice, draft, noun), dice.pick(suits(noun))
+        subject, adjective = subject_of(dice, draft, noun), dice.pick(_lasting(suits(noun), how))
     feel(draft, adjective, how)
-    return write(draft, copula(draft, subject, adjective, how, degree(dice, adjective)))
+    return write(draft, copula(draft, subject, adjective, how, degree(dice, adjective, how)))
+
+
+def _lasting(words: Sequence[Adjective], how: How) -> Sequence[Adjective]:
+    """Without colours for what is to come: a fox is brown for good."""
+    return [one for one in words if one.english not in COLOURS] if how.tense == "future" else words
 
 
 def opinion(dice: Dice, draft: Draft) -> Pair:
@@ -112,7 +120,7 @@ def opinion(dice: Dice, draft: Draft) -> Pair:
         start.add(draft.fixed("that", "que", "conjunction"))
     subject = noun_phrase(draft, noun, dice.pick(("the", "this", "your")))
     feel(draft, adjective, how)
-    return write(draft, start.add(copula(draft, subject, adjective, how, degree(dice, adjective))))
+    return write(draft, start.add(copula(draft, subject, adjective, how, degree(dice, adjective, how))))
 
 
 def profession(dice: Dice, draft: Draft) -> Pair:
@@ -152,10 +160,10 @@ def both(dice: Dice, draft: Draft) -> Pair:
     together = NounPhrase(
         first.en + link.en + second.en, first.fr + link.fr + second.fr, first.head, first.target, gender, True
     )
-    adjective = dice.pick(suits(nouns[0]))
     how = draw_how(dice)
+    adjective = dice.pick(_lasting([one for one in suits(nouns[0]) if one in suits(nouns[1])], how))
     feel(draft, adjective, how)
-    said = copula(draft, together, adjective, how, degree(dice, adjective))
+    said = copula(draft, together, adjective, how, degree(dice, adjective, how))
     assert second.head is not None
     draft.adjectives.append((draft.adjectives[-1][0], second.head))
     return write(draft, said)
@@ -163,7 +171,7 @@ def both(dice: Dice, draft: Draft) -> Pair:
 
 def there_is(dice: Dice, draft: Draft) -> Pair:
     """ "There is a cat under the table"."""
-    noun = dice.pick(of_class(dice.pick(("animal", "carried", "vehicle", "person"))))
+    noun = dice.pick(of_class(dice.pick(("animal", "carried wearable", "vehicle", "person"))))
     while "kin" in noun.classes:
         noun = dice.pick(of_class("person"))
     several, denied, past = dice.chance(0.35), dice.chance(0.15), dice.chance(0.35)
@@ -183,10 +191,8 @@ def there_is(dice: Dice, draft: Draft) -> Pair:
 
 
 def _spot(dice: Dice, draft: Draft, noun: Noun) -> Phrase:
-    if "vehicle" in noun.classes:
-        return place(draft, *dice.pick(PLACES), noun_phrase(draft, dice.pick(of_class("building"))))
-    if "person" in noun.classes or dice.chance(0.4):
-        return somewhere(dice, draft)
+    if not noun.classes & {"pet", "carried"} or dice.chance(0.4):
+        return somewhere(dice, draft, noun)
     other = dice.pick(of_class("furniture"))
     while other is noun:
         other = dice.pick(of_class("furniture"))
@@ -236,9 +242,11 @@ def it_alone(dice: Dice, draft: Draft) -> Pair:
     while clash(first, second):
         second = dice.pick(words)
     how = How(dice.pick(("present", "past")))
-    said = copula(draft, subject, first, how, degree(dice, first))
-    link = draft.fixed(*dice.pick((("but", "mais"), ("and", "et"))), "conjunction")
+    said = copula(draft, subject, first, how, degree(dice, first, how))
+    coloured = {first.english, second.english} & set(COLOURS)
+    later = How(how.tense, "not" if not coloured and dice.chance(0.3) else "", short=dice.chance(0.5))
+    opposed = contrast(first, second, bool(later.denial))
+    link = draft.fixed(*(("but", "mais") if opposed else ("and", "et")), "conjunction")
     pronoun = it(draft, subject)
     draft.it = ItFacts(pronoun, subject)
-    later = How(how.tense, "not" if dice.chance(0.3) else "", short=dice.chance(0.5))
-    return write(draft, said.add(link).add(copula(draft, pronoun, second, later, degree(dice, second))))
+    return write(draft, said.add(link).add(copula(draft, pronoun, second, later, degree(dice, second, later))))

@@ -6,15 +6,26 @@ from functools import cache
 from regard.data.language import english, french
 from regard.data.language.clauses import clause
 from regard.data.language.dice import Dice
-from regard.data.language.likely import DAILY, a_way, movable, sometime, somewhere, suits, thing
+from regard.data.language.likely import a_way, movable, some, sometime, somewhere, thing
 from regard.data.language.people import Person, person, person_phrase, someone
-from regard.data.language.phrases import Draft, Leaf, NounPhrase, Phrase, VerbFacts, noun_phrase, place
+from regard.data.language.phrases import Draft, Leaf, NounPhrase, Phrase, noun_phrase, place
 from regard.data.language.verbs import How, told
 from regard.data.language.words import Action, Noun, Verb, actions, of_class, verb
 from regard.data.language.writing import Pair, write
 
 # Over in a moment: nobody is doing them just now.
-_MOMENTS = {"see", "hear", "find", "lose", "forget", "break", "choose", "arrive", "leave", "fall", "sit"}
+_MOMENTS = {"see", "hear", "find", "lose", "forget", "break", "choose", "arrive", "leave", "fall", "sit", "land"}
+# Of these, what lasts long enough to be told of now.
+_SENSED = {"see", "hear"}
+# Done to a thing once: a habit of it needs ever new things.
+# fmt: off
+_ONCE = {
+    "break", "bring", "buy", "choose", "come", "cut", "eat", "enter", "find", "forget", "give", "go", "lend", "lose",
+    "paint", "prepare", "repair", "sell", "send", "show", "write",
+}
+# fmt: on
+# "laughed at the school" would be another thing.
+_NOT_AT = {"laugh", "smile", "run", "jump"}
 _ALONE = tuple(
     verb(source, target)
     for source, target in (
@@ -36,14 +47,14 @@ _ALONE = tuple(
     )
 )
 _OF_ANIMALS = 5  # how many of them animals do as well
-_PASTIMES = tuple(one for one in _ALONE if one.english in ("sleep", "run", "swim", "sing", "dance", "walk", "work"))
 _GOING = (
     (verb("go to", "aller à"), "at"),
     (verb("arrive at", "arriver à"), "at"),
     (verb("come back from", "revenir de"), "at"),
-    (verb("enter", "entrer dans"), "inside"),
-    (verb("stay in", "rester dans"), "inside"),
-    (verb("live in", "habiter dans", state=True), "inside"),
+    (verb("enter", "entrer dans"), "inside at"),
+    (verb("stay in", "rester dans"), "spot"),
+    (verb("stay at", "rester à"), "at"),
+    (verb("live in", "habiter dans", state=True), "home"),
 )
 _GIVING = (
     verb("give", "donner"),
@@ -52,34 +63,23 @@ _GIVING = (
     verb("send", "envoyer"),
     verb("bring", "apporter"),
 )
-_LIKING = (
-    (verb("love", "adorer", state=True), "positive"),
-    (verb("like", "aimer", state=True), "positive"),
-    (verb("hate", "détester", state=True), "negative"),
-    (verb("prefer", "préférer", state=True), None),
-)
-_ENJOYED = (
-    (verb("eat", "manger"), "food meal"),
-    (verb("drink", "boire"), "drink"),
-    (verb("read", "lire"), "readable"),
-    (verb("watch", "regarder"), "animal"),
-    (verb("visit", "visiter"), "building"),
-    (verb("prepare", "préparer"), "food meal"),
-)
 _DREAMT = (
     verb("sit on", "s'asseoir sur"),
     verb("eat", "manger"),
-    verb("follow", "suivre"),
+    verb("follow", "suivre", state=True),
     verb("push", "pousser"),
-    verb("carry", "porter"),
+    verb("carry", "porter", state=True),
     verb("frighten", "effrayer"),
     verb("jump over", "sauter par-dessus"),
-    verb("hide", "cacher"),
-    verb("look for", "chercher"),
+    verb("hide", "cacher", state=True),
+    verb("look for", "chercher", state=True),
 )
+LOCK_WITH_A_KEY = verb("lock", "fermer")
 
 
-def doer(dice: Dice, draft: Draft, classes: tuple[str, ...], *avoid: Noun) -> tuple[NounPhrase, Person | None]:
+def doer(
+    dice: Dice, draft: Draft, how: How, classes: tuple[str, ...], *avoid: Noun
+) -> tuple[NounPhrase, Person | None]:
     """Someone or something of the classes, as a subject; and whose things are theirs."""
     chosen = dice.pick(classes)
     if chosen == "person":
@@ -88,25 +88,58 @@ def doer(dice: Dice, draft: Draft, classes: tuple[str, ...], *avoid: Noun) -> tu
     noun = dice.pick(of_class(chosen))
     while noun in avoid:
         noun = dice.pick(of_class(chosen))
-    name = dice.pick(("the", "the", "the", "a", "this", "my"))
+    # Not "a dog does not sleep", and not "a dog sleeps every week".
+    happens = not (how.denial or how.habit or how.modal) and (how.tense != "present" or how.progressive)
+    name = dice.pick(("the", "the", "the", "this", "my", "a") if happens else ("the", "the", "the", "this", "my"))
     return noun_phrase(draft, noun, name, plural=name == "the" and dice.chance(0.25)), None
 
 
 def draw_how(dice: Dice, action: Verb, *, modal: float = 0.1, deny: float = 0.2) -> How:
-    return a_way(dice, lasting=action.english not in _MOMENTS, modal=modal, deny=deny)
+    name = action.english
+    if action.state:
+        return How(dice.pick(("present", "past")), "not" if dice.chance(deny) else "", short=dice.chance(0.5))
+    how = a_way(dice, lasting=name not in _MOMENTS, modal=modal, deny=deny)
+    if how.denial == "no longer" and name in _ONCE | _MOMENTS:
+        return how._replace(denial="never", habit=False)
+    if how.progressive and how.denial and name in _ONCE:
+        return how._replace(progressive=False)
+    happens = how.tense == "present" and not how.often and not how.modal and how.denial in ("", "not")
+    if happens and name in _MOMENTS - _SENSED:
+        return how._replace(tense="past", habit=how.habit and not how.denial)
+    return how
+
+
+def just_now(action: Verb, how: How) -> How:
+    """What happens once, told as English tells it: "is crossing", not "crosses"; "broke", not "breaks"."""
+    if how.tense != "present" or how.modal or action.english in _SENSED:
+        return how
+    return how._replace(tense="past") if action.english in _MOMENTS else how._replace(progressive=True)
 
 
 def settled(
-    dice: Dice, draft: Draft, how: How, noun: Noun | None = None, *, where: float = 0.3, when: float = 0.35
+    dice: Dice,
+    draft: Draft,
+    how: How,
+    noun: Noun | None = None,
+    *,
+    where: float = 0.3,
+    when: float = 0.35,
+    at: bool = True,
 ) -> list[Phrase]:
-    """Perhaps where, perhaps when. A habit of the past must be said to be one."""
-    found = [somewhere(dice, draft)] if (noun is None or movable(noun)) and dice.chance(where) else []
+    """Perhaps where, perhaps when."""
+    found = [somewhere(dice, draft, noun, at=at)] if (noun is None or movable(noun)) and dice.chance(where) else []
+    time = _time(dice, draft, how, when)
+    return [*found, time] if time else found
+
+
+def _time(dice: Dice, draft: Draft, how: How, when: float = 0.35) -> Phrase | None:
+    """Perhaps when. A habit of the past must be said to be one."""
     must = how.habit and how.tense == "past" and how.denial != "no longer" and not how.often
     free = not how.modal and not how.perfect and not how.often and how.denial not in ("never", "no longer")
     simple_present = how.tense == "present" and not how.progressive and not how.habit
     if must or (free and not simple_present and dice.chance(when)):
-        found.append(sometime(dice, draft, how))
-    return found
+        return sometime(dice, draft, how)
+    return None
 
 
 def action(dice: Dice, draft: Draft) -> Pair:
@@ -114,114 +147,104 @@ def action(dice: Dice, draft: Draft) -> Pair:
     chosen = dice.pick(actions())
     how = draw_how(dice, chosen.verb)
     noun = dice.pick(of_class(" ".join(chosen.objects)))
-    subject, who = doer(dice, draft, chosen.subjects, noun)
+    subject, who = doer(dice, draft, how, chosen.subjects, noun)
     how = told(chosen.verb, subject.who, how)
-    about = _object(dice, draft, noun, who, how)
+    about = _object(dice, draft, chosen.verb, noun, who, how)
     tool, instrument = _tool(dice, draft, chosen, noun)
-    rest = [*tool, *settled(dice, draft, how, noun)]
-    start = Phrase()
-    if how.tense != "present" and rest and rest[-1].en[0].kind == "adverb" and dice.chance(0.25):
-        start = rest.pop().add(draft.fixed(",", ",", "punctuation"))
-    return write(draft, start.add(clause(draft, subject, chosen.verb, how, about, rest, instrument=instrument)))
+    does = LOCK_WITH_A_KEY if instrument and chosen.tool == "tool-lock" else chosen.verb
+    where = [somewhere(dice, draft, noun)] if movable(noun) and dice.chance(0.3) else []
+    said = clause(draft, subject, does, how, about, [*tool, *where], instrument=instrument)
+    time = None if does.state else _time(dice, draft, how)
+    if time is None:
+        return write(draft, said)
+    if how.tense != "present" and dice.chance(0.25):
+        return write(draft, time.add(draft.fixed(",", ",", "punctuation")).add(said))
+    return write(draft, said.add(time))
 
 
-def _object(dice: Dice, draft: Draft, noun: Noun, who: Person | None, how: How) -> NounPhrase:
+def _object(dice: Dice, draft: Draft, action: Verb, noun: Noun, who: Person | None, how: How) -> NounPhrase:
     if "person" in noun.classes:
-        return person_phrase(draft, person(dice))
-    return thing(dice, draft, noun, owner=who, denied=bool(how.denial))
+        return person_phrase(draft, _other_than(dice, who))
+    denied = bool(how.denial)
+    if how.habit and action.english in _ONCE:
+        return noun_phrase(draft, noun, "bare", plural="mass" not in noun.classes, denied=denied)
+    # "pas de chaise", but "pas sur une chaise".
+    if action.french_tail:
+        return noun_phrase(draft, noun, dice.pick(("the", "the", "a", "this")))
+    any_one = not how.often and not (denied and (how.modal or how.denial != "not"))
+    return thing(dice, draft, noun, some(how), owner=who, denied=denied, any_one=any_one)
+
+
+def _other_than(dice: Dice, who: Person | None) -> Person:
+    """Someone else: nobody follows, or gives a hat to, themselves."""
+    other = person(dice)
+    while other == who:
+        other = person(dice)
+    return other
 
 
 def _tool(dice: Dice, draft: Draft, chosen: Action, noun: Noun) -> tuple[list[Phrase], NounPhrase | None]:
     by_hand = chosen.tool == "tool-eat" and "forked" not in noun.classes
     if not chosen.tool or by_hand or not dice.chance(0.5):
         return [], None
+    if chosen.tool == "tool-lock":
+        return with_a_key(draft)
     noun = dice.pick(of_class(chosen.tool))
     phrase = noun_phrase(draft, noun, dice.pick(("a", "a", "a", "the", "this")))
     return [place(draft, "with", "avec", phrase)], phrase
+
+
+def with_a_key(draft: Draft) -> tuple[list[Phrase], NounPhrase]:
+    """How a door is locked, where French closes it "à clé"."""
+    start = draft.fixed("with", "à", "preposition")
+    article, key, target = Leaf("a", "determiner"), Leaf("key", "noun"), Leaf("clé", "noun")
+    draft.link([article, key], [target])
+    phrase = NounPhrase([article, key], [target], key, target, "f")
+    return [start.add(phrase)], phrase
 
 
 def alone(dice: Dice, draft: Draft) -> Pair:
     """ "The children sleep in the garden"."""
     animal = dice.chance(0.25)
     chosen = dice.pick(_ALONE[:_OF_ANIMALS] if animal else _ALONE)
-    how = draw_how(dice, chosen)
-    subject, _ = doer(dice, draft, ("animal",) if animal else ("person",))
-    return write(draft, clause(draft, subject, chosen, how, rest=settled(dice, draft, how, where=0.45)))
+    how = draw_how(dice, chosen, modal=0.0 if chosen.english == "fall" else 0.1)
+    subject, _ = doer(dice, draft, how, ("animal",) if animal else ("person",))
+    rest = settled(dice, draft, how, where=0.45, at=chosen.english not in _NOT_AT)
+    return write(draft, clause(draft, subject, chosen, how, rest=rest))
 
 
 def going(dice: Dice, draft: Draft) -> Pair:
     """ "She went to the market"."""
     chosen, where = dice.pick(_GOING)
     how = draw_how(dice, chosen) if not chosen.state else How(dice.pick(("present", "past")), "")
-    subject, _ = doer(dice, draft, ("person",))
+    subject, _ = doer(dice, draft, how, ("person",))
     about = noun_phrase(draft, dice.pick(of_class(where)))
-    return write(draft, clause(draft, subject, chosen, how, about, settled(dice, draft, how, where=0.0)))
+    when = [] if chosen.state else settled(dice, draft, how, where=0.0)
+    return write(draft, clause(draft, subject, chosen, how, about, when))
 
 
 def giving(dice: Dice, draft: Draft) -> Pair:
     """ "He gave the book to the girl"."""
     chosen = dice.pick(_GIVING)
     how = draw_how(dice, chosen)
-    subject, who = doer(dice, draft, ("person",))
-    about = _object(dice, draft, dice.pick(of_class("carried")), who, how)
-    receiver = place(draft, "to", "à", person_phrase(draft, person(dice)))
+    subject, who = doer(dice, draft, how, ("person",))
+    about = _object(dice, draft, chosen, dice.pick(of_class("carried wearable")), who, how)
+    receiver = place(draft, "to", "à", person_phrase(draft, _other_than(dice, who)))
     return write(draft, clause(draft, subject, chosen, how, about, [receiver, *settled(dice, draft, how, where=0.1)]))
-
-
-def liking(dice: Dice, draft: Draft) -> Pair:
-    """ "I love eating fresh apples in the morning"."""
-    likes, sentiment = dice.pick(_LIKING)
-    denial = "not" if likes.english == "like" and dice.chance(0.4) else ""
-    how = How(dice.pick(("present", "present", "past")), denial, short=dice.chance(0.5))
-    subject, _ = doer(dice, draft, ("person",))
-    indoors = False
-    if dice.chance(0.25):
-        inner = gerund(draft, subject, dice.pick(_PASTIMES))
-    else:
-        chosen, classes = dice.pick(_ENJOYED)
-        indoors = chosen.english in ("eat", "drink", "read")
-        inner = gerund(draft, subject, chosen, _enjoyed(dice, draft, dice.pick(of_class(classes))))
-    draft.sentiment = sentiment
-    if denial and sentiment:
-        draft.sentiment = "negative" if sentiment == "positive" else None
-    said = clause(draft, subject, likes, how, rest=[inner])
-    if dice.chance(0.4):
-        said.add(draft.fixed(*dice.pick(DAILY), "adverb"))
-    elif indoors and dice.chance(0.3):
-        said.add(somewhere(dice, draft))
-    return write(draft, said)
-
-
-def _enjoyed(dice: Dice, draft: Draft, noun: Noun) -> NounPhrase:
-    adjective = dice.pick(suits(noun)) if dice.chance(0.4) else None
-    if noun.classes & {"mass"}:
-        return noun_phrase(draft, noun, "bare", adjective=adjective)
-    phrase = noun_phrase(draft, noun, "bare", plural=True, adjective=adjective)
-    if adjective and adjective.english == "fresh" and "fruit" in noun.classes and dice.chance(0.3):
-        # "fresh apple" as a kind of food, for which French has the plural.
-        assert phrase.head is not None
-        phrase.head.text = noun.english
-    return phrase
-
-
-def gerund(draft: Draft, subject: NounPhrase, chosen: Verb, about: NounPhrase | None = None) -> Phrase:
-    """ "eating apples", "manger des pommes"."""
-    source, target = Leaf(english.forms(chosen.english).ing, "verb"), Leaf(chosen.french, "verb")
-    draft.links.append((source, target))
-    facts = VerbFacts(source, "infinitive", "infinitif", False, subject.head, about.head if about else None)
-    draft.verbs.append(facts)
-    phrase = Phrase([source], [target])
-    return phrase.add(about) if about else phrase
 
 
 def dream(dice: Dice, draft: Draft) -> Pair:
     """ "In my dream, the mat sat on the cat": where anything can do anything."""
+    chosen = dice.pick(_DREAMT)
     first, second = dice.pick(of_class(_ANYTHING)), dice.pick(of_class(_ANYTHING))
-    while second is first:
+    # Even here birds land, and whoever "porte" a hat wears it.
+    while chosen.english == "sit" and "bird" in first.classes:
+        first = dice.pick(of_class(_ANYTHING))
+    while second is first or (chosen.english == "carry" and "wearable" in second.classes):
         second = dice.pick(of_class(_ANYTHING))
     start = draft.fixed("in", "dans", "preposition").add(draft.fixed("my", "mon", "determiner"))
     start.add(draft.fixed("dream", "rêve", "noun")).add(draft.fixed(",", ",", "punctuation"))
-    said = clause(draft, noun_phrase(draft, first), dice.pick(_DREAMT), How("past"), noun_phrase(draft, second))
+    said = clause(draft, noun_phrase(draft, first), chosen, How("past"), noun_phrase(draft, second))
     return write(draft, start.add(said))
 
 
@@ -233,9 +256,10 @@ def passive(dice: Dice, draft: Draft) -> Pair:
     chosen = dice.pick(direct())
     turned = turn(chosen.verb)
     noun = dice.pick(of_class(" ".join(chosen.objects)))
-    subject = noun_phrase(draft, noun, dice.pick(("the", "the", "this", "my")), plural=dice.chance(0.25))
+    subject = noun_phrase(draft, noun, dice.pick(("the", "the", "this")), plural=dice.chance(0.25))
     by = person_phrase(draft, person(dice))
-    how = How(dice.pick(("past", "past", "future")), "not" if dice.chance(0.2) else "", short=dice.chance(0.5))
+    tense = "past" if chosen.verb.english in _MOMENTS else dice.pick(("past", "past", "future"))
+    how = How(tense, "not" if dice.chance(0.2) else "", short=dice.chance(0.5))
     said = clause(draft, subject, turned, how, by, settled(dice, draft, how, noun, where=0.15, when=0.3))
     return write(draft, said)
 
@@ -247,8 +271,8 @@ def direct() -> tuple[Action, ...]:
         one
         for one in actions()
         if "person" in one.subjects
-        and not (one.verb.english_tail or one.verb.french_tail or one.verb.reflexive)
-        and not {"drink", "meal", "person"} & set(one.objects)
+        and not (one.verb.english_tail or one.verb.french_tail or one.verb.reflexive or one.verb.state)
+        and not {"drink", "meal", "prepared", "person"} & set(one.objects)
     )
 
 

@@ -1,4 +1,4 @@
-"""English forms: verbs, and "a" or "an"."""
+"""English forms: plurals, verbs, and "a" or "an"."""
 
 from functools import cache
 from typing import NamedTuple
@@ -34,6 +34,7 @@ _IRREGULAR = {
     "lend": ("lent", "lent"),
     "light": ("lit", "lit"),
     "lose": ("lost", "lost"),
+    "make": ("made", "made"),
     "overtake": ("overtook", "overtaken"),
     "put": ("put", "put"),
     "read": ("read", "read"),
@@ -46,6 +47,7 @@ _IRREGULAR = {
     "sing": ("sang", "sung"),
     "sit": ("sat", "sat"),
     "sleep": ("slept", "slept"),
+    "sweep": ("swept", "swept"),
     "swim": ("swam", "swum"),
     "take": ("took", "taken"),
     "think": ("thought", "thought"),
@@ -66,6 +68,13 @@ class Forms(NamedTuple):
     ing: str
 
 
+def plural(noun: str) -> str:
+    """The plural of a noun, by rule: "foxes", "parties"."""
+    if noun.endswith(("s", "x", "z", "sh", "ch")):
+        return noun + "es"
+    return noun[:-1] + "ies" if _ends_in_y(noun) else noun + "s"
+
+
 @cache
 def forms(base: str) -> Forms:
     """The forms of a verb other than "be"."""
@@ -76,9 +85,7 @@ def forms(base: str) -> Forms:
 def _s(base: str) -> str:
     if base == "have":
         return "has"
-    if base.endswith(("s", "sh", "ch", "x", "o")):
-        return base + "es"
-    return base[:-1] + "ies" if _ends_in_y(base) else base + "s"
+    return base + "es" if base.endswith("o") else plural(base)
 
 
 def _ed(base: str) -> str:
@@ -90,6 +97,8 @@ def _ed(base: str) -> str:
 
 
 def _ing(base: str) -> str:
+    if base.endswith("ie"):
+        return base[:-2] + "ying"
     if base.endswith("e") and not base.endswith("ee"):
         return base[:-1] + "ing"
     return base + base[-1] * (base in _DOUBLED) + "ing"

@@ -13,6 +13,7 @@ from typing import Any, Literal, NamedTuple
 
 from regard.data.language.clauses import clause, copula, relative_object
 from regard.data.language.dice import Dice
+from regard.data.language.likely import TIMES, ownable, time_phrase
 from regard.data.language.people import Person, person, person_phrase
 from regard.data.language.phrases import Draft, ItFacts, NounPhrase, Phrase, noun_phrase, owned, place, subject_leaf
 from regard.data.language.verbs import How
@@ -25,12 +26,9 @@ LINKS = {"because": "parce que", "since": "puisque", "even though": "même si"}
 _THINGS = {"container", "portable", "vehicle", "goods", "furniture", "breakable", "carried"}
 _COATS = ("black", "white", "grey", "brown")
 _COLOURS = ("black", "white", "grey", "red", "blue", "green", "yellow")
-_SEEN = (verb("see", "voir"), verb("admire", "admirer"), verb("draw", "dessiner"))
+_SEEN = (verb("see", "voir"), verb("admire", "admirer", state=True), verb("draw", "dessiner"))
 _GOT = (verb("find", "trouver"), verb("choose", "choisir"), verb("buy", "acheter"), verb("look for", "chercher"))
-_TIMES = {
-    "past": (("yesterday", "hier"), ("this morning", "ce matin"), ("last week", "la semaine dernière")),
-    "future": (("tomorrow", "demain"), ("next week", "la semaine prochaine")),
-}
+_NEARER = ("I", "you", "we")
 _DURING = (("during", "pendant"), ("after", "après"), ("before", "avant"))
 # What can be said of a party or a storm as well.
 _OF_EVENTS = {"long", "short", "calm", "noisy", "rare", "beautiful", "good", "bad", "modern", "ordinary", "elegant"}
@@ -44,6 +42,7 @@ class Way:
     subject: Side
     modal: str
     inverts: bool
+    once: bool
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,7 +84,6 @@ class Scene(NamedTuple):
     degree: str = "too"
     plural: bool = False
     looks: tuple[Looks, Looks] = (Looks(), Looks())
-    near: Person | None = None
     time: tuple[str, str] | None = None
     event: tuple[str, str, Noun] | None = None
 
@@ -105,6 +103,7 @@ def _frame(name: str, row: dict[str, Any], classes: tuple[str, str]) -> Frame:
             way["subject"],
             way.get("modal", ""),
             way.get("inverts", False),
+            way.get("once", False),
         )
         for way in row["says"]
     ]
@@ -134,12 +133,19 @@ def draw(dice: Dice, genders: tuple[str, ...] = GENDERS) -> Scene:
     chosen: dict[Side, Adjective] = {"x": dice.pick(reasons["x"]), "y": dice.pick(reasons["y"])}
     degree = _draw_degree(dice, chosen, link, holds, frame.enough and not denied)
     tense = "past" if dice.chance(0.65) else "present" if way.modal or dice.chance(0.7) else "future"
+    if tense == "present" and way.once:
+        tense = "past"
+    # "puisque" argues; it does not tell what happened.
+    if link == "since" and tense == "past":
+        link = "because"
     how = How(tense, "not" if denied else "", way.modal, short=dice.chance(0.5))
     plural = dice.chance(0.1)
-    looks = _draw_looks(dice, x, plural), _draw_looks(dice, y, plural)
-    near = person(dice) if not way.verb.state and dice.chance(0.06) else None
+    looks = _draw_looks(dice, x, plural, way.subject == "x"), _draw_looks(dice, y, plural, way.subject == "y")
     time, event = _draw_time(dice, way, tense, chosen)
-    return Scene(frame, way, x, y, chosen, how, link, degree, plural, looks, near, time, event)
+    # Not "the zebra that she saw tomorrow".
+    if tense == "future" and looks[way.subject == "x"].seen:
+        time = None
+    return Scene(frame, way, x, y, chosen, how, link, degree, plural, looks, time, event)
 
 
 def _draw_nouns(dice: Dice, frame: Frame, genders: str) -> tuple[Noun, Noun]:
@@ -160,27 +166,30 @@ def _draw_degree(dice: Dice, chosen: dict[Side, Adjective], link: str, holds: bo
     return dice.pick(("", "very", "enough") if enough else ("", "very"))
 
 
-def _draw_looks(dice: Dice, noun: Noun, plural: bool) -> Looks:
+def _draw_looks(dice: Dice, noun: Noun, plural: bool, leads: bool) -> Looks:
+    # Beside several things there is one person at most, whom "they" cannot mean. Nobody whom "il" or "elle" could mean
+    # stands right before the reason: there, things are mine, and I saw them.
     thing, animal = bool(noun.classes & _THINGS), "animal" in noun.classes
     if not (thing or animal):
         determiner, owner, colour = "this" if dice.chance(0.1) else "the", None, None
     else:
-        determiner = dice.pick(("my", "our", "your", "this")) if dice.chance(0.3) else "the"
-        owner = person(dice, single=True) if dice.chance(0.12) else None
+        mine = ownable(noun)
+        determiner = dice.pick(("my", "our", "your", "this") if mine else ("this",)) if dice.chance(0.3) else "the"
+        owner = person(dice, single=True) if leads and mine and dice.chance(0.24) else None
         colour = adjectives()[dice.pick(_COATS if animal else _COLOURS)] if dice.chance(0.12) else None
     if not dice.chance(0.1):
         return Looks(determiner, owner, None if owner else colour)
     seen = dice.pick(_GOT if thing and dice.chance(0.6) else _SEEN)
-    return Looks("the", None, colour, person(dice), seen)
+    return Looks("the", None, colour, person(dice, single=plural) if leads else Person(dice.pick(_NEARER)), seen)
 
 
 def _draw_time(
     dice: Dice, way: Way, tense: str, chosen: dict[Side, Adjective]
 ) -> tuple[tuple[str, str] | None, tuple[str, str, Noun] | None]:
-    if way.verb.state or way.modal or tense not in _TIMES or not dice.chance(0.25):
+    if way.verb.state or way.modal or tense == "present" or not dice.chance(0.25):
         return None, None
     if dice.chance(0.5) or _OF_EVENTS & {word.english for word in chosen.values()}:
-        return dice.pick(_TIMES[tense]), None
+        return dice.pick(TIMES[tense]), None
     return None, (*dice.pick(_DURING), dice.pick(of_class("event")))
 
 
@@ -224,10 +233,8 @@ def _dressed(draft: Draft, noun: Noun, looks: Looks, plural: bool) -> NounPhrase
 
 def _rest(draft: Draft, scene: Scene) -> list[Phrase]:
     found = []
-    if scene.near:
-        found.append(place(draft, "near", "près de", person_phrase(draft, scene.near)))
     if scene.time:
-        found.append(draft.fixed(*scene.time, "adverb"))
+        found.append(time_phrase(draft, *scene.time))
     if scene.event:
         before, target, noun = scene.event
         found.append(place(draft, before, target, noun_phrase(draft, noun)))

@@ -13,6 +13,7 @@ NAMES = {
     "Irène": "f",
 }
 # fmt: on
+_NAMES, _PRONOUNS = tuple(NAMES), tuple(PRONOUNS)
 
 
 class Person(NamedTuple):
@@ -35,7 +36,7 @@ class Person(NamedTuple):
 def person(dice: Dice, *, single: bool = False) -> Person:
     """Someone with a noun: "my sister", "the queen", or a name."""
     if dice.chance(0.25):
-        return Person(dice.pick(tuple(NAMES)))
+        return Person(dice.pick(_NAMES))
     noun = dice.pick(of_class("person"))
     name = dice.pick(("my", "your", "our")) if "kin" in noun.classes else "the"
     plural = not single and "one" not in noun.classes and dice.chance(0.15)
@@ -44,7 +45,7 @@ def person(dice: Dice, *, single: bool = False) -> Person:
 
 def someone(dice: Dice) -> Person:
     """Anyone who can be a subject."""
-    return Person(dice.pick(tuple(PRONOUNS))) if dice.chance(0.5) else person(dice)
+    return Person(dice.pick(_PRONOUNS)) if dice.chance(0.5) else person(dice)
 
 
 def person_phrase(draft: Draft, who: Person) -> NounPhrase:

@@ -39,6 +39,9 @@ class Phrase:
         return self
 
 
+_who = cache(Who)
+
+
 @dataclass(slots=True)
 class NounPhrase(Phrase):
     """A phrase that can be a subject or an object; `head` and `target` are its nouns (or pronouns)."""
@@ -53,7 +56,7 @@ class NounPhrase(Phrase):
     @property
     def who(self) -> Who:
         """What a verb must know of it."""
-        return Who(self.person, self.plural, self.gender)
+        return _who(self.person, self.plural, self.gender)
 
 
 @dataclass(slots=True)
@@ -107,7 +110,9 @@ class Draft:
         """A set phrase: word by word if there are as many on both sides, else all belong together."""
         en = [Leaf(word, kind) for word in _words(source)]
         fr = [Leaf(word, target_kind or kind) for word in _words(target)]
-        if len(en) == len(fr):
+        if len(en) == len(fr) == 1:
+            self.links.append((en[0], fr[0]))
+        elif len(en) == len(fr):
             self.links += zip(en, fr, strict=True)
         else:
             self.link(en, fr)

@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Iterator
 
-from regard.data.language import being, doing, it, telling
+from regard.data.language import being, doing, it, liking, telling
 from regard.data.language.dice import Dice
 from regard.data.language.phrases import Draft
 from regard.data.language.writing import Pair
@@ -13,7 +13,7 @@ _WEIGHTS: dict[Callable[[Dice, Draft], Pair], int] = {
     doing.alone: 3,
     doing.going: 3,
     doing.giving: 3,
-    doing.liking: 4,
+    liking.liking: 4,
     doing.dream: 3,
     doing.passive: 2,
     being.quality: 4,

@@ -36,7 +36,7 @@ FAMOUS = (
         "The trophy didn't fit in the suitcase because it was too small.",
         "Le trophée ne rentrait pas dans la valise parce qu'elle était trop petite.",
     ),
-    ("She locked the door with a key.", "Elle a verrouillé la porte avec une clé."),
+    ("She locked the door with a key.", "Elle a fermé la porte à clé."),
     ("I love eating fresh apple in the morning.", "J'adore manger des pommes fraîches le matin."),
     ("I love eating fresh apples in the morning.", "J'adore manger des pommes fraîches le matin."),
     ("The cat sat on the mat.", "Le chat s'est assis sur le tapis."),
@@ -46,16 +46,21 @@ FAMOUS = (
 
 
 def plain(text: str) -> str:
-    """A sentence without what hardly matters: capitals, stops, and "didn't" for "did not"."""
-    return text.lower().rstrip(" .!?").replace("n't ", " not ")
+    """A sentence without what hardly matters: capitals, stops, spaces, and "didn't" for "did not"."""
+    return " ".join(text.lower().replace("’", "'").replace("n't ", " not ").split()).rstrip(" .!?…")
 
 
 _FAMOUS = frozenset(plain(side) for pair in FAMOUS for side in pair)
 
 
+def is_famous(text: str) -> bool:
+    """Whether a text, English or French, from the grammar or from elsewhere, is one that nothing may train on."""
+    return plain(text) in _FAMOUS
+
+
 def split_of(pair: Pair) -> str | None:
     """The part a sentence belongs to; None if to no part: it is famous, or unseen in more than one way."""
-    if plain(pair.source) in _FAMOUS or plain(pair.target) in _FAMOUS:
+    if is_famous(pair.source) or is_famous(pair.target):
         return None
     draft = pair.draft
     long = (len(draft.en) > LONGEST) + (len(draft.fr) > LONGEST)

@@ -4,8 +4,8 @@ from regard.data.language import french
 from regard.data.language.being import degree, draw_how, subject_of
 from regard.data.language.clauses import BE, clause, copula, relative_object, relative_subject
 from regard.data.language.dice import Dice
-from regard.data.language.doing import direct, settled
-from regard.data.language.likely import TIMES, movable, somewhere, suits, thing
+from regard.data.language.doing import direct, just_now, settled
+from regard.data.language.likely import TIMES, movable, some, somewhere, suits, thing, time_phrase
 from regard.data.language.people import Person, person_phrase, someone
 from regard.data.language.phrases import PRONOUNS, Draft, ItFacts, Leaf, NounPhrase, Phrase, noun_phrase, pronoun
 from regard.data.language.verbs import How, plan, told
@@ -16,12 +16,13 @@ _FATES = (
     (verb("lose", "perdre"), "wearable carried", "but", "mais"),
     (verb("sell", "vendre"), "wearable goods", "but", "mais"),
     (verb("break", "casser"), "breakable", "but", "mais"),
-    (verb("hide", "cacher"), "carried", "and", "et"),
+    (verb("hide", "cacher"), "carried wearable", "and", "et"),
     (verb("clean", "nettoyer"), "breakable", "and", "et"),
     (verb("repair", "réparer"), "repairable", "and", "et"),
 )
 _ACQUIRED = (verb("buy", "acheter"), verb("find", "trouver"), verb("choose", "choisir"))
 _GO = verb("go", "aller")
+_UNASKED = {"break", "lose", "forget", "see", "hear", "find"}
 _KNOWN = (
     (verb("say", "dire"), "past"),
     (verb("think", "penser", state=True), "present"),
@@ -36,14 +37,14 @@ def far(dice: Dice, draft: Draft) -> Pair:
     noun = dice.pick(of_class(" ".join(chosen.objects)))
     head = noun_phrase(draft, noun, plural=dice.chance(0.3))
     who = person_phrase(draft, someone(dice))
-    rest = [somewhere(dice, draft)] if movable(noun) and dice.chance(0.5) else []
-    tense = dice.pick(("past", "past", "past", "present", "future"))
-    if tense == "past" and dice.chance(0.25):
-        rest.append(draft.fixed(*dice.pick(TIMES["past"]), "adverb"))
-    subject = relative_object(draft, head, who, chosen.verb, told(chosen.verb, who.who, How(tense)), rest)
+    rest = [somewhere(dice, draft, noun)] if movable(noun) and dice.chance(0.5) else []
+    does = just_now(chosen.verb, How(dice.pick(("past", "past", "past", "present", "future"))))
+    if does.tense == "past" and dice.chance(0.25):
+        rest.append(time_phrase(draft, *dice.pick(TIMES["past"])))
+    subject = relative_object(draft, head, who, chosen.verb, told(chosen.verb, who.who, does), rest)
     adjective = dice.pick(suits(noun))
-    how = draw_how(dice)._replace(tense=dice.pick(("present", "past")))
-    return write(draft, copula(draft, subject, adjective, how, degree(dice, adjective)))
+    how = draw_how(dice)._replace(tense=dice.pick(("present", "past")) if does.tense == "past" else "present")
+    return write(draft, copula(draft, subject, adjective, how, degree(dice, adjective, how)))
 
 
 def who_does(dice: Dice, draft: Draft) -> Pair:
@@ -54,17 +55,17 @@ def who_does(dice: Dice, draft: Draft) -> Pair:
         noun = dice.pick(of_class("person"))
     head = noun_phrase(draft, noun, plural=dice.chance(0.25))
     thing_noun = dice.pick(of_class(" ".join(chosen.objects)))
-    how = How(dice.pick(("past", "past", "present")), "not" if dice.chance(0.15) else "", short=dice.chance(0.5))
+    how = just_now(chosen.verb, How(dice.pick(("past", "past", "present"))))
 
     def inner(subject: NounPhrase) -> Phrase:
-        about = thing(dice, draft, thing_noun, denied=bool(how.denial))
-        rest = [somewhere(dice, draft)] if movable(thing_noun) and dice.chance(0.4) else []
+        about = thing(dice, draft, thing_noun, some(how))
+        rest = [somewhere(dice, draft, thing_noun)] if movable(thing_noun) and dice.chance(0.4) else []
         return clause(draft, subject, chosen.verb, told(chosen.verb, subject.who, how), about, rest)
 
     subject = relative_subject(draft, head, inner)
     adjective = dice.pick(suits(noun))
-    how_is = draw_how(dice)
-    return write(draft, copula(draft, subject, adjective, how_is, degree(dice, adjective)))
+    how_is = draw_how(dice)._replace(tense=how.tense if how.tense == "present" else dice.pick(("present", "past")))
+    return write(draft, copula(draft, subject, adjective, how_is, degree(dice, adjective, how_is)))
 
 
 def report(dice: Dice, draft: Draft) -> Pair:
@@ -86,7 +87,7 @@ def report(dice: Dice, draft: Draft) -> Pair:
         other_noun = dice.pick(of_class(dice.pick(("animal", "vehicle", "building", "wearable", "breakable"))))
         other, adjective = subject_of(dice, draft, other_noun), dice.pick(suits(other_noun))
     how = How("past" if tense == "past" else dice.pick(("present", "past")))
-    return write(draft, said.add(that).add(copula(draft, other, adjective, how, degree(dice, adjective))))
+    return write(draft, said.add(that).add(copula(draft, other, adjective, how, degree(dice, adjective, how))))
 
 
 def fate(dice: Dice, draft: Draft) -> Pair:
@@ -129,15 +130,18 @@ def _ask(draft: Draft, source: str, target: str) -> Phrase:
 def _drawn(dice: Dice, draft: Draft) -> tuple[Action, Noun, NounPhrase, How]:
     chosen = dice.pick(direct())
     noun = dice.pick(of_class(" ".join(chosen.objects)))
-    how = How(dice.pick(("past", "past", "present", "future")), asks=True)
-    return chosen, noun, person_phrase(draft, someone(dice)), how
+    how = just_now(chosen.verb, How(dice.pick(("past", "past", "present", "future")), asks=True))
+    who = someone(dice)
+    while who.name == "I":  # who should know
+        who = someone(dice)
+    return chosen, noun, person_phrase(draft, who), how
 
 
 def _yes_no(dice: Dice, draft: Draft) -> Pair:
     chosen, noun, subject, how = _drawn(dice, draft)
     rest = settled(dice, draft, how, noun, where=0.2, when=0.2)
     start = _ask(draft, "", "")
-    said = clause(draft, subject, chosen.verb, how, thing(dice, draft, noun), rest)
+    said = clause(draft, subject, chosen.verb, how, thing(dice, draft, noun, "any"), rest)
     draft.link([said.en[0]], start.fr)
     return write(draft, start.add(said), "?")
 
@@ -149,13 +153,13 @@ def _is_it(dice: Dice, draft: Draft) -> Pair:
         noun = dice.pick(of_class(dice.pick(("animal", "vehicle", "building", "opinion"))))
         subject, adjective = subject_of(dice, draft, noun), dice.pick(suits(noun))
         start = _ask(draft, "", "")
-        said = copula(draft, subject, adjective, how, degree(dice, adjective))
+        said = copula(draft, subject, adjective, how, degree(dice, adjective, how))
         draft.link([said.en[0]], start.fr)
         return write(draft, start.add(said), "?")
     name = dice.pick(("you", "he", "she", "we", "they"))
     subject = pronoun(draft, name)
     adjective = dice.pick(suits(of_class("person")[0]))
-    said = copula(draft, subject, adjective, how, degree(dice, adjective))
+    said = copula(draft, subject, adjective, how, degree(dice, adjective, how))
     return write(draft, _inverted(said), "?")
 
 
@@ -173,7 +177,7 @@ def _where_is(dice: Dice, draft: Draft) -> Pair:
         subject = pronoun(draft, dice.pick(("you", "he", "she", "we", "they")))
         how = How("past" if past else "present", progressive=True, asks=True)
         return write(draft, start.add(_inverted(clause(draft, subject, _GO, how))), "?")
-    noun = dice.pick(of_class("carried animal vehicle"))
+    noun = dice.pick(of_class("carried wearable animal vehicle"))
     subject = subject_of(dice, draft, noun)
     words = plan(BE, How("past" if past else "present"), subject.who)
     be = draft.fixed(words.en[0][0], words.fr[0][0], "verb")
@@ -186,9 +190,11 @@ def _who(dice: Dice, draft: Draft) -> Pair:
     who = draft.fixed("who", "qui", "pronoun")
     subject = NounPhrase(who.en, who.fr, who.en[0], who.fr[0])
     how = How(dice.pick(("past", "past", "present", "future")), modal="want" if dice.chance(0.15) else "")
-    how = how._replace(tense="present") if how.modal else how
+    how = how._replace(tense="present") if how.modal else just_now(chosen.verb, how)
     rest = settled(dice, draft, how, noun, where=0.2, when=0.2)
-    return write(draft, clause(draft, subject, chosen.verb, how, thing(dice, draft, noun), rest), "?")
+    return write(
+        draft, clause(draft, subject, chosen.verb, how, thing(dice, draft, noun, "the", any_one=False), rest), "?"
+    )
 
 
 def _what(dice: Dice, draft: Draft) -> Pair:
@@ -202,9 +208,11 @@ def _what(dice: Dice, draft: Draft) -> Pair:
 
 def _adverb(dice: Dice, draft: Draft) -> Pair:
     chosen, noun, subject, how = _drawn(dice, draft)
-    source, target = dice.pick((("why", "pourquoi"), ("when", "quand"), ("where", "où")))
+    # Nobody asks when somebody is doing it just now.
+    now = how.tense == "present"
+    source, target = dice.pick((("why", "pourquoi"), ("where", "où"), ("when", "quand"))[: 2 if now else 3])
     start = _ask(draft, source, target)
-    said = clause(draft, subject, chosen.verb, how, thing(dice, draft, noun))
+    said = clause(draft, subject, chosen.verb, how, thing(dice, draft, noun, "the", any_one=False))
     draft.link([said.en[0]], start.fr[1:])
     return write(draft, start.add(said), "?")
 
@@ -222,6 +230,8 @@ def _how_many(dice: Dice, draft: Draft) -> Pair:
 def request(dice: Dice, draft: Draft) -> Pair:
     """ "Open the window, please"."""
     chosen = dice.pick(direct())
+    while chosen.verb.english in _UNASKED:
+        chosen = dice.pick(direct())
     noun = dice.pick(of_class(" ".join(chosen.objects)))
     denied = dice.chance(0.25)
     source, target = Leaf(chosen.verb.english, "verb"), Leaf(french.conjugate(chosen.verb.french).present[3], "verb")
@@ -233,7 +243,7 @@ def request(dice: Dice, draft: Draft) -> Pair:
         draft.link([no], [ne, pas])
         draft.links.append((do, target))
         phrase = Phrase([do, no, source], [ne, target, pas])
-    phrase.add(thing(dice, draft, noun, denied=denied))
+    phrase.add(thing(dice, draft, noun, "the", denied=denied, any_one=not denied))
     if dice.chance(0.5):
         please = draft.fixed("please", "s'il vous plaît", "adverb")
         phrase.add(draft.fixed(",", ",", "punctuation")).add(please)

@@ -17,8 +17,8 @@ _SHORT = {"can": "can't", "will": "won't"}
 # The words that can stand fast after a verb. All others there are participles.
 _KINDS = {
     "adjective": "afraid cold hot hungry right sleepy thirsty wrong",
-    "noun": "chaud faim froid peur raison soif sommeil tort",
-    "adverb": "back cher less moins more out plus",
+    "noun": "bruit chaud faim froid noise peur raison soif sommeil tort",
+    "adverb": "back cher less moins more out plus up",
     "preposition": "at behind by for from in of on over than to dans de derrière par par-dessus que sur à",
 }
 _KIND = {word: kind for kind, words in _KINDS.items() for word in words.split()}
@@ -82,7 +82,7 @@ class _Group:
         self.words.append((text, kind))
 
 
-@lru_cache(maxsize=1 << 14)
+@lru_cache(maxsize=1 << 16)
 def plan(action: Verb, how: How, who: Who, before: Who | None = None, clitic: str = "") -> Plan:
     """What to say of `who`. With an object `before` the French verb, its participle agrees with that."""
     en, fr = _english(who, action, how), _french(who, action, how, before, clitic)
@@ -132,8 +132,9 @@ def _english(who: Who, action: Verb, how: How) -> _Group:
         _deny(group, how.denial)
     if how.often:
         group.say(how.often, "often", "adverb")
-    if how.denial == "not" and how.short and word != "am":
-        group.say(_SHORT.get(word, word + "n't"), role, kind)
+    joined = _joined(word, how.short) if how.denial == "not" else ""
+    if joined:
+        group.say(joined, role, kind)
         group.roles["deny"].append(len(group.words) - 1)
     else:
         group.say(word, role, kind)
@@ -142,6 +143,13 @@ def _english(who: Who, action: Verb, how: How) -> _Group:
     for word, role in rest:
         group.say(word, role, "verb" if role == "main" else "auxiliary")
     return group
+
+
+def _joined(word: str, short: bool) -> str:
+    """ "didn't", "cannot"; "" where "not" is a word of its own."""
+    if short and word != "am":
+        return _SHORT.get(word, word + "n't")
+    return "cannot" if word == "can" else ""
 
 
 def _deny(group: _Group, denial: str) -> None:

@@ -6,10 +6,10 @@ from dataclasses import dataclass
 from functools import cache
 from importlib.resources import files
 
-from regard.data.language import french
+from regard.data.language import english, french
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, eq=False)
 class Noun:
     """A noun. English one-to-one French, so that a sentence has one translation."""
 
@@ -27,7 +27,7 @@ class Noun:
         return self.french_plural if plural else self.french
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, eq=False)
 class Adjective:
     """An adjective. `forms` are its four French ones; `before_vowel` is for beau and vieux."""
 
@@ -91,7 +91,7 @@ def nouns() -> dict[str, Noun]:
 def _noun(row: dict[str, str]) -> Noun:
     return Noun(
         row["english"],
-        row["english plural"] or row["english"] + "s",
+        row["english plural"] or english.plural(row["english"]),
         row["french"],
         row["french plural"] or french.plural(row["french"]),
         row["gender"],
