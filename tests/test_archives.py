@@ -84,6 +84,13 @@ def test_one_folder_around_all_does_not_count_but_two_do(tmp_path: Path) -> None
     assert names(into) == ["x/a", "y/b"]
 
 
+def test_what_a_mac_adds_does_not_count(tmp_path: Path) -> None:
+    into = tmp_path / "into"
+    into.mkdir()
+    unpack(make(tmp_path / "a.zip", filled({"x/a": b"1", "__MACOSX/x/._a": b"2"})), into, wanted=lambda name: True)
+    assert names(into) == ["a"]
+
+
 # What is not
 
 

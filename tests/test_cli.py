@@ -1138,7 +1138,8 @@ def test_the_public_names_are_all_there() -> None:
 def test_a_model_is_measured_on_this_machine(model: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("regard.decoding.speed._SECONDS", 0.05)
     monkeypatch.setattr("regard.decoding.speed._COLD_STARTS", 1)
-    lines = "".join(text + "\n" for text in [*sentences(20), "", *sentences(20)]).encode()
+    texts = ["-- a line that looks like an option", *sentences(19)]
+    lines = "".join(text + "\n" for text in [*texts, "", *texts]).encode()
     done = call("bench", "translate", "--model", model, "--json", typed=lines)
     assert done.said.splitlines() == [
         "measuring: many sentences",
@@ -1165,9 +1166,24 @@ def test_learning_is_measured_on_this_machine(folder: Path, monkeypatch: pytest.
     assert found["pieces_per_second"] * found["seconds_per_step"] < 256
     # Forward and back, a weight of a product takes part in six operations for each piece, more or less often.
     assert 2 < 1e9 * found["gigaflops"] / found["pieces_per_second"] / found["parameters"] < 12
-    shown = call("bench", "train", *data, "--size", "small", *few)
+    monkeypatch.setattr("regard.training.pace._SECONDS", 0.1)
+    shown = call("bench", "train", *data, "--size", "small", "--set", "train.steps=1", *few)
     assert [line.split("  ")[0] for line in shown.lines] == ["size", "speed", "arithmetic", "memory", "your data"]
     assert shown.lines[0].split()[1] == "small,"
+
+
+def test_what_is_not_the_engine_is_not_measured(model: Path) -> None:
+    done = call("bench", "translate", "--model", model, "--set", "decode.temperature=0.5", typed=b"a\n")
+    said = "error: what is measured is the engine, which leaves this to torch: decode.temperature=0.5\n"
+    assert (done.code, done.said) == (2, said)
+
+
+def test_the_demo_leaves_other_files_alone(tmp_path: Path) -> None:
+    (tmp_path / "card.md").write_text("mine")
+    assert call("demo", "--out", tmp_path).said == (
+        f"error: {tmp_path} holds other files already; choose another --out, or remove it first\n"
+    )
+    assert [path.name for path in tmp_path.iterdir()] == ["card.md"]
 
 
 def test_without_text_there_is_nothing_to_measure(model: Path) -> None:

@@ -13,6 +13,7 @@ import pytest
 from regard import files
 from regard.errors import DiskError
 from regard.files import (
+    bring_back,
     damage,
     is_inside,
     new_folder,
@@ -175,6 +176,29 @@ def test_a_new_folder_takes_the_place_of_an_old_one_whole(tmp_path: Path) -> Non
     make(tmp_path / "a", "new")
     assert sorted(path.name for path in (tmp_path / "a").iterdir()) == ["file", "inner"]
     assert (tmp_path / "a" / "file").read_text() == "new"
+
+
+@pytest.mark.parametrize("renames", [1, 2])
+def test_a_crash_between_old_and_new_loses_neither(tmp_path: Path, renames: int) -> None:
+    make(tmp_path / "a", "old")
+    rename, count = Path.replace, 0
+
+    def crash(source: Path, target: Path) -> Path:
+        nonlocal count
+        count += 1
+        if count == renames:
+            raise Crash
+        return rename(source, target)
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(Path, "replace", crash)
+        with pytest.raises(Crash):
+            make(tmp_path / "a", "new")
+    bring_back(tmp_path / "a")
+    assert (tmp_path / "a" / "inner" / "deep").read_text() == "old"
+    make(tmp_path / "a", "newer")
+    assert (tmp_path / "a" / "inner" / "deep").read_text() == "newer"
+    assert [path.name for path in tmp_path.iterdir()] == ["a"]
 
 
 # A full disk

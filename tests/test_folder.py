@@ -363,6 +363,15 @@ def test_a_zip_of_a_folder_is_that_folder(folder: Path, cache: Path, top: str) -
     ]  # fmt: skip
 
 
+@pytest.mark.parametrize("name", ["...zip", "lock.zip"])
+def test_a_zip_of_an_odd_name_is_a_zip(folder: Path, cache: Path, name: str) -> None:
+    kept = cache / "kept"
+    kept.mkdir(parents=True)
+    archive = zipped(folder)
+    assert open_folder(archive.rename(archive.with_name(name))).settings == open_folder(folder).settings
+    assert kept.is_dir()
+
+
 def test_a_zip_is_unpacked_once_and_again_if_the_cache_was_damaged(folder: Path, cache: Path) -> None:
     archive = zipped(folder)
     path = open_folder(archive).path / "weights.safetensors"
@@ -394,7 +403,7 @@ def test_a_zip_of_a_damaged_folder_is_refused_and_nothing_of_it_stays(folder: Pa
     archive = zipped(folder)
     message = f"{archive}: in it, weights.safetensors has 99 bytes instead of {size:,}; copy or download it again"
     assert refused(archive) == message
-    assert [path.name for path in cache.rglob("*") if path.is_file()] == ["lock"]
+    assert [path.suffix for path in cache.rglob("*") if path.is_file()] == [".lock"]
 
 
 def test_a_zip_of_something_else(folder: Path, cache: Path) -> None:

@@ -73,7 +73,8 @@ def _files(opened: zipfile.ZipFile, size: int) -> dict[str, zipfile.ZipInfo]:
             raise _RefusedError(f"{name!r} in it is packed in an unusual way")
         if not 0 <= entry.header_offset < size:
             raise zipfile.BadZipFile("its list of files is wrong")
-        if not name.endswith("/"):
+        # A Mac packs what it knows about files beside them.
+        if not name.endswith("/") and not name.startswith("__MACOSX/"):
             found[name] = entry
     names = [entry.orig_filename.removesuffix("/") for entry in opened.infolist()]
     # What some file systems hold for the same name.

@@ -100,20 +100,34 @@ def new_folder(path: Path, needs: int | None = None) -> Iterator[Path]:
 
     What an interrupted attempt left under the temporary name is thrown away first.
     """
-    temporary = path.with_name(path.name + ".tmp")
+    temporary, old = path.with_name(path.name + ".tmp"), path.with_name(path.name + ".old")
     if temporary.exists():
         shutil.rmtree(temporary)
     make_folder(path.parent)
+    bring_back(path)
     with writing(path, needs), _removed_if_it_fails(temporary):
         temporary.mkdir()
         yield temporary
         for inner in sorted(temporary.rglob("*")):
             sync(inner)
         sync(temporary)
+    # There is no moment at which neither is whole: the old one waits until the new one is in its place.
     if path.exists():
-        shutil.rmtree(path)
+        path.replace(old)
     temporary.replace(path)
     sync(path.parent)
+    if old.exists():
+        shutil.rmtree(old)
+
+
+def bring_back(path: Path) -> None:
+    """Mend what was interrupted while a folder took the place of an older one."""
+    old = path.with_name(path.name + ".old")
+    if old.exists():
+        if path.exists():
+            shutil.rmtree(old)
+        else:
+            old.replace(path)
 
 
 def sha256(path: Path) -> str:

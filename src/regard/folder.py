@@ -208,9 +208,10 @@ def _unpacked(archive: Path) -> Path:
     if archive.suffix.lower() != ".zip":
         raise FolderError(f"{archive} is a file, and a model is a folder, or a .zip of one")
     # The name of the archive stays the name of the model.
-    folder = user_cache_path("regard") / "models" / sha256(archive)[:32] / archive.stem
+    name = archive.stem if archive.stem.strip(".") else "model"
+    folder = user_cache_path("regard") / "models" / sha256(archive)[:32] / name
     make_folder(folder.parent)
-    with FileLock(folder.parent / "lock"):
+    with FileLock(folder.parent.with_suffix(".lock")):
         if damage(folder) is not None:
             with new_folder(folder) as new:
                 unpack(archive, new, wanted=_is_part)

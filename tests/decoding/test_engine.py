@@ -297,6 +297,23 @@ def test_a_full_disk_is_told_before_and_while_it_fills(tmp_path: Path, cache: Pa
         assert regard.load(folder).translate("the cat").text == regard.load(folder, fast=None).translate("the cat").text
 
 
+def test_nothing_in_the_current_folder_is_run(tmp_path: Path) -> None:
+    folder = write_model(tmp_path / "model", SHAPES["post"])
+    for name in ("torch.py", "numpy.py", "ctranslate2.py", "regard.py"):
+        (folder / name).write_text("raise SystemExit('it was run')")
+    command = [sys.executable, "-P", "-m", "regard", "translate", "--model", ".", "the cat"]
+    variables = {**os.environ, "XDG_CACHE_HOME": str(tmp_path / "cache")}
+    done = subprocess.run(command, cwd=folder, env=variables, capture_output=True, text=True, check=False)
+    assert (done.returncode, done.stderr) == (0, "")
+
+
+@pytest.mark.parametrize("setting", [{"prefix": "a"}, {"temperature": 1.0}])
+def test_what_is_left_to_torch_is_not_quietly_more_precise(tmp_path: Path, setting: dict[str, Any]) -> None:
+    translator = regard.load(write_model(tmp_path / "model", SHAPES["post"]), fast="int8")
+    with pytest.raises(SettingsError, match="are computed in float32, not in int8; leave --fast out"):
+        translator.translate("the cat", DecodeSettings(**setting))
+
+
 @pytest.mark.skipif(sys.platform != "linux", reason="mounts a tmpfs")
 def test_a_folder_that_cannot_be_written_is_translated_with(tmp_path: Path) -> None:
     with disk(tmp_path / "disk", "size=100m") as at:

@@ -186,8 +186,9 @@ def test_the_terminal_and_json_say_the_same(compared: Evaluation) -> None:
 
 
 def test_models_are_called_by_their_folders(tmp_path: Path) -> None:
-    assert names_of(tmp_path / "a", tmp_path / "b") == ("a", "b")
-    assert names_of(Path("x/a"), Path("y/a")) == ("x/a", "y/a")
+    assert names_of([tmp_path / "a"], tmp_path / "b") == ("a", "b")
+    assert names_of([Path("x/a")], Path("y/a")) == ("x/a", "y/a")
+    assert names_of([Path("x/a"), Path("x/b")], Path("x/a")) == ("a + b", "a")
 
 
 def test_text_that_was_cut_is_noticed(corpus: Path, tmp_path: Path) -> None:

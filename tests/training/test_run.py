@@ -318,6 +318,16 @@ def test_a_folder_with_other_files_is_left_alone(tiny: TinyRuns, tmp_path: Path)
     assert [path.name for path in tmp_path.iterdir()] == ["thesis.tex"]
 
 
+def test_saves_between_validations_do_not_pile_up(
+    tiny: TinyRuns, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("regard.training.learning.SAVE_SECONDS", 0)
+    most = 0
+    for _ in tiny.events(tiny.fresh(tmp_path / "model")):
+        most = max(most, len(list((tmp_path / "model" / "run" / "checkpoints").glob("step-*/optimizer.safetensors"))))
+    assert most == 2
+
+
 def test_a_file_is_no_folder_to_write_to(tiny: TinyRuns, tmp_path: Path) -> None:
     (tmp_path / "model").write_text("a file")
     assert refused(tiny.events(tmp_path / "model")) == (

@@ -195,8 +195,11 @@ def _choose_head(opened: "ModelFolder", files: tuple[Path, ...], count: int) -> 
 
     found = show_work(choose_head(opened.build(), _sample(opened, files, count)))
     if found.usable:
-        store_alignment(opened.path, found.chosen)
-        make_fast(opened.path)
+        try:
+            store_alignment(opened.path, found.chosen)
+            make_fast(opened.path)
+        except OSError as error:
+            say(f"the head is not stored: {opened.path} cannot be written ({error.strerror})")
     return found
 
 

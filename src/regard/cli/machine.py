@@ -27,12 +27,12 @@ def bench() -> None:
 @SET
 def bench_translate(model: Path, as_json: bool, fast: str, overrides: tuple[str, ...]) -> None:
     """Measure how fast a model translates lines of standard input; it takes about a minute."""
-    decode = assemble(user_layer(overrides)).decode
+    assemble(user_layer(overrides))
     if sys.stdin.isatty():
         raise UserError(f"give it lines to translate: regard bench translate --model {model} < lines.txt")
     from regard.decoding.speed import Speed, measure
 
-    for found in measure(model, list(lines_of(sys.stdin.buffer)), decode, fast=fast):
+    for found in measure(model, list(lines_of(sys.stdin.buffer)), overrides, fast=fast):
         if not isinstance(found, Speed):
             say(f"measuring: {found}")
         elif as_json:

@@ -189,8 +189,10 @@ def demo(out: Path, steps: int, write: Path | None, count: int, seed: int, split
         _write_language(write, count, seed, split, truth)
         return
     from regard.decoding.load import load
+    from regard.training.run import check_place
     from regard.training.run import train as run
 
+    check_place(out)
     learnt, unseen = numbers.split(20_000, 500, seed=1)
     files = [out / "run" / "numbers.digits", out / "run" / "numbers.words"]
     files[0].parent.mkdir(parents=True, exist_ok=True)

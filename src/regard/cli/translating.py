@@ -132,5 +132,5 @@ def evaluate(
     found = show_work(work)
     if out is not None:
         out.write_text("".join(text.replace("\n", " ") + "\n" for text in found.translations), "utf-8")
-    names = names_of(models[0], against)
+    names = names_of(models, against)
     show_lines([json.dumps(facts(found, *names), ensure_ascii=False)] if as_json else evaluation_lines(found, *names))

@@ -19,6 +19,7 @@ import ctranslate2
 from regard.data.tokenizer import END, Tokenizer
 from regard.decoding.hypothesis import Hypothesis, length_penalty, ranked
 from regard.decoding.translation import Forced, Sources, TextTranslator
+from regard.errors import SettingsError
 from regard.settings import DecodeSettings
 
 # Exactly zero would also change when the engine stops; n to this power is 1.
@@ -69,7 +70,12 @@ class Engine(TextTranslator):
         )
 
     def _begin(self, batches: list[Sources], decode: DecodeSettings) -> Iterator[list[list[Hypothesis]]]:
-        if not _can(decode):
+        if not can_write(decode):
+            if self._compute_type != "float32":
+                raise SettingsError(
+                    "decode.temperature, decode.prefix, and decode.log_probabilities with decode.shortest or "
+                    f"decode.no_repeat are computed in float32, not in {self._compute_type}; leave --fast out"
+                )
             return self._other_road()._begin(batches, decode)
         tried = {} if self._tried else self._try(batches, decode)
         engine = self._for_many if len(batches) > 1 else self._for_one
@@ -168,7 +174,7 @@ class Engine(TextTranslator):
         return Hypothesis(tuple(pieces[:-1] if pieces[-1:] == [END] else pieces), log_probability, score, ())
 
 
-def _can(decode: DecodeSettings) -> bool:
+def can_write(decode: DecodeSettings) -> bool:
     """Whether the engine writes the text of torch's road, and tells the same numbers."""
     forbids = decode.shortest > 0 or decode.no_repeat > 0
     return not (decode.temperature or decode.prefix or (decode.log_probabilities and forbids))

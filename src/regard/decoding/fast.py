@@ -76,7 +76,8 @@ def _check_room(cache: Path, model_folder: Path) -> None:
 
 def _convert_in_child(model_folder: Path, out: Path, compute_type: str) -> None:
     """Make the files in a process of its own."""
-    command = [sys.executable, "-m", "regard.decoding.convert", str(model_folder), str(out), compute_type]
+    # -P: the current folder may be a stranger's, with a torch.py in it.
+    command = [sys.executable, "-P", "-m", "regard.decoding.convert", str(model_folder), str(out), compute_type]
     done = subprocess.run(command, capture_output=True, text=True, check=False)
     if done.returncode != 0:
         reason = done.stderr.strip().splitlines()[-1:] or [f"exit code {done.returncode}"]

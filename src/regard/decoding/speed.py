@@ -9,10 +9,10 @@ from dataclasses import dataclass
 from itertools import cycle, islice
 from pathlib import Path
 
-from regard.decoding.engine import Engine
+from regard.decoding.engine import Engine, can_write
 from regard.decoding.load import load
-from regard.errors import DataError
-from regard.settings import DecodeSettings
+from regard.errors import DataError, SettingsError
+from regard.settings import DecodeSettings, assemble, user_layer
 
 _SECONDS = 10.0  # about, for each of the three measurements of translating
 _COLD_STARTS = 5
@@ -33,8 +33,11 @@ class Speed:
     peak_memory_mb: float | None  # where the system tells
 
 
-def measure(folder: Path, texts: Sequence[str], decode: DecodeSettings, *, fast: str) -> Iterator[str | Speed]:
-    """Say what is being measured, then give the result."""
+def measure(folder: Path, texts: Sequence[str], overrides: Sequence[str], *, fast: str) -> Iterator[str | Speed]:
+    """Say what is being measured, then give the result; `overrides` are as of `--set`."""
+    decode = assemble(user_layer(overrides)).decode
+    if not can_write(decode):
+        raise SettingsError(f"what is measured is the engine, which leaves this to torch: {', '.join(overrides)}")
     # The same text again would cost nothing.
     texts = list(dict.fromkeys(text for text in texts if text.strip()))
     if not texts:
@@ -55,8 +58,9 @@ def measure(folder: Path, texts: Sequence[str], decode: DecodeSettings, *, fast:
     yield "one sentence at a time"
     alone = sorted(_each_alone(translator, texts, decode))
     yield "starting from nothing"
-    command = [sys.executable, "-m", "regard", "translate", "--model", str(folder), "--fast", fast, texts[0]]
-    cold = statistics.median(_seconds(command) for _ in range(_COLD_STARTS))
+    command = [sys.executable, "-P", "-m", "regard", "translate", "--model", str(folder), "--fast", fast]
+    command += [word for setting in overrides for word in ("--set", setting)]
+    cold = statistics.median(_seconds(command, texts[0]) for _ in range(_COLD_STARTS))
     yield Speed(
         sentences=len(texts),
         sentences_per_second=len(some) / together,
@@ -92,9 +96,9 @@ def _each_alone(translator: Engine, texts: list[str], decode: DecodeSettings) ->
             break
 
 
-def _seconds(command: list[str]) -> float:
+def _seconds(command: list[str], text: str) -> float:
     began = time.perf_counter()
-    subprocess.run(command, check=True, capture_output=True)
+    subprocess.run(command, check=True, capture_output=True, input=text.encode())
     return time.perf_counter() - began
 
 

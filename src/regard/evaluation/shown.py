@@ -1,6 +1,6 @@
 """An evaluation as lines for people, and as facts for programs."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import asdict
 from pathlib import Path
 from typing import Any
@@ -15,12 +15,11 @@ SHOWN = 10  # sentences that differ; JSON has all
 _CUT = " ."  # how a text ends whose words were cut apart by spaces
 
 
-def names_of(model: Path, against: Path | None) -> tuple[str, str]:
-    """What to call two models: their folders' names, or the whole ways to them where the names are the same."""
-    if against is None:
-        return model.resolve().name, ""
-    names = model.resolve().name, against.resolve().name
-    return names if names[0] != names[1] else (str(model), str(against))
+def names_of(models: Sequence[Path], against: Path | None) -> tuple[str, str]:
+    """What to call two systems: their folders' names, or the whole ways to them where the names are the same."""
+    name = " + ".join(model.resolve().name for model in models)
+    other = against.resolve().name if against is not None else ""
+    return (name, other) if name != other else (" + ".join(map(str, models)), str(against))
 
 
 def facts(evaluation: Evaluation, name: str, other: str) -> dict[str, Any]:

@@ -15,7 +15,7 @@ from safetensors.torch import load_file, save_file
 from torch import Tensor, nn
 
 from regard.data.batches import Position
-from regard.files import damage, new_folder, read_json, write_json, write_manifest
+from regard.files import bring_back, damage, new_folder, read_json, write_json, write_manifest
 from regard.training.health import Health
 
 WHOLE = 2  # checkpoints kept with everything, so that one may be damaged
@@ -85,6 +85,8 @@ class Checkpoints:
 
     def resume(self, model: nn.Module, optimizer: torch.optim.Optimizer) -> tuple[Progress, list[str]]:
         """Load the newest whole checkpoint, if any; also what was wrong with newer ones."""
+        for old in self.folder.glob("step-????????.old"):
+            bring_back(old.with_suffix(""))
         problems = []
         for age, step in enumerate(reversed(self.steps())):
             folder = self.path(step)

@@ -21,6 +21,7 @@ from regard.data.records import Fault, Pair
 from regard.data.shards import Shards, prepare_ids
 from regard.data.texts import SIDES, Preparing, Texts, Work, prepare_texts, read_all
 from regard.data.tokenizer import END, FIRST_PIECE, Tokenizer, choose_size, train_tokenizer
+from regard.errors import SettingsError
 from regard.model.transformer import Transformer
 from regard.settings import SIZES, Layer, Settings, assemble, size_layer
 from regard.training import plan as planning
@@ -180,7 +181,10 @@ def _expect(user: Layer, sample: Sample, device: str) -> Iterator[Expected]:
     """Measure the smaller sizes; a larger one takes longer by as much as it has more weights, about."""
     per_token = 0.0
     for size in SIZES:
-        settings = assemble(size_layer(size), user)
+        try:
+            settings = assemble(size_layer(size), user)
+        except SettingsError:
+            continue  # what suits one size need not suit another
         settings = replace(settings, model=replace(settings.model, vocabulary=sample.tokenizer.rows))
         with torch.device("meta"):
             parameters = sum(weight.numel() for weight in Transformer(settings.model).parameters())

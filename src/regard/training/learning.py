@@ -49,6 +49,11 @@ def learn_by(out: Path, plan: Plan, made: Prepared, stop: Callable[[], bool]) ->
         position=progress.position,
         weights=plan.request.get("weights", ()),
     )
+
+    def save() -> None:
+        checkpoints.save(model, optimizer, progress)
+        checkpoints.prune({*plan.averaged_steps(progress.step), progress.best_step})
+
     width, first = plan.settings.model.width, progress.step + 1
     steps = learn(model, optimizer, stream, settings, width=width, first=first, parts=splits.parts)
     with _threads(plan.threads), Log(out / "run", progress.step, tensorboard=settings.tensorboard) as log:
@@ -57,7 +62,7 @@ def learn_by(out: Path, plan: Plan, made: Prepared, stop: Callable[[], bool]) ->
             stopping = stop()
             overdue = time.monotonic() - saved_time > SAVE_SECONDS
             if (stopping or overdue) and saved_step < progress.step:
-                checkpoints.save(model, optimizer, progress)
+                save()
                 saved_step, saved_time = progress.step, time.monotonic()
             if stopping:
                 yield Stopped(progress.step)
@@ -69,8 +74,7 @@ def learn_by(out: Path, plan: Plan, made: Prepared, stop: Callable[[], bool]) ->
                     raise _diverged(str(error), progress, checkpoints, settings) from None
                 log.write(progress.step, validation_loss=validation.loss, bleu=validation.bleu, chrf=validation.chrf)
                 progress = progress.validated(validation.loss)
-                checkpoints.save(model, optimizer, progress)
-                checkpoints.prune({*plan.averaged_steps(progress.step), progress.best_step})
+                save()
                 saved_step, saved_time = progress.step, time.monotonic()
                 yield validation
                 continue  # whoever wants to stop has waited for the validation

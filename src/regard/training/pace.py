@@ -1,6 +1,7 @@
 """How fast this machine learns: pieces a second, the share of its arithmetic that is put to use, memory, and the time
 for one's own data. Real steps are taken, on a sample, and thrown away."""
 
+import sys
 import tempfile
 import time
 from collections.abc import Sequence
@@ -21,6 +22,7 @@ from regard.training import plan as planning
 from regard.training.forecast import Sample, take_sample, training_pairs
 from regard.training.loop import gradient, learn, make_optimizer
 from regard.training.plan import Speed
+from regard.training.splits import explained
 
 _WARM = 2  # steps
 _SECONDS = 20.0  # of steps that count; at least three
@@ -54,7 +56,8 @@ def measure(train: Sequence[Corpus], report: Report, size: str | None, user: Lay
         yield Preparing("counting the arithmetic", 0, 1)
         per_piece = _arithmetic(model, settings, sample)
         yield Preparing("taking steps", 0, 1)
-        speed = _step(model, settings, sample)
+        with explained():
+            speed = _step(model, settings, sample)
     yield Preparing("trying the machine", 0, 1)
     chosen = "steps" not in user.get("train", {}) and size in ("tiny", "small")
     steps = planning.choose_steps(sample.tokens, speed)[0] if chosen else settings.train.steps
@@ -80,8 +83,9 @@ def _arithmetic(model: Transformer, settings: Settings, sample: Sample) -> float
 
 
 def _step(model: Transformer, settings: Settings, sample: Sample) -> Speed:
-    stream = batches(sample.shards.train, tokens=settings.train.micro_tokens, seed=settings.train.seed)
-    steps = learn(model, make_optimizer(model, settings.train), stream, settings.train, width=settings.model.width)
+    train = replace(settings.train, steps=sys.maxsize)  # it is we who stop
+    stream = batches(sample.shards.train, tokens=train.micro_tokens, seed=train.seed)
+    steps = learn(model, make_optimizer(model, train), stream, train, width=settings.model.width)
     for _ in range(_WARM):
         next(steps)
     taken = [next(steps)]

@@ -60,7 +60,7 @@ def train(
     folder = open_folder(Path(parent)) if parent is not None else None
     wish = Wish(size, budget, steps, user_layer(overrides, settings_file), folder)
     wish.check()
-    _check_place(out)
+    check_place(out)
     kept = yield from _keep_standard_input(out, paths)
     known = languages or _both(folder.languages if folder else (None, None))
     train_corpora = corpora([Path(path) for path in paths], languages=known, standard_input=kept)
@@ -89,7 +89,7 @@ def train(
             yield from learn_by(out, plan, made, stop)
 
 
-def _check_place(out: Path) -> None:
+def check_place(out: Path) -> None:
     """Whether `out` is free, or holds a run."""
     if out.exists() and not out.is_dir():
         raise RunError(f"--out {out} is a file; choose another name for the model folder")

@@ -55,6 +55,8 @@ class Validator:
         sources, targets = self._sources[:sentences], self._targets[:sentences]
         device = next(model.parameters()).device
         translator = Translator(model, self._tokenizer, longest=self._settings.model.longest, device=device)
+        # Whoever has little memory to learn with has little to validate with; no text depends on the batch.
+        translator.batch_tokens = min(translator.batch_tokens, 2 * self._settings.train.micro_tokens)
         texts = [translation.text for translation in translator.translate_all(sources, self._settings.decode)]
         judge = Judge([[target] for target in targets], names=("bleu", "chrf"))  # TER would take longest
         figures = judge.figures(list(judge.count(texts)))
