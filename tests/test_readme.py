@@ -125,7 +125,7 @@ def check(step: Step, folder: Path, page: str = "README.md") -> str:
             check=False,
         )
         assert done.returncode == 0, f"{where}\nexit code {done.returncode}\n{done.stdout}"
-        return done.stdout
+        return str(done.stdout)
     return ""
 
 
