@@ -26,10 +26,8 @@ def notebook(page: str) -> str:
     for block in _BLOCK.finditer(page):
         cells += _prose(page[end : block.start()])
         language, text, output = block.groups()
-        # In a notebook a command has a mark of exclamation before it, on every system.
-        cells.append(
-            _code(text if language == "python" else re.sub("^", "!", text.rstrip("\n"), flags=re.MULTILINE), output)
-        )
+        # What a notebook takes for a command begins with an exclamation mark.
+        cells.append(_code(text if language == "python" else f"!{text}", output))
         end = block.end()
     cells += _prose(page[end:])
     for number, cell in enumerate(cells, start=1):
