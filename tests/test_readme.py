@@ -99,8 +99,8 @@ def make_targets() -> set[str]:
     return set(re.findall(r"^([a-z-]+):", (ROOT / "Makefile").read_text("utf-8"), re.MULTILINE))
 
 
-def check(step: Step, folder: Path, page: str = "README.md") -> None:
-    """Run one step in `folder`. What installs or is run elsewhere is only checked to exist."""
+def check(step: Step, folder: Path, page: str = "README.md") -> str:
+    """Run one step in `folder`; what it prints. What installs or is run elsewhere is only checked to exist."""
     where = f"{page}:{step.line}: {step.text}"
     words = shlex.split(step.text, comments=True) if step.language != "python" else []
     if words[:1] == ["make"]:
@@ -125,6 +125,8 @@ def check(step: Step, folder: Path, page: str = "README.md") -> None:
             check=False,
         )
         assert done.returncode == 0, f"{where}\nexit code {done.returncode}\n{done.stdout}"
+        return str(done.stdout)
+    return ""
 
 
 def write_data(folder: Path) -> None:
