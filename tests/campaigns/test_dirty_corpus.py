@@ -10,10 +10,9 @@ import json
 import random
 import sys
 from collections import Counter
-from collections.abc import Callable, Generator, Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TypeVar
 
 import pytest
 
@@ -21,7 +20,7 @@ from regard.data.batches import batches
 from regard.data.check import Report, check
 from regard.data.pairs import Corpus, corpora
 from regard.data.shards import Shard, prepare_ids
-from regard.data.texts import Preparing, prepare_texts
+from regard.data.texts import finished, prepare_texts
 from regard.data.tokenizer import END, Tokenizer, train_tokenizer
 from regard.errors import UserError
 
@@ -30,7 +29,6 @@ if sys.version_info >= (3, 14):
 else:
     from backports import zstd
 
-Result = TypeVar("Result")
 WORDS = "the house is green and our old friend sings été où Straße один 今日は 🎉".split()  # noqa: SIM905 (readable)
 LONGEST = 200
 TOKENIZER = Tokenizer(train_tokenizer(iter([" ".join(WORDS), *WORDS] * 20), kind="bpe", pieces=400))
@@ -156,21 +154,12 @@ def write_jsonl(folder: Path, lines: list[Line]) -> Corpus:
     return Corpus((path,))
 
 
-def finish(work: Generator[Preparing, None, Result]) -> Result:
-    while True:
-        try:
-            next(work)
-        except StopIteration as end:
-            result: Result = end.value
-            return result
-
-
 def try_corpus(folder: Path, corpus: Corpus, lines: list[Line], reasons: dict[str, str], tried: Tried) -> None:
     """Prepare a corpus as training does, and hold what comes out against how it was made."""
     valid = folder / "valid.tsv"
     valid.write_text("a\tb\n", "utf-8")
-    texts = finish(prepare_texts(folder / "texts", [corpus], [Corpus((valid,))], seed=1))
-    shards = finish(prepare_ids(folder / "ids", texts, TOKENIZER, longest=LONGEST))
+    texts = finished(prepare_texts(folder / "texts", [corpus], [Corpus((valid,))], seed=1))
+    shards = finished(prepare_ids(folder / "ids", texts, TOKENIZER, longest=LONGEST))
 
     kept = {number: line for number, line in enumerate(lines, start=1) if line.dropped is None}
     assert shards.train.lines[:, 1].tolist() == list(kept)
@@ -188,7 +177,7 @@ def try_corpus(folder: Path, corpus: Corpus, lines: list[Line], reasons: dict[st
     assert sorted(listed) == sorted(expected)
     assert sum(shards.dropped.values()) == len(expected)
     _every_batch_is_aligned(shards.train, list(kept.values()))
-    _the_report_agrees(finish(check([corpus])), lines)
+    _the_report_agrees(finished(check([corpus])), lines)
 
     tried.corpora += 1
     tried.lines += len(lines)
@@ -248,7 +237,7 @@ def mismatches(folder: Path, sizes: range) -> int:
             paths[0].write_bytes(b"x\n" * source)
             paths[1].write_bytes(b"y\n" * target)
             with pytest.raises(UserError, match=f"has {source}, .* has {target};"):
-                finish(check(corpora(paths)))
+                finished(check(corpora(paths)))
             seen += 1
     return seen
 
@@ -272,11 +261,11 @@ def test_files_whose_lines_end_in_carriage_returns_are_explained(tmp_path: Path,
     paths[0].write_bytes(b"one\rtwo\rthree\r")
     paths[1].write_bytes(b"un\rdeux\rtrois\r" if both else b"un\ndeux\ntrois\n")
     if both:
-        (finding,) = [f for f in finish(check(corpora(paths))).findings if f.kind == "control characters"]
+        (finding,) = [f for f in finished(check(corpora(paths))).findings if f.kind == "control characters"]
         assert finding.count == 2
     else:
         with pytest.raises(UserError, match=r"a\.en has 1, .*a\.fr has 3"):
-            finish(check(corpora(paths)))
+            finished(check(corpora(paths)))
 
 
 @pytest.mark.slow

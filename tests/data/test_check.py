@@ -3,31 +3,22 @@
 import os
 import subprocess
 import sys
-from collections.abc import Callable, Generator, Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 
 import pytest
 
 from regard.data.check import MEANINGS, Finding, Report, check
 from regard.data.pairs import Corpus, corpora
-from regard.data.texts import Preparing
+from regard.data.texts import finished
 from regard.errors import DataError
 
 Write = Callable[[str, Sequence[tuple[str, str]]], Corpus]
 GOOD = [(f"this is sentence number {number} of many", f"ceci est la phrase numéro {number}") for number in range(100)]
 
 
-def finish(work: Generator[Preparing, None, Report]) -> Report:
-    while True:
-        try:
-            next(work)
-        except StopIteration as end:
-            report: Report = end.value
-            return report
-
-
 def look(train: Sequence[Corpus], valid: Sequence[Corpus] = (), test: Sequence[Corpus] = ()) -> Report:
-    return finish(check(train, valid, test))
+    return finished(check(train, valid, test))
 
 
 def found(report: Report, part: str = "training") -> dict[str, Finding]:

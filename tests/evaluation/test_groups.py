@@ -3,26 +3,14 @@
 import shutil
 from collections import Counter
 from pathlib import Path
-from typing import TypeVar
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from regard.data.pairs import corpora
-from regard.data.texts import Work, prepare_texts
+from regard.data.texts import finished, prepare_texts
 from regard.evaluation.groups import NO_WORDS, by_length, by_rarity, seen
-
-Result = TypeVar("Result")
-
-
-def finished(work: Work[Result]) -> Result:
-    while True:
-        try:
-            next(work)
-        except StopIteration as end:
-            result: Result = end.value
-            return result
 
 
 @given(st.lists(st.text(alphabet="ab 今.'", max_size=120), max_size=30))

@@ -6,6 +6,7 @@ import ctranslate2
 import numpy as np
 import pytest
 
+from regard.data.texts import finished
 from regard.data.tokenizer import END
 from regard.decoding.convert import convert, make_fast
 from regard.decoding.fast import is_ours
@@ -15,7 +16,6 @@ from regard.folder import AlignmentHead, open_folder, store_alignment
 from regard.inside.aligning import align_files, aligned, choose_head, links_of
 from regard.inside.findings import alignment_lines, link_line
 from regard.inside.model import load
-from regard.inside.passes import finished
 from regard.inside.planted import planted_model, planted_sample
 from regard.inside.sample import Sample, language_sample, text_item
 from regard.inside.words import Word

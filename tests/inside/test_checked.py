@@ -4,9 +4,9 @@ from dataclasses import replace
 
 import pytest
 
+from regard.data.texts import finished
 from regard.inside.checked import check_views, disagreements, misshown
 from regard.inside.heads import measure_heads
-from regard.inside.passes import finished
 from regard.inside.planted import PLANTED, planted_model, planted_sample
 
 

@@ -7,12 +7,13 @@ import pytest
 import torch
 
 from regard.data.language import flips
+from regard.data.texts import finished
 from regard.evaluation.intervals import Figure
 from regard.inside import laboratory
 from regard.inside.edits import Edit
 from regard.inside.findings import laboratory_lines
 from regard.inside.laboratory import Intervention, Laboratory, _Meddling, measure_it, nouns_of, rows_of
-from regard.inside.passes import finished, weights_of
+from regard.inside.passes import weights_of
 from regard.inside.pronouns import contrast
 from regard.inside.terminal import Paper
 from regard.inside.trace import Recorder

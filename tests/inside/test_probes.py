@@ -5,9 +5,10 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
+from regard.data.texts import finished
 from regard.evaluation.intervals import Figure
 from regard.inside.layerplot import Layers
-from regard.inside.passes import finished, vectors_of
+from regard.inside.passes import vectors_of
 from regard.inside.probes import TASKS, Probed, measure_layers, probe
 from regard.inside.sample import language_sample
 from regard.inside.terminal import Paper

@@ -7,12 +7,13 @@ import pytest
 import torch
 
 from regard.data.language import flips
+from regard.data.texts import finished
 from regard.decoding.translator import Translator
 from regard.errors import LookError
 from regard.evaluation.scores import Judge
 from regard.inside.edits import WAYS, Edit, Edited, Forced, check_head, head_addresses
 from regard.inside.measured import measure
-from regard.inside.passes import batched, finished, log_probabilities
+from regard.inside.passes import batched, log_probabilities
 from regard.inside.planted import PLANTED, planted_model, planted_sample
 from regard.inside.pronouns import Pronouns, contrast, pronoun_texts
 from regard.inside.sample import Sample, text_item

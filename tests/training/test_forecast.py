@@ -1,15 +1,14 @@
 """What training would come to: the same as what it does, on data small enough to be its own sample."""
 
 import math
-from collections.abc import Generator
 from pathlib import Path
-from typing import TYPE_CHECKING, TypeVar
+from typing import TYPE_CHECKING
 
 import pytest
 
 from regard.data.check import Report, check
 from regard.data.pairs import Corpus, corpora
-from regard.data.texts import Preparing
+from regard.data.texts import finished
 from regard.settings import SIZES, assemble, size_layer, user_layer
 from regard.training import forecast as module
 from regard.training.events import Note
@@ -19,21 +18,10 @@ from regard.training.plan import SHARE_FOR_STEPS, Speed, choose_steps
 if TYPE_CHECKING:
     from tests.training.conftest import TinyRuns
 
-Result = TypeVar("Result")
-
-
-def finish(work: Generator[Preparing, None, Result]) -> Result:
-    while True:
-        try:
-            next(work)
-        except StopIteration as end:
-            result: Result = end.value
-            return result
-
 
 def foretell(found: list[Corpus], *overrides: str) -> tuple[Report, Forecast]:
-    report = finish(check(found))
-    return report, finish(forecast(found, report, user_layer(overrides)))
+    report = finished(check(found))
+    return report, finished(forecast(found, report, user_layer(overrides)))
 
 
 def test_what_is_left_out_is_what_train_leaves_out(tiny: "TinyRuns", tmp_path: Path) -> None:

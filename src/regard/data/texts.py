@@ -123,6 +123,16 @@ class Texts:
         return int(train["source_words"]) + int(train["target_words"])
 
 
+def finished(work: Work[Result]) -> Result:
+    """What some work comes to, when nobody watches."""
+    while True:
+        try:
+            next(work)
+        except StopIteration as end:
+            result: Result = end.value
+            return result
+
+
 def prepare_texts(folder: Path, train: Sequence[Corpus], valid: Sequence[Corpus], *, seed: int) -> Work[Texts]:
     """Gather all pairs in `folder`. Without `valid`, hold out some source sentences of `train` with all their pairs."""
     if not train:

@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Protocol, TypeVar
 
 from regard.data.pairs import read_references
-from regard.data.texts import Preparing, Work
+from regard.data.texts import Preparing, Work, finished
 from regard.decoding.translation import TextTranslator, Translation
 from regard.evaluation.against import Comparison, check_size, compare
 from regard.evaluation.groups import Group, Table, by_length, by_rarity, seen
@@ -54,12 +54,7 @@ def evaluate(
     work = evaluating(
         translator, paths, decode, by_source=by_source, tokenize=tokenize, against=against, trained_in=trained_in
     )
-    while True:
-        try:
-            next(work)
-        except StopIteration as end:
-            result: Evaluation = end.value
-            return result
+    return finished(work)
 
 
 def evaluating(

@@ -13,14 +13,14 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from regard.data.pairs import Pairs, corpora
-from regard.data.texts import Preparing, Work
+from regard.data.texts import Preparing, Work, finished
 from regard.data.tokenizer import Tokenizer
 from regard.errors import LookError
 from regard.evaluation.alignment import Link, alignment_error
 from regard.evaluation.intervals import Figure, deviations
 from regard.folder import AlignmentHead
 from regard.inside.heads import FEW, untrained
-from regard.inside.passes import finished, weights_of
+from regard.inside.passes import weights_of
 from regard.inside.questions import OFFSETS, grouping, truth_links
 from regard.inside.sample import SEED, Item, Sample, spaced_item
 from regard.inside.trace import Array

@@ -11,11 +11,11 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
+from regard.data.texts import finished
 from regard.errors import LookError
 from regard.inside.export import map_bytes
 from regard.inside.heads import Card, measure_heads
 from regard.inside.maps import Map, attention_map
-from regard.inside.passes import finished
 from regard.inside.planted import PLANTED, planted_model, planted_sample
 from regard.inside.terminal import Paper, show_map
 from regard.inside.trace import Trace

@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
 
-from regard.data.texts import Work
 from regard.data.tokenizer import PAD
 from regard.inside.edits import Edit, attention_addresses
 from regard.inside.sample import Item
@@ -124,16 +123,6 @@ def log_probabilities(
             for at, logs in zip(batch.indices, _logs(model, hidden_BTD, batch.written_BT), strict=True):
                 found[at] = logs
     return found
-
-
-def finished(work: Work[Result]) -> Result:
-    """What some work comes to, when nobody watches."""
-    while True:
-        try:
-            next(work)
-        except StopIteration as end:
-            result: Result = end.value
-            return result
 
 
 def _logs(model: "Transformer", hidden_BTD: "Tensor", written_BT: "Tensor") -> Iterator[Array]:
