@@ -49,21 +49,22 @@ def learn_by(out: Path, plan: Plan, made: Prepared, stop: Callable[[], bool]) ->
         position=progress.position,
         weights=plan.request.get("weights", ()),
     )
+    saved_step, saved_time = progress.step, time.monotonic()
 
     def save() -> None:
+        nonlocal saved_step, saved_time
         checkpoints.save(model, optimizer, progress)
         checkpoints.prune({*plan.averaged_steps(progress.step), progress.best_step})
+        saved_step, saved_time = progress.step, time.monotonic()
 
     width, first = plan.settings.model.width, progress.step + 1
     steps = learn(model, optimizer, stream, settings, width=width, first=first, parts=splits.parts)
     with _threads(plan.threads), Log(out / "run", progress.step, tensorboard=settings.tensorboard) as log:
-        saved_step, saved_time = progress.step, time.monotonic()
         while True:
             stopping = stop()
             overdue = time.monotonic() - saved_time > SAVE_SECONDS
             if (stopping or overdue) and saved_step < progress.step:
                 save()
-                saved_step, saved_time = progress.step, time.monotonic()
             if stopping:
                 yield Stopped(progress.step)
                 return
@@ -75,7 +76,6 @@ def learn_by(out: Path, plan: Plan, made: Prepared, stop: Callable[[], bool]) ->
                 log.write(progress.step, validation_loss=validation.loss, bleu=validation.bleu, chrf=validation.chrf)
                 progress = progress.validated(validation.loss)
                 save()
-                saved_step, saved_time = progress.step, time.monotonic()
                 yield validation
                 continue  # whoever wants to stop has waited for the validation
             if progress.is_stale(settings.patience):
