@@ -77,6 +77,9 @@ class TrainSettings:
     steps: int = _setting(100_000, "optimizer steps")
     batch_tokens: int = _setting(25_000, "target pieces per step, about")
     micro_tokens: int = _setting(4_096, "pieces held in memory at once, padding included; a step adds up several")
+    optimizer: Literal["adam", "muon"] = _setting(
+        "adam", "the paper's, or Muon, which changes a matrix in all directions alike (training/muon.py)"
+    )
     schedule: Literal["paper", "linear"] = _setting(
         "paper", "the paper's formula, or a straight way up to the peak and down to zero"
     )
@@ -169,25 +172,28 @@ class Settings:
 # The paper leaves the small end open: short training on little data wants pre-norm, a higher learning rate,
 # more dropout, and a rate that falls to zero within the time given.
 _QUICK = {
-    "schedule": "linear", "warmup": 400, "batch_tokens": 2_048, "micro_tokens": 2_048, "clip": 1.0, "epsilon": 1e-8,
+    "optimizer": "muon", "schedule": "linear", "warmup": 400, "batch_tokens": 2_048, "micro_tokens": 2_048, "clip": 1.0,
+    "epsilon": 1e-8,
 }  # fmt: skip
 _PAPER_TOKENIZER = {"kind": "bpe"}
 
 # A fine-tune starts from weights that are already good: smaller steps, fewer of them.
-FINE_TUNE: dict[str, dict[str, Any]] = {"train": {**_QUICK, "learning_rate": 5e-4, "warmup": 100, "dropout": 0.2}}
+FINE_TUNE: dict[str, dict[str, Any]] = {
+    "train": {**_QUICK, "optimizer": "adam", "learning_rate": 5e-4, "warmup": 100, "dropout": 0.2}
+}
 
 SIZES: dict[str, dict[str, dict[str, Any]]] = {
     "tiny": {
         "model": {
             "width": 128, "heads": 4, "feedforward": 256, "encoder_layers": 4, "decoder_layers": 4, "norm": "pre",
         },
-        "train": {**_QUICK, "learning_rate": 2.5e-3, "dropout": 0.3},
+        "train": {**_QUICK, "learning_rate": 4e-3, "dropout": 0.3},
     },
     "small": {
         "model": {
             "width": 256, "heads": 4, "feedforward": 1024, "encoder_layers": 6, "decoder_layers": 3, "norm": "pre",
         },
-        "train": {**_QUICK, "learning_rate": 1.5e-3, "dropout": 0.2},
+        "train": {**_QUICK, "learning_rate": 3e-3, "dropout": 0.2},
     },
     # The paper wrote a checkpoint every ten minutes: so many of its steps.
     "base": {"train": {"validate_every": 1_500}, "tokenizer": _PAPER_TOKENIZER},

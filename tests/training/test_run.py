@@ -651,7 +651,7 @@ def test_after_ten_skipped_steps_in_a_row_it_stops_with_advice(
     out = tiny.fresh(tmp_path / "model")
     advice = (
         "the run diverges at step 24: the gradients of the last 10 steps were not finite numbers; start again in "
-        "another --out, with a lower train.learning_rate (it is 0.0025; try 0.0008), or a longer train.warmup (it is "
+        "another --out, with a lower train.learning_rate (it is 0.004; try 0.001), or a longer train.warmup (it is "
         f"400 steps); the weights of the best validation loss stay in {out / 'run' / 'checkpoints' / 'step-00000020'}"
     )
     assert refused(tiny.events(out)) == advice

@@ -10,6 +10,7 @@ import math
 import time
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from typing import Any
 
 import torch
 from torch import nn
@@ -20,6 +21,7 @@ from regard.errors import RunError
 from regard.model.face import SequenceModel
 from regard.settings import TrainSettings
 from regard.training.loss import add_gradient, loss_only
+from regard.training.muon import Muon
 from regard.training.schedule import learning_rate
 from regard.training.splits import cut, is_out_of_memory
 
@@ -46,8 +48,9 @@ def derived_seed(*parts: int | str) -> int:
 
 
 def make_optimizer(model: SequenceModel, settings: TrainSettings) -> torch.optim.Optimizer:
-    betas = (settings.beta1, settings.beta2)
-    return torch.optim.Adam(model.parameters(), lr=0.0, betas=betas, eps=settings.epsilon, fused=True)
+    """The optimizer; each step sets its learning rate."""
+    adam: Any = {"lr": 0.0, "betas": (settings.beta1, settings.beta2), "eps": settings.epsilon, "fused": True}
+    return Muon(model, **adam) if settings.optimizer == "muon" else torch.optim.Adam(model.parameters(), **adam)
 
 
 def learn(
