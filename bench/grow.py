@@ -19,9 +19,10 @@ from pathlib import Path
 from typing import Any
 
 from growth import page
-from growth.child import ask, cores
+from growth.child import ask
 from peers.environment import ROOT, variables
 from peers.results import append, machine
+from peers.worker import cores
 
 TOKENS = 8_192  # in a batch: two rows at the greatest length
 LENGTHS = [32 << doubling for doubling in range(8)]

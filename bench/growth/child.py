@@ -4,10 +4,10 @@ A script of this folder tells by `tell`, a line at a time; `ask` runs it and rea
 """
 
 import json
-import os
 import subprocess
 import sys
 import threading
+import time
 from pathlib import Path
 from typing import Any
 
@@ -49,21 +49,17 @@ class _Watch(threading.Thread):
         super().__init__(daemon=True)
         self._process = psutil.Process(process)
         self._most = 0
-        self._ended = threading.Event()
 
     def run(self) -> None:
         try:
-            while not self._ended.wait(_EVERY):
+            while True:
                 memory = self._process.memory_info()
                 self._most = max(self._most, memory.rss - getattr(memory, "shared", 0))
+                time.sleep(_EVERY)
         except psutil.NoSuchProcess:
-            return
+            return  # it has ended
 
     def most(self) -> int:
         """The most since this was last asked."""
         most, self._most = self._most, 0
         return most
-
-
-def cores() -> int:
-    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
