@@ -14,7 +14,6 @@ from regard.data.shards import prepare_ids
 from regard.data.texts import finished, prepare_texts
 from regard.data.tokenizer import Tokenizer, choose_size, train_tokenizer
 from regard.settings import SIZES, assemble
-from regard.training.run import TOKENIZER_SENTENCES
 
 
 def main(count: int) -> None:
@@ -34,8 +33,8 @@ def main(count: int) -> None:
         done("check", repeated=sum(one.count for one in report.findings if one.kind == "duplicates"))
         texts = finished(prepare_texts(folder / "texts", train, [], seed=1))
         done("texts")
-        sentences = texts.train.sentences(most=TOKENIZER_SENTENCES)
-        tokenizer = Tokenizer(train_tokenizer(sentences, kind=settings.tokenizer.kind, pieces=choose_size(texts.words)))
+        kind, pieces = settings.tokenizer.kind, choose_size(texts.words)
+        tokenizer = Tokenizer(train_tokenizer(texts.train.sentences(), kind=kind, pieces=pieces))
         done("pieces", pieces=tokenizer.size)
         shards = finished(prepare_ids(folder / "shards", texts, tokenizer, longest=settings.model.longest))
         done("ids", pairs=len(shards.train) + len(shards.valid))
