@@ -32,9 +32,8 @@ most with them. Pieces are found in a sample of bounded size, so memory and the 
 no further.
 """
 OUTPUTS = """\
-One text at a time, beam 4, by weights of size `tiny` that copy the source, so that output lengths are known; all of
-them came out right where it says so. Texts longer than the model takes at once (1,024 pieces) are translated in parts,
-several together.
+One text at a time, beam 4, by weights of size `tiny` that copy the source, so that it is known what must come out and
+how long it is. The model takes 1,024 pieces at once; longer texts are translated in parts.
 """
 THREADS = """\
 Learning: steps of `tiny` at length {length}, {tokens:,} pieces in every batch. Translating: {sentences:,} sentences,
@@ -61,14 +60,14 @@ def write(results: Path, out: Path, pictures: Path) -> None:
         if part in found:
             words, drawn = section(found[part])
             lines += [f"## {title}", "", *words]
-            for name, (caption, picture) in drawn.items():
+            for name, picture in drawn.items():
                 (pictures / f"grow-{name}.svg").write_text(picture, "utf-8")
-                lines += [f"![{caption}]({where}/grow-{name}.svg)", ""]
+                lines += [f"![{title}: {name.split('-')[-1]}]({where}/grow-{name}.svg)", ""]
             lines += [f"{found[part]['date']}, {found[part]['machine']}", "", f"    {found[part]['command']}", ""]
     out.write_text("\n".join(lines).rstrip() + "\n", "utf-8")
 
 
-Section = tuple[list[str], dict[str, tuple[str, str]]]  # lines of the page, and pictures with what they show
+Section = tuple[list[str], dict[str, str]]  # lines of the page, and pictures by name
 
 
 def lengths(record: Record) -> Section:
@@ -85,21 +84,14 @@ def lengths(record: Record) -> Section:
         for one in points
     ]
     seconds = _points(points, "length", lambda one: statistics.median(one["seconds"]))
-    memory, weights = (
-        _points(points, "length", lambda one, name=name: one[name] / 1e9) for name in ("peak", "weights")
-    )
+    memory = [
+        Line("measured", _points(points, "length", lambda one: one["peak"] / 1e9)),
+        Line("weights, if kept", _points(points, "length", lambda one: one["weights"] / 1e9), dashed=True),
+    ]
     shown = Axis("length of the texts, in pieces")
     pictures = {
-        "length-time": _picture("Seconds a step", shown, Axis("seconds"), {"measured": seconds}),
-        "length-memory": (
-            "Peak memory over the length of texts",
-            plot(
-                "Peak memory of learning",
-                shown,
-                Axis("GB"),
-                [Line("measured", memory), Line("weights of attention, if kept", weights, dashed=True)],
-            ),
-        ),
+        "length-time": plot("Time of a step", shown, Axis("seconds"), _with_straight({"measured": seconds})),
+        "length-memory": plot("Peak memory of learning", shown, Axis("GB"), memory),
     }
     words = [LENGTHS.format(tokens=record["tokens"]), *table(head, rows), *_said({"the time": seconds})]
     return words, pictures
@@ -123,11 +115,11 @@ def pairs(record: Record) -> Section:
         points, "pairs", lambda one: max(stage["own"] for stage in one["stages"] if stage["stage"] != "pieces") / 1e6
     )
     shown = Axis("pairs", log=True)
-    curves = {"all stages": everything, "all but finding pieces": without}
+    time = [Line("all stages", everything), *_with_straight({"all but finding pieces": without})]
     memory = [Line("all stages", own_memory), Line("all but finding pieces", others)]
     pictures = {
-        "pairs-time": _picture("Preparing", shown, Axis("seconds", log=True), curves),
-        "pairs-memory": ("Own memory of preparing", plot("Own memory of preparing", shown, Axis("MB"), memory)),
+        "pairs-time": plot("Time of preparing", shown, Axis("seconds", log=True), time),
+        "pairs-memory": plot("Own memory of preparing", shown, Axis("MB"), memory),
     }
     words = [PAIRS, *table(head, rows), *_said({"all but finding pieces": without})]
     return words, pictures
@@ -151,10 +143,9 @@ def outputs(record: Record) -> Section:
             for one in points
         ]
     head = ["road", "pieces written", "seconds", "milliseconds a piece", "peak memory, MB", "came out right"]
-    picture = _picture("Translating one text", Axis("pieces written"), Axis("seconds"), curves)
-    return [OUTPUTS, *table(head, rows), *_said({f"{road}'s time": curves[road] for road in roads})], {
-        "output": picture
-    }
+    picture = plot("Time of translating one text", Axis("pieces written"), Axis("seconds"), _with_straight(curves))
+    words = [OUTPUTS, *table(head, rows), *_said(curves)]
+    return words, {"output-time": picture}
 
 
 def threads(record: Record) -> Section:
@@ -192,14 +183,14 @@ def _points(records: Sequence[Record], x: str, y: Callable[[Record], float]) -> 
     return [(one[x], y(one)) for one in records]
 
 
-def _picture(title: str, x: Axis, y: Axis, curves: dict[str, list[Point]]) -> tuple[str, str]:
-    """Measured curves, each with the line it is foretold to keep to."""
+def _with_straight(curves: dict[str, list[Point]]) -> list[Line]:
+    """Measured curves, and for each the line that all its points but the last foretell."""
     lines = [Line(name, points) for name, points in curves.items()]
     for name, points in curves.items():
         if len(points) >= FEWEST:
             line = foretold(points)
             lines.append(Line(f"{name}, straight", [(at, line.at(at)) for at, _ in points], dashed=True))
-    return f"{title}, over {x.name}", plot(f"{title}, over {x.name}", x, y, lines)
+    return lines
 
 
 def _said(curves: dict[str, list[Point]]) -> list[str]:
