@@ -21,8 +21,7 @@ LENGTHS = """\
 Steps of learning at `tiny` on random pieces, {tokens:,} of them in every batch whatever the length of the texts, some
 rows shorter than others. All but attention then costs the same at every length, and attention's share grows in
 proportion to the length: a straight line. The last column is what the weights of attention would take if they were kept
-for the way back, a matrix of length times length for every head of every layer. They are not: that is to be seen in the
-memory.
+for the way back, a matrix of length times length for every head of every layer; the memory shows that they are not.
 """
 PAIRS = """\
 What `regard train` does before it learns, on pairs of English and French sentences of the built-in language, all
@@ -36,8 +35,8 @@ One text at a time, beam 4, by weights of size `tiny` that copy the source, so t
 how long it is. The model takes 1,024 pieces at once; longer texts are translated in parts.
 """
 THREADS = """\
-Learning: steps of `tiny` at length {length}, {tokens:,} pieces in every batch. Translating: {sentences:,} sentences,
-beam 4. `OMP_NUM_THREADS` gives the number of threads.
+Learning: steps of `tiny` at length {length}, {tokens:,} pieces in every batch. Translating: {sentences:,} sentences, beam 4.
+`OMP_NUM_THREADS` gives the number of threads.
 """
 START = "From the start of a process to its end, in seconds; the first time, which reads the files, is not counted."
 STAGES = {"check": "checking", "texts": "gathering", "pieces": "finding pieces", "ids": "turning into ids"}

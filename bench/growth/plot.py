@@ -33,7 +33,7 @@ class Axis:
         if self.log:
             first, last = math.floor(math.log10(min(values))), math.ceil(math.log10(max(values)))
             return [10.0**power for power in range(first, max(last, first + 1) + 1)]
-        step = _round_up(max(values) / 4)
+        step = _round_up(max(values) / 5)
         return [step * number for number in range(math.ceil(max(values) / step) + 1)]
 
     def place(self, value: float, ticks: Sequence[float]) -> float:
@@ -57,10 +57,10 @@ def plot(title: str, x: Axis, y: Axis, lines: Sequence[Line]) -> str:
     for value in up:
         height = at((across[0], value))[1]
         parts.append(f'<path d="M{_LEFT} {height:.1f} h{_WIDE}" stroke="#999" stroke-width="0.5"/>')
-        parts.append(f'<text x="{_LEFT - 6}" y="{height + 4:.1f}" text-anchor="end" {_SMALL}>{value:,g}</text>')
+        parts.append(f'<text x="{_LEFT - 6}" y="{height + 4:.1f}" text-anchor="end" {_SMALL}>{value:,.10g}</text>')
     for value in across:
         left = at((value, up[0]))[0]
-        parts.append(f'<text x="{left:.1f}" y="{_TOP + _HIGH + 16}" text-anchor="middle" {_SMALL}>{value:,g}</text>')
+        parts.append(f'<text x="{left:.1f}" y="{_TOP + _HIGH + 16}" text-anchor="middle" {_SMALL}>{value:,.10g}</text>')
     parts.append(f'<text x="{_LEFT + _WIDE / 2}" y="{_TOP + _HIGH + 34}" text-anchor="middle">{escape(x.name)}</text>')
     parts.append(f'<text x="8" y="{_TOP - 12}" {_SMALL}>{escape(y.name)}</text>')
     legend = _LEFT
@@ -83,7 +83,7 @@ def _drawn(line: Line, ink: str, places: Sequence[tuple[float, float]]) -> Itera
     if line.dashed:
         return
     for (left, height), (x, y) in zip(places, line.points, strict=True):
-        title = escape(f"{line.name}, {x:,g}: {y:,.3g}")
+        title = escape(f"{line.name}, {x:,.10g}: {y:,.3g}")
         yield f'<circle cx="{left:.1f}" cy="{height:.1f}" r="3.5" fill="{ink}"><title>{title}</title></circle>'
 
 
