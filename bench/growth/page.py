@@ -35,8 +35,8 @@ One text at a time, beam 4, by weights of size `tiny` that copy the source, so t
 how long it is. The model takes 1,024 pieces at once; longer texts are translated in parts.
 """
 THREADS = """\
-Learning: steps of `tiny` at length {length}, {tokens:,} pieces in every batch. Translating: {sentences:,} sentences, beam 4.
-`OMP_NUM_THREADS` gives the number of threads.
+Learning: steps of `tiny` at length {length}, {tokens:,} pieces in every batch. Translating: {sentences:,}
+sentences, beam 4. `OMP_NUM_THREADS` gives the number of threads.
 """
 START = "From the start of a process to its end, in seconds; the first time, which reads the files, is not counted."
 STAGES = {"check": "checking", "texts": "gathering", "pieces": "finding pieces", "ids": "turning into ids"}
