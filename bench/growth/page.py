@@ -32,7 +32,7 @@ no further.
 """
 OUTPUTS = """\
 One text at a time, beam 4, by weights of size `tiny` that copy the source, so that it is known how long the output must
-be; in long texts single pieces are miscopied, which takes as long. Every piece looks back at all before it and at the
+be; single pieces may be miscopied, which takes as long. Every piece looks back at all before it and at the
 whole source, so a line is straight only as long as that is little beside the rest. The model takes 1,024 pieces at
 once; longer texts are translated in parts.
 """
