@@ -33,7 +33,7 @@ class Gate:
             return
         seconds = time.perf_counter() - self._began
         if self._began:
-            self._answer(seconds=seconds, tokens=self._tokens, memory=_peak_memory())
+            self._answer(seconds=seconds, tokens=self._tokens, memory=peak_memory())
         else:
             self._answer(about=self.about)
         request = sys.stdin.readline()
@@ -45,8 +45,8 @@ class Gate:
         print(json.dumps(content), file=self._answers, flush=True)
 
 
-def _peak_memory() -> int:
-    """In bytes; none where the system does not say."""
+def peak_memory() -> int:
+    """The most this process has held, in bytes; none where the system does not say."""
     try:
         import resource
     except ImportError:

@@ -181,6 +181,23 @@ def test_both_roads_have_the_same_gradient():
     torch.testing.assert_close(gradients[0], gradients[1], atol=1e-5, rtol=0)
 
 
+FIRST_FIFTY = (torch.arange(64) < 50)[None, None, None]
+
+
+@pytest.mark.parametrize("options", [{}, {"mask": FIRST_FIFTY}, {"causal": True}], ids=["all", "mask", "causal"])
+def test_no_matrix_of_queries_times_keys_is_kept_for_the_way_back(options):
+    kept: list[int] = []
+
+    def keep(tensor: Tensor) -> Tensor:
+        kept.append(tensor.untyped_storage().nbytes())
+        return tensor
+
+    q, k, v = (tensor.requires_grad_() for tensor in inputs(64, 64))
+    with torch.autograd.graph.saved_tensors_hooks(keep, lambda tensor: tensor):
+        attend(q, k, v, **options)
+    assert 0 < max(kept) <= q.untyped_storage().nbytes()
+
+
 def test_the_causal_mask_is_a_staircase():
     assert causal_mask(3, 3, CPU).int().tolist() == [[1, 0, 0], [1, 1, 0], [1, 1, 1]]
 

@@ -85,7 +85,7 @@ def take_sample(folder: Path, train: Sequence[Corpus], report: Report, settings:
     texts = yield from prepare_texts(folder / "texts", [some], [some], seed=1)
     yield Preparing("finding pieces", 0, 1)
     data = train_tokenizer(
-        texts.train.sentences(most=2 * SAMPLE),
+        texts.train.sentences(),
         kind=settings.tokenizer.kind,
         pieces=settings.tokenizer.pieces or choose_size(texts.words * pairs // len(texts.train)),
     )

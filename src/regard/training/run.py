@@ -34,8 +34,6 @@ from regard.training.plan import Plan
 from regard.training.splits import explained
 from regard.training.wish import Wish, make_plan
 
-TOKENIZER_SENTENCES = 1_000_000  # more text does not make better pieces
-
 
 def train(
     paths: Sequence[str | Path],
@@ -175,8 +173,7 @@ def _tokenizer(run: Path, texts: Texts, settings: Settings) -> Generator[Prepari
         return Tokenizer.load(folder / "tokenizer.model")
     pieces = settings.tokenizer.pieces or choose_size(texts.words)
     yield Preparing("finding pieces", 0, 1)
-    sentences = texts.train.sentences(most=TOKENIZER_SENTENCES)
-    data = train_tokenizer(sentences, kind=settings.tokenizer.kind, pieces=pieces)
+    data = train_tokenizer(texts.train.sentences(), kind=settings.tokenizer.kind, pieces=pieces)
     with new_folder(folder) as new:
         (new / "tokenizer.model").write_bytes(data)
         write_json(new / "made_from.json", made_from)
