@@ -9,8 +9,9 @@ it passes over texts that end at once. It also tells each piece's log-probabilit
 import os
 import time
 from collections.abc import Callable, Iterator, Sequence
+from dataclasses import replace
 from functools import cache
-from itertools import islice
+from itertools import islice, repeat
 from pathlib import Path
 from typing import Any
 
@@ -20,6 +21,7 @@ from regard.data.tokenizer import END, Tokenizer
 from regard.decoding.hypothesis import Hypothesis, length_penalty, ranked
 from regard.decoding.translation import Forced, Sources, TextTranslator
 from regard.errors import SettingsError
+from regard.folder import AlignmentHead
 from regard.settings import DecodeSettings
 
 # Exactly zero would also change when the engine stops; n to this power is 1.
@@ -40,8 +42,9 @@ class Engine(TextTranslator):
         longest: int,
         other_road: Callable[[], TextTranslator],
         compute_type: str = "float32",
+        aligning: AlignmentHead | None = None,
     ) -> None:
-        super().__init__(tokenizer, longest=longest)
+        super().__init__(tokenizer, longest=longest, aligning=aligning)
         self._other_road = cache(other_road)
         self._files, self._compute_type = str(files), compute_type
         self._cores = _cores()
@@ -128,6 +131,7 @@ class Engine(TextTranslator):
             max_input_length=0,
             return_scores=True,
             return_end_token=True,
+            return_attention=self._links(decode),
             asynchronous=True,
         )
         return promises
@@ -156,7 +160,10 @@ class Engine(TextTranslator):
         """The best hypotheses with the log-probability of each piece. What reached its limit has no end mark."""
         best = [(source, one) for source, its in zip(batch, found, strict=True) for one in its[: decode.best]]
         told = zip(best, self._force([(source.ids, one.pieces) for source, one in best]), strict=True)
-        each = (Hypothesis.of(one.pieces, logs[: source.limit], decode.alpha) for (source, one), logs in told)
+        each = (
+            replace(Hypothesis.of(one.pieces, logs[: source.limit], decode.alpha), attention=one.attention)
+            for (source, one), logs in told
+        )
         return [list(islice(each, len(its[: decode.best]))) for its in found]
 
     def _force(self, pairs: Forced) -> list[tuple[float, ...]]:
@@ -164,14 +171,15 @@ class Engine(TextTranslator):
         return [tuple(one.log_probs) for one in self._for_many.score_batch(sources, targets, max_input_length=0)]
 
     def _ranked(self, result: Any, decode: DecodeSettings) -> list[Hypothesis]:
-        each = zip(result.hypotheses, result.scores, strict=True)
-        return ranked([self._hypothesis(names, score, decode.alpha) for names, score in each], decode.beams)
+        each = zip(result.hypotheses, result.scores, result.attention or repeat(None), strict=False)
+        return ranked([self._hypothesis(*one, alpha=decode.alpha) for one in each], decode.beams)
 
-    def _hypothesis(self, names: list[str], log_probability: float, alpha: float) -> Hypothesis:
+    def _hypothesis(self, names: list[str], log_probability: float, attention: Any, *, alpha: float) -> Hypothesis:
         """Of pieces as the engine gives them, the end mark among them if it was written."""
         pieces = [self._ids[name] for name in names]
         score = log_probability / length_penalty(len(pieces), alpha)
-        return Hypothesis(tuple(pieces[:-1] if pieces[-1:] == [END] else pieces), log_probability, score, ())
+        written = tuple(pieces[:-1] if pieces[-1:] == [END] else pieces)
+        return Hypothesis(written, log_probability, score, (), attention)
 
 
 def can_write(decode: DecodeSettings) -> bool:

@@ -5,7 +5,9 @@ Shapes: B sentences, S source length, N = B * beams rows, T pieces of this step 
 
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from typing import Protocol
+from dataclasses import replace
+from itertools import islice
+from typing import Protocol, cast
 
 import torch
 from torch import Tensor
@@ -16,7 +18,9 @@ from regard.decoding.hypothesis import Hypothesis
 from regard.decoding.rules import log_softmax, unwritable
 from regard.decoding.search import State, search
 from regard.decoding.translation import Forced, Sources, TextTokenizer, TextTranslator, Translation
+from regard.folder import AlignmentHead
 from regard.model.face import SequenceModel
+from regard.model.transformer import Transformer
 from regard.settings import DecodeSettings
 
 __all__ = ["Translation", "Translator"]
@@ -33,10 +37,16 @@ class Translator(TextTranslator):
     """Raw text in, raw text out. A sentence comes out the same alone and in any company."""
 
     def __init__(
-        self, model: SequenceModel, tokenizer: WritingTokenizer, *, longest: int, device: torch.device | str = "cpu"
+        self,
+        model: SequenceModel,
+        tokenizer: WritingTokenizer,
+        *,
+        longest: int,
+        device: torch.device | str = "cpu",
+        aligning: AlignmentHead | None = None,
     ) -> None:
-        """The model must already be on the device."""
-        super().__init__(tokenizer, longest=longest)
+        """The model must already be on the device. One that has a head that aligns takes a lens."""
+        super().__init__(tokenizer, longest=longest, aligning=aligning)
         self.model = model
         self.device = torch.device(device)
         self._writable_V = torch.tensor(tokenizer.writable, device=self.device)
@@ -46,13 +56,30 @@ class Translator(TextTranslator):
 
     def _write(self, batch: Sources, decode: DecodeSettings) -> list[list[Hypothesis]]:
         with _evaluating(self.model):
-            return write(self.model, batch, self._writable_V, decode)
+            found = write(self.model, batch, self._writable_V, decode)
+            return self._watched(batch, found, decode) if self._links(decode) else found
+
+    @torch.inference_mode()
+    def _watched(self, batch: Sources, found: list[list[Hypothesis]], decode: DecodeSettings) -> list[list[Hypothesis]]:
+        """The best hypotheses once more, forced, with where the head that aligns looked."""
+        assert self.aligning is not None
+        best = [(source, one) for source, its in zip(batch, found, strict=True) for one in its[: decode.best]]
+        lens = _Head(self.aligning.head)
+        model = cast(Transformer, self.model)
+        memory = model.encode(_padded([source.ids for source, _ in best]).to(self.device))
+        read_BT = _read(_padded([one.pieces for _, one in best]).to(self.device))
+        model.decode(read_BT[:, : self.longest], model.start(memory), lens)
+        rows = (min(len(one.pieces) + 1, source.limit) for source, one in best)
+        each = (
+            replace(one, attention=weights_LM[:length, : len(source.ids)].tolist())
+            for weights_LM, length, (source, one) in zip(lens.seen_BLM, rows, best, strict=True)
+        )
+        return [list(islice(each, len(its[: decode.best]))) for its in found]
 
     @torch.inference_mode()
     def _force(self, pairs: Forced) -> list[tuple[float, ...]]:
         target_BT = _padded([target for _, target in pairs]).to(self.device)
-        read_BT = target_BT.roll(1, dims=1)
-        read_BT[:, 0] = START
+        read_BT = _read(target_BT)
         with _evaluating(self.model):
             memory = self.model.encode(_padded([source for source, _ in pairs]).to(self.device))
             hidden_BTD, _ = self.model.decode(read_BT, self.model.start(memory))
@@ -101,6 +128,31 @@ def _padded(sources: Sequence[Sequence[int]]) -> Tensor:
     """One row for each source, closed by the end mark."""
     width = max(len(source) for source in sources) + 1
     return torch.tensor([[*source, END] + [PAD] * (width - 1 - len(source)) for source in sources])
+
+
+def _read(target_BT: Tensor) -> Tensor:
+    """What is read before each piece of a target is written."""
+    read_BT = target_BT.roll(1, dims=1)
+    read_BT[:, 0] = START
+    return read_BT
+
+
+class _Head:
+    """A lens that keeps where one head looks."""
+
+    seen_BLM: Tensor
+
+    def __init__(self, address: str) -> None:
+        self._attention, _, head = address.rpartition(".")
+        self._head = int(head) - 1
+
+    def see(self, name: str, tensor: Tensor) -> None:
+        pass
+
+    def weights(self, name: str, weights_BHLM: Tensor) -> Tensor:
+        if name == self._attention:
+            self.seen_BLM = weights_BHLM[:, self._head]
+        return weights_BHLM
 
 
 @contextmanager

@@ -3,7 +3,8 @@
 import json
 from collections.abc import Iterator, Sequence
 
-from regard.evaluation.alignment import Link, pharaoh
+from regard.decoding.linking import Link
+from regard.evaluation.alignment import pharaoh
 from regard.inside.aligning import Aligning
 from regard.inside.laboratory import CHANCE, SAID, Intervention, Laboratory, Mover
 from regard.inside.sample import Item
