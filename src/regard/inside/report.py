@@ -1,9 +1,29 @@
 """A page without a script: what a measurement found, in the style of the other pages, in one file."""
 
-from collections.abc import Sequence
+from abc import ABC, abstractmethod
+from collections.abc import Iterable, Sequence
 from html import escape
 
 from regard.inside.export import hashed, read_asset
+
+
+class Shown(ABC):
+    """What was found, which shows itself in a notebook as its page."""
+
+    @abstractmethod
+    def html(self) -> str:
+        """One self-contained page."""
+
+    def _repr_html_(self) -> str:
+        return framed(self.html(), "Regard: measured")
+
+
+def framed(page: str, title: str) -> str:
+    """A page of its own inside a notebook's: neither can touch the other."""
+    return (
+        f'<iframe srcdoc="{escape(page)}" title="{escape(title)}" sandbox="allow-scripts" '
+        'style="width:100%;height:46rem;border:1px solid #8888;border-radius:6px"></iframe>'
+    )
 
 
 def page(title: str, body: str) -> str:
@@ -19,6 +39,16 @@ def page(title: str, body: str) -> str:
         f'<p class="brand">Regard <span>measured</span></p>\n<h1>{escape(title)}</h1>\n</header>\n'
         f"<main>\n{body}\n</main>\n</body>\n</html>\n"
     )
+
+
+def paragraphs(lines: Iterable[str]) -> str:
+    """Each line a paragraph."""
+    return "".join(f"<p>{escape(line)}</p>\n" for line in lines)
+
+
+def picture(svg: str, name: str) -> str:
+    """A picture, which scrolls where there is no room for it."""
+    return f'<div class="frame drawing" role="region" aria-label="{escape(name)}" tabindex="0">{svg}</div>'
 
 
 def table(head: Sequence[str], rows: Sequence[Sequence[str]]) -> str:

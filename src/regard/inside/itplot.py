@@ -1,0 +1,141 @@
+"""What the "it" laboratory found: as data, as lines for a terminal, as a picture, and as a page."""
+
+from collections.abc import Iterator
+from dataclasses import asdict, dataclass
+from html import escape
+from typing import Any
+
+from regard.evaluation.intervals import Figure
+from regard.inside.drawing import svg
+from regard.inside.findings import laboratory_lines
+from regard.inside.laboratory import CHANCE, SAID, Laboratory
+from regard.inside.report import Shown, page, paragraphs, picture, table
+from regard.inside.terminal import Paper
+
+UNSHOWN = "Not shown: whether this model trained again would do the same, and what else a head is there for."
+_LEFT, _WIDE, _STEP = 300, 300, 26
+_INK, _OTHERS = "#2f7fd1", "#888888"
+
+
+@dataclass(frozen=True)
+class It(Shown):
+    """Everything the laboratory found about one model."""
+
+    model: str
+    found: Laboratory
+
+    def json(self) -> dict[str, Any]:
+        """All of it as JSON has it."""
+        return {"model": self.model, **asdict(self.found), "verdict": self.found.verdict}
+
+    def lines(self, paper: Paper) -> Iterator[str]:
+        """The pronouns, the heads, what meddling with these does, and what may be said."""
+        return laboratory_lines(self.found, paper)
+
+    def svg(self) -> str:
+        """The share of right pronouns, as it is and meddled with; and of pairs in which heads move."""
+        found = self.found
+        least, half = found.threshold
+        heads = [(f"{one.head} {SAID[one.place]}", one.moves, _INK) for one in found.movers]
+        heads.append(("the best head untrained", _point(found.untrained), _OTHERS))
+        pronouns = [
+            ("the model as it is", found.right, _INK),
+            *(
+                (one.name, one.right, _OTHERS if one.name.startswith("as many") else _INK)
+                for one in found.interventions
+            ),
+        ]
+        top = _panel(60, "Right pronouns, of sentences", pronouns, {"guessing": 0.5})
+        below = 60 + _STEP * (len(pronouns) + 3)
+        bottom = _panel(
+            below, "Pairs in which a head moves to the right noun", heads, {"chance": CHANCE, "threshold": least / half}
+        )
+        parts = [
+            '<text x="8" y="20" font-weight="bold">Does attention tell what “it” stands for?</text>',
+            f'<text x="8" y="40">{escape(self.model)}; {found.pairs} pairs that differ in the deciding word</text>',
+            *top,
+            *bottom,
+        ]
+        return svg(_LEFT + _WIDE + 40, below + _STEP * (len(heads) + 2), "The “it” laboratory", parts)
+
+    def html(self) -> str:
+        """One self-contained page."""
+        found = self.found
+        least, half = found.threshold
+        body = [
+            paragraphs([f"{self.model}, on {found.pairs} pairs of sentences that differ in the deciding word alone."]),
+            f'<p class="verdict">{escape(found.verdict)}</p>',
+            picture(self.svg(), "The picture"),
+            "<h2>Pronouns</h2>",
+            table(["whose pronoun", "in a sentence", "in both of a pair"], list(_pronouns(found))),
+            paragraphs([f"In {found.follows:.3f} of pairs both translations have the right pronoun."]),
+            "<h2>Heads that move</h2>",
+            paragraphs(
+                [
+                    f"{found.tests} heads were tried, counted at each place. By chance a head moves in {CHANCE:.0%} of "
+                    f"pairs, and not one of {found.tests} in {least} of {half}, 19 times of 20. "
+                    + ("These are beyond that." if found.beyond else "None is beyond that; this is the best.")
+                    + " They were chosen on one half of the pairs; the figures are of the other."
+                ]
+            ),
+            table(
+                ["head", "looks", "moves", "the wrong way", "right noun", "weight on it", "on the other"],
+                [
+                    [
+                        one.head,
+                        SAID[one.place],
+                        f"{one.moves:.3f}",
+                        f"{one.reversed:.3f}",
+                        f"{one.right:.3f}",
+                        f"{one.antecedent:.2f}",
+                        f"{one.other:.2f}",
+                    ]
+                    for one in found.movers
+                ],
+            ),
+            "<h2>Meddling with them</h2>",
+            table(
+                ["what is done", "to", "right pronouns", "change"],
+                [
+                    [one.name, ", ".join(one.heads), f"{one.right:.3f}", f"{one.change:+.3f}"]
+                    for one in found.interventions
+                ],
+            ),
+            *(["<h2>The famous sentence</h2>", paragraphs(found.famous)] if found.famous else []),
+            "<h2>What this does not show</h2>",
+            paragraphs([UNSHOWN.removeprefix("Not shown: ").capitalize()]),
+        ]
+        return page("The “it” laboratory", "\n".join(body))
+
+
+def _pronouns(found: Laboratory) -> Iterator[list[str]]:
+    """The model, and those who know less."""
+    yield ["this model", f"{found.right:.3f}", f"{found.both:.3f}"]
+    yield ["always the nearest noun", "0.500", "0.000"]
+    yield ["a coin", "0.500", "0.250"]
+
+
+def _point(value: float) -> Figure:
+    return Figure(value, value, value, 0)
+
+
+def _panel(top: int, title: str, rows: list[tuple[str, Figure, str]], lines: dict[str, float]) -> Iterator[str]:
+    """A row for each figure, with its interval, on a scale from 0 to 1; and upright lines to compare with."""
+    bottom = top + _STEP * len(rows) + 18
+
+    def x(value: float) -> float:
+        return _LEFT + _WIDE * value
+
+    yield f'<text x="8" y="{top + 12}" font-weight="bold">{escape(title)}</text>'
+    for value in (0.0, 0.5, 1.0):
+        yield f'<path d="M{x(value):.0f} {top + 18} V{bottom}" stroke="#999" stroke-width="0.5"/>'
+        yield f'<text x="{x(value):.0f}" y="{bottom + 14}" text-anchor="middle" font-size="11">{value:g}</text>'
+    for name, value in lines.items():
+        yield f'<path d="M{x(value):.1f} {top + 14} V{bottom}" stroke="#c2690a" stroke-dasharray="5 3"/>'
+        yield f'<text x="{x(value):.1f}" y="{top + 11}" text-anchor="middle" font-size="11">{escape(name)}</text>'
+    for number, (name, figure, ink) in enumerate(rows):
+        y = top + 32 + _STEP * number
+        yield f'<text x="{_LEFT - 12}" y="{y + 4}" text-anchor="end">{escape(name)}</text>'
+        yield f'<path d="M{x(figure.low):.1f} {y} H{x(figure.high):.1f}" stroke="{ink}" stroke-width="2"/>'
+        said = escape(f"{name}: {figure:.3f}" if figure.count else f"{name}: {figure.value:.3f}")
+        yield f'<circle cx="{x(figure.value):.1f}" cy="{y}" r="5" fill="{ink}"><title>{said}</title></circle>'
