@@ -16,7 +16,7 @@ from regard.decoding.linking import Word, WordCount, links_of, spaced_words
 from regard.decoding.translation import Translation
 from regard.folder import AlignmentHead, open_folder, save_folder, store_alignment
 from regard.inside.planted import planted_model, planted_sample
-from regard.settings import DecodeSettings
+from regard.settings import DecodeSettings, ModelSettings
 
 TEXTS = [
     "the old cat sees a red tree.",

@@ -10,6 +10,8 @@ from regard.inside.laboratory import CHANCE, SAID, Intervention, Laboratory, Mov
 from regard.inside.sample import Item
 from regard.inside.terminal import Paper
 
+UNSHOWN = "whether this model trained again would do the same, and what else a head is there for."
+
 
 def laboratory_lines(found: Laboratory, paper: Paper) -> Iterator[str]:
     """The pronouns, the heads, what meddling with these does, and what may be said."""
@@ -38,7 +40,7 @@ def laboratory_lines(found: Laboratory, paper: Paper) -> Iterator[str]:
         yield from found.famous
     yield ""
     yield paper.strong(found.verdict)
-    yield "Not shown: whether this model trained again would do the same, and what else a head is there for."
+    yield f"Not shown: {UNSHOWN}"
 
 
 def _mover(one: Mover) -> str:

@@ -7,13 +7,12 @@ from typing import Any
 
 from regard.evaluation.intervals import Figure
 from regard.inside.drawing import svg
-from regard.inside.findings import laboratory_lines
-from regard.inside.laboratory import CHANCE, SAID, Laboratory
+from regard.inside.findings import UNSHOWN, laboratory_lines
+from regard.inside.laboratory import CHANCE, SAID, Laboratory, Mover
 from regard.inside.report import Shown, page, paragraphs, picture, table
 from regard.inside.terminal import Paper
 
-UNSHOWN = "Not shown: whether this model trained again would do the same, and what else a head is there for."
-_LEFT, _WIDE, _STEP = 300, 300, 26
+_LEFT, _WIDE, _STEP, _HEAD = 310, 300, 26, 34
 _INK, _OTHERS = "#2f7fd1", "#888888"
 
 
@@ -46,7 +45,7 @@ class It(Shown):
             ),
         ]
         top = _panel(60, "Right pronouns, of sentences", pronouns, {"guessing": 0.5})
-        below = 60 + _STEP * (len(pronouns) + 3)
+        below = 60 + _HEAD + _STEP * len(pronouns) + 44
         bottom = _panel(
             below, "Pairs in which a head moves to the right noun", heads, {"chance": CHANCE, "threshold": least / half}
         )
@@ -56,12 +55,11 @@ class It(Shown):
             *top,
             *bottom,
         ]
-        return svg(_LEFT + _WIDE + 40, below + _STEP * (len(heads) + 2), "The “it” laboratory", parts)
+        return svg(_LEFT + _WIDE + 40, below + _HEAD + _STEP * len(heads) + 28, "The “it” laboratory", parts)
 
     def html(self) -> str:
         """One self-contained page."""
         found = self.found
-        least, half = found.threshold
         body = [
             paragraphs([f"{self.model}, on {found.pairs} pairs of sentences that differ in the deciding word alone."]),
             f'<p class="verdict">{escape(found.verdict)}</p>',
@@ -70,28 +68,10 @@ class It(Shown):
             table(["whose pronoun", "in a sentence", "in both of a pair"], list(_pronouns(found))),
             paragraphs([f"In {found.follows:.3f} of pairs both translations have the right pronoun."]),
             "<h2>Heads that move</h2>",
-            paragraphs(
-                [
-                    f"{found.tests} heads were tried, counted at each place. By chance a head moves in {CHANCE:.0%} of "
-                    f"pairs, and not one of {found.tests} in {least} of {half}, 19 times of 20. "
-                    + ("These are beyond that." if found.beyond else "None is beyond that; this is the best.")
-                    + " They were chosen on one half of the pairs; the figures are of the other."
-                ]
-            ),
+            paragraphs([_chance(found)]),
             table(
                 ["head", "looks", "moves", "the wrong way", "right noun", "weight on it", "on the other"],
-                [
-                    [
-                        one.head,
-                        SAID[one.place],
-                        f"{one.moves:.3f}",
-                        f"{one.reversed:.3f}",
-                        f"{one.right:.3f}",
-                        f"{one.antecedent:.2f}",
-                        f"{one.other:.2f}",
-                    ]
-                    for one in found.movers
-                ],
+                [_mover(one) for one in found.movers],
             ),
             "<h2>Meddling with them</h2>",
             table(
@@ -102,10 +82,24 @@ class It(Shown):
                 ],
             ),
             *(["<h2>The famous sentence</h2>", paragraphs(found.famous)] if found.famous else []),
-            "<h2>What this does not show</h2>",
-            paragraphs([UNSHOWN.removeprefix("Not shown: ").capitalize()]),
+            paragraphs([f"Not shown: {UNSHOWN}"]),
         ]
         return page("The “it” laboratory", "\n".join(body))
+
+
+def _chance(found: Laboratory) -> str:
+    least, half = found.threshold
+    beyond = "These are beyond that." if found.beyond else "None is beyond that; this is the best."
+    return (
+        f"{found.tests} heads were tried, counted at each place. By chance a head moves in {CHANCE:.0%} of pairs, and "
+        f"not one of {found.tests} in {least} of {half}, 19 times of 20. Of the same architecture untrained, the best "
+        f"moves in {found.untrained:.3f}. {beyond} Chosen on one half of the pairs; the figures are of the other."
+    )
+
+
+def _mover(one: Mover) -> list[str]:
+    shares = [f"{one.moves:.3f}", f"{one.reversed:.3f}", f"{one.right:.3f}"]
+    return [one.head, SAID[one.place], *shares, f"{one.antecedent:.2f}", f"{one.other:.2f}"]
 
 
 def _pronouns(found: Laboratory) -> Iterator[list[str]]:
@@ -121,20 +115,21 @@ def _point(value: float) -> Figure:
 
 def _panel(top: int, title: str, rows: list[tuple[str, Figure, str]], lines: dict[str, float]) -> Iterator[str]:
     """A row for each figure, with its interval, on a scale from 0 to 1; and upright lines to compare with."""
-    bottom = top + _STEP * len(rows) + 18
+    bottom = top + _HEAD + _STEP * len(rows)
 
     def x(value: float) -> float:
         return _LEFT + _WIDE * value
 
-    yield f'<text x="8" y="{top + 12}" font-weight="bold">{escape(title)}</text>'
+    yield f'<text x="8" y="{top + 8}" font-weight="bold">{escape(title)}</text>'
     for value in (0.0, 0.5, 1.0):
-        yield f'<path d="M{x(value):.0f} {top + 18} V{bottom}" stroke="#999" stroke-width="0.5"/>'
+        yield f'<path d="M{x(value):.0f} {top + 28} V{bottom}" stroke="#999" stroke-width="0.5"/>'
         yield f'<text x="{x(value):.0f}" y="{bottom + 14}" text-anchor="middle" font-size="11">{value:g}</text>'
-    for name, value in lines.items():
-        yield f'<path d="M{x(value):.1f} {top + 14} V{bottom}" stroke="#c2690a" stroke-dasharray="5 3"/>'
-        yield f'<text x="{x(value):.1f}" y="{top + 11}" text-anchor="middle" font-size="11">{escape(name)}</text>'
+    # Two may be near each other: one is named to its left, the other to its right.
+    for (name, value), (side, away) in zip(lines.items(), (("end", -4), ("start", 4)), strict=False):
+        yield f'<path d="M{x(value):.1f} {top + 16} V{bottom}" stroke="#c2690a" stroke-dasharray="5 3"/>'
+        yield f'<text x="{x(value) + away:.1f}" y="{top + 24}" text-anchor="{side}" font-size="11">{name}</text>'
     for number, (name, figure, ink) in enumerate(rows):
-        y = top + 32 + _STEP * number
+        y = top + _HEAD + _STEP * number + 8
         yield f'<text x="{_LEFT - 12}" y="{y + 4}" text-anchor="end">{escape(name)}</text>'
         yield f'<path d="M{x(figure.low):.1f} {y} H{x(figure.high):.1f}" stroke="{ink}" stroke-width="2"/>'
         said = escape(f"{name}: {figure:.3f}" if figure.count else f"{name}: {figure.value:.3f}")
