@@ -5,6 +5,7 @@ reaches over two words counts for the one it has more of; a word may be left wit
 """
 
 import re
+from bisect import bisect_right
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
@@ -39,11 +40,14 @@ def spaced_words(ids: Sequence[int], tokenizer: NamingTokenizer) -> tuple[Word, 
     each = piece_bytes(ids, tokenizer)
     # What a model writes need not be UTF-8.
     text = b"".join(each).decode("utf-8", "surrogateescape")
-    found = [(one[0].encode("utf-8", "surrogateescape"), one.start()) for one in _SPACED.finditer(text)]
-    starts = [len(text[:start].encode("utf-8", "surrogateescape")) for _, start in found]
-    names = [word.decode("utf-8", "replace") for word, _ in found]
-    spans = [(start, start + len(word)) for start, (word, _) in zip(starts, found, strict=True)]
+    found = list(_SPACED.finditer(text))
+    spans = [(len(_bytes(text[: one.start()])), len(_bytes(text[: one.end()]))) for one in found]
+    names = [_bytes(one[0]).decode("utf-8", "replace") for one in found]
     return words_among(names, spans, places_of(each))
+
+
+def _bytes(text: str) -> bytes:
+    return text.encode("utf-8", "surrogateescape")
 
 
 def piece_bytes(ids: Sequence[int], tokenizer: NamingTokenizer) -> list[bytes]:
@@ -62,23 +66,32 @@ def places_of(each: Sequence[bytes], start: int = 0) -> list[Span]:
 
 def words_among(names: Sequence[str], spans: Sequence[Span], places: Sequence[Span]) -> tuple[Word, ...]:
     """Each word with its pieces; one whose pieces are all others' has none: it ends where it begins."""
-    owners = [_owner(place, spans) for place in places]
+    begins: dict[int, int] = {}
+    ends: dict[int, int] = {}
+    for at, owner in enumerate(_owners(spans, places)):
+        if owner is not None:
+            begins.setdefault(owner, at)
+            ends[owner] = at + 1
     found = []
-    for number, name in enumerate(names):
-        begin = next((at for at, owner in enumerate(owners) if owner is not None and owner >= number), len(places))
-        mine = [at for at, owner in enumerate(owners) if owner == number]
-        found.append(Word(name, mine[0], mine[-1] + 1) if mine else Word(name, begin, begin))
-    return tuple(found)
+    begin = len(places)
+    for number in reversed(range(len(names))):
+        begin = begins.get(number, begin)
+        found.append(Word(names[number], begin, ends.get(number, begin)))
+    return tuple(reversed(found))
 
 
-def _owner(place: Span, spans: Sequence[Span]) -> int | None:
-    """The word a piece has most bytes of."""
-    most, owner = 0, None
-    for number, (begin, stop) in enumerate(spans):
-        common = min(place[1], stop) - max(place[0], begin)
-        if common > most:
-            most, owner = common, number
-    return owner
+def _owners(spans: Sequence[Span], places: Sequence[Span]) -> Iterator[int | None]:
+    """For each piece the word it has most bytes of."""
+    stops = [stop for _, stop in spans]
+    for start, end in places:
+        most, owner = 0, None
+        for number in range(bisect_right(stops, start), len(spans)):
+            common = min(end, spans[number][1]) - max(start, spans[number][0])
+            if common <= 0:
+                break
+            if common > most:
+                most, owner = common, number
+        yield owner
 
 
 def links_of(weights_LM: Any, source: Sequence[Word], target: Sequence[Word], row: str) -> Iterator[Link]:
