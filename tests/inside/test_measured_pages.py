@@ -76,7 +76,7 @@ def test_the_page_of_it_has_all_that_was_found(measured):
     for one in found.movers:
         assert f"<td>{one.moves:.3f}</td>" in page and one.head in page
     for one in found.interventions:
-        assert f"<td>{one.right:.3f}</td><td>{one.change:+.3f}</td>" in page
+        assert f"<td>{one.right:.3f}</td><td>{one.change:+.3f}</td>" in page and one.name in page
     assert f"{found.follows:.3f}" in page and f"{found.untrained:.3f}" in page
     assert found.verdict in page and all(line in page for line in found.famous)
     assert measured["it"].svg().count("<circle") == len(found.movers) + len(found.interventions) + 2

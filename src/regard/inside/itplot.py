@@ -12,7 +12,7 @@ from regard.inside.laboratory import CHANCE, SAID, Laboratory, Mover
 from regard.inside.report import Shown, page, paragraphs, picture, table
 from regard.inside.terminal import Paper
 
-_LEFT, _WIDE, _STEP, _HEAD = 310, 300, 26, 34
+_LEFT, _WIDE, _STEP, _HEAD = 12, 400, 38, 32
 _INK, _OTHERS = "#2f7fd1", "#888888"
 
 
@@ -55,7 +55,7 @@ class It(Shown):
             *top,
             *bottom,
         ]
-        return svg(_LEFT + _WIDE + 40, below + _HEAD + _STEP * len(heads) + 28, "The “it” laboratory", parts)
+        return svg(_LEFT + _WIDE + 16, below + _HEAD + _STEP * len(heads) + 28, "The “it” laboratory", parts)
 
     def html(self) -> str:
         """One self-contained page."""
@@ -63,7 +63,7 @@ class It(Shown):
         body = [
             paragraphs([f"{self.model}, on {found.pairs} pairs of sentences that differ in the deciding word alone."]),
             f'<p class="verdict">{escape(found.verdict)}</p>',
-            picture(self.svg(), "The picture"),
+            picture(self.svg(), "The picture", narrow=True),
             "<h2>Pronouns</h2>",
             table(["whose pronoun", "in a sentence", "in both of a pair"], list(_pronouns(found))),
             paragraphs([f"In {found.follows:.3f} of pairs both translations have the right pronoun."]),
@@ -114,7 +114,7 @@ def _point(value: float) -> Figure:
 
 
 def _panel(top: int, title: str, rows: list[tuple[str, Figure, str]], lines: dict[str, float]) -> Iterator[str]:
-    """A row for each figure, with its interval, on a scale from 0 to 1; and upright lines to compare with."""
+    """Each figure under its name, with its interval, on a scale from 0 to 1; and upright lines to compare with."""
     bottom = top + _HEAD + _STEP * len(rows)
 
     def x(value: float) -> float:
@@ -122,15 +122,15 @@ def _panel(top: int, title: str, rows: list[tuple[str, Figure, str]], lines: dic
 
     yield f'<text x="8" y="{top + 8}" font-weight="bold">{escape(title)}</text>'
     for value in (0.0, 0.5, 1.0):
-        yield f'<path d="M{x(value):.0f} {top + 28} V{bottom}" stroke="#999" stroke-width="0.5"/>'
+        yield f'<path d="M{x(value):.0f} {top + 34} V{bottom}" stroke="#999" stroke-width="0.5"/>'
         yield f'<text x="{x(value):.0f}" y="{bottom + 14}" text-anchor="middle" font-size="11">{value:g}</text>'
     # Two may be near each other: one is named to its left, the other to its right.
     for (name, value), (side, away) in zip(lines.items(), (("end", -4), ("start", 4)), strict=False):
-        yield f'<path d="M{x(value):.1f} {top + 16} V{bottom}" stroke="#c2690a" stroke-dasharray="5 3"/>'
-        yield f'<text x="{x(value) + away:.1f}" y="{top + 24}" text-anchor="{side}" font-size="11">{name}</text>'
+        yield f'<path d="M{x(value):.1f} {top + 18} V{bottom}" stroke="#c2690a" stroke-dasharray="5 3"/>'
+        yield f'<text x="{x(value) + away:.1f}" y="{top + 27}" text-anchor="{side}" font-size="11">{name}</text>'
     for number, (name, figure, ink) in enumerate(rows):
-        y = top + _HEAD + _STEP * number + 8
-        yield f'<text x="{_LEFT - 12}" y="{y + 4}" text-anchor="end">{escape(name)}</text>'
+        y = top + _HEAD + _STEP * number + 26
+        said = f"{name}: {figure:.3f}" if figure.count else f"{name}: {figure.value:.3f}"
+        yield f'<text x="{_LEFT + 6}" y="{y - 10}" font-size="12">{escape(said)}</text>'
         yield f'<path d="M{x(figure.low):.1f} {y} H{x(figure.high):.1f}" stroke="{ink}" stroke-width="2"/>'
-        said = escape(f"{name}: {figure:.3f}" if figure.count else f"{name}: {figure.value:.3f}")
-        yield f'<circle cx="{x(figure.value):.1f}" cy="{y}" r="5" fill="{ink}"><title>{said}</title></circle>'
+        yield f'<circle cx="{x(figure.value):.1f}" cy="{y}" r="5" fill="{ink}"/>'

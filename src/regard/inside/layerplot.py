@@ -81,15 +81,25 @@ class Layers(Shown):
             for one in self.probed
             for layer, figure in enumerate(one.layers)
         ]
-        said = paragraphs([self._title()]) + picture(self.svg(), "Plots")
-        said += paragraphs((*map(self._said, self.probed), *self._reading()))
-        return page("Layers, measured", said + table(head, rows))
+        said = paragraphs([self._title()]) + picture(self.svg(), "Plots") + paragraphs(self._reading())
+        said += "<h2>Where each is known best</h2>" + self._summary()
+        return page("Layers, measured", said + "<h2>Every layer</h2>" + table(head, rows))
+
+    def _summary(self) -> str:
+        head = ["property", "stack", "answers", "commonest", "best layer", "right there", "untrained", "expected layer"]
+        rows = []
+        for one in self.probed:
+            best = _best(one)
+            where = "–" if one.expected_layer is None else f"{one.expected_layer:.1f}"
+            numbers = [f"{one.labels}", f"{one.commonest:.2f}", f"{best}", f"{one.layers[best]:.2f}"]
+            rows.append([one.task, one.stack, *numbers, f"{one.untrained[best]:.2f}", where])
+        return table(head, rows)
 
     def _title(self) -> str:
         return f"What each layer of {self.model} knows; {self.sentences} {self.data}"
 
     def _said(self, one: Probed) -> str:
-        best = max(range(len(one.layers)), key=lambda layer: one.layers[layer].value)
+        best = _best(one)
         lift = one.layers[best].value - one.untrained[best]
         where = (
             f"expected layer {one.expected_layer:.1f}"
@@ -112,6 +122,10 @@ class Layers(Shown):
             "about to write its first. Layer 0 is embedding and position: there nothing is known of the source."
         )
         yield f"Not tested: {UNTESTED}{''.join(f', {task} (too few cases)' for task in left)}."
+
+
+def _best(one: Probed) -> int:
+    return max(range(len(one.layers)), key=lambda layer: one.layers[layer].value)
 
 
 def _legend() -> Iterator[str]:

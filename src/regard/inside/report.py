@@ -37,7 +37,7 @@ def page(title: str, body: str) -> str:
         '<meta name="color-scheme" content="light dark">\n'
         f"<title>Regard: {escape(title)}</title>\n<style>{style}</style>\n</head>\n<body>\n<header>\n"
         f'<p class="brand">Regard <span>measured</span></p>\n<h1>{escape(title)}</h1>\n</header>\n'
-        f"<main>\n{body}\n</main>\n</body>\n</html>\n"
+        f'<main class="report">\n{body}\n</main>\n</body>\n</html>\n'
     )
 
 
@@ -46,18 +46,20 @@ def paragraphs(lines: Iterable[str]) -> str:
     return "".join(f"<p>{escape(line)}</p>\n" for line in lines)
 
 
-def picture(svg: str, name: str) -> str:
-    """A picture, which scrolls where there is no room for it."""
-    return f'<div class="frame drawing" role="region" aria-label="{escape(name)}" tabindex="0">{svg}</div>'
+def picture(svg: str, name: str, *, narrow: bool = False) -> str:
+    """A picture, which scrolls where there is no room for it, unless it is so narrow that it can shrink instead."""
+    kind = "frame drawing narrow" if narrow else "frame drawing"
+    return f'<div class="{kind}" role="region" aria-label="{escape(name)}" tabindex="0">{svg}</div>'
 
 
 def table(head: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
-    """A table; the first cell of a row names it."""
-    columns = "".join(f'<th scope="col">{escape(text)}</th>' for text in head)
-    lines = "".join(
-        f'<tr><th scope="row">{escape(row[0])}</th>{"".join(f"<td>{escape(text)}</td>" for text in row[1:])}</tr>\n'
-        for row in rows
-    )
+    """A table; the first cell of a row names it. Columns of words stand to the left, those of numbers to the right."""
+    kinds = [' class="said"' if any(row[at][:1].isalpha() for row in rows) else "" for at in range(len(head))]
+    columns = "".join(f'<th scope="col"{kind}>{escape(text)}</th>' for text, kind in zip(head, kinds, strict=True))
+    lines = ""
+    for row in rows:
+        cells = (f"<td{kind}>{escape(text)}</td>" for text, kind in list(zip(row, kinds, strict=True))[1:])
+        lines += f'<tr><th scope="row">{escape(row[0])}</th>{"".join(cells)}</tr>\n'
     return (
         f'<div class="numbers" role="region" aria-label="{escape(head[0])}" tabindex="0"><table>\n'
         f"<thead><tr>{columns}</tr></thead>\n<tbody>\n{lines}</tbody>\n</table></div>"
