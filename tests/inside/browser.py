@@ -28,6 +28,7 @@ class Opened:
         self.page.on("request", lambda request: self.requests.append(request.url))
         self.page.on("console", lambda message: self.errors.append(message.text))
         self.page.on("pageerror", lambda error: self.errors.append(str(error)))
+        self.page.on("dialog", lambda dialog: self.errors.append(dialog.message))
         self.page.goto(path.as_uri())
         self.page.wait_for_selector(ready, timeout=60_000)
 

@@ -43,7 +43,6 @@ def test_a_page_is_open_to_all_and_asks_for_nothing(browser, measured, tmp_path,
     path.write_text(measured[kind].html(), "utf-8")
     for width, scheme in ((1280, "light"), (390, "light"), (1280, "dark"), (390, "dark")):
         opened = Opened(browser, path, "main", viewport={"width": width, "height": 844}, color_scheme=scheme)
-        opened.page.on("dialog", lambda dialog, opened=opened: opened.errors.append(dialog.message))
         results = Axe().run(opened.page)
         assert results.violations_count == 0, results.generate_report()
         assert opened.page.evaluate("document.documentElement.scrollWidth <= window.innerWidth")

@@ -220,7 +220,6 @@ def test_text_shows_as_text(browser, model_of, tmp_path):
     )
     view.save(tmp_path / "a.html")
     opened = Opened(browser, tmp_path / "a.html")
-    opened.page.on("dialog", lambda dialog: opened.errors.append(dialog.message))
     assert opened.text("#texts dd >> nth=0") == HOSTILE.replace("\u202e", "\\u{202e}").replace("\x07", "\\u{7}")
     assert opened.text("#texts dd >> nth=1") == view.text
     opened.choose(units="pieces", form="lines", kind="encoder.self")

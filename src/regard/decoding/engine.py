@@ -9,9 +9,8 @@ it passes over texts that end at once. It also tells each piece's log-probabilit
 import os
 import time
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import replace
 from functools import cache
-from itertools import islice, repeat
+from itertools import islice
 from pathlib import Path
 from typing import Any
 
@@ -131,7 +130,6 @@ class Engine(TextTranslator):
             max_input_length=0,
             return_scores=True,
             return_end_token=True,
-            return_attention=self._links(decode),
             asynchronous=True,
         )
         return promises
@@ -160,26 +158,36 @@ class Engine(TextTranslator):
         """The best hypotheses with the log-probability of each piece. What reached its limit has no end mark."""
         best = [(source, one) for source, its in zip(batch, found, strict=True) for one in its[: decode.best]]
         told = zip(best, self._force([(source.ids, one.pieces) for source, one in best]), strict=True)
-        each = (
-            replace(Hypothesis.of(one.pieces, logs[: source.limit], decode.alpha), attention=one.attention)
-            for (source, one), logs in told
-        )
+        each = (Hypothesis.of(one.pieces, logs[: source.limit], decode.alpha) for (source, one), logs in told)
         return [list(islice(each, len(its[: decode.best]))) for its in found]
 
     def _force(self, pairs: Forced) -> list[tuple[float, ...]]:
         sources, targets = (self._in_pieces([pair[side] for pair in pairs]) for side in (0, 1))
         return [tuple(one.log_probs) for one in self._for_many.score_batch(sources, targets, max_input_length=0)]
 
-    def _ranked(self, result: Any, decode: DecodeSettings) -> list[Hypothesis]:
-        each = zip(result.hypotheses, result.scores, result.attention or repeat(None), strict=False)
-        return ranked([self._hypothesis(*one, alpha=decode.alpha) for one in each], decode.beams)
+    def _attend(self, pairs: Forced) -> list[Any]:
+        # While it searches, what the engine gives is not always that of the hypothesis. Forced, it is.
+        sources, targets = (self._in_pieces([pair[side] for pair in pairs]) for side in (0, 1))
+        forced = self._for_many.translate_batch(
+            sources,
+            target_prefix=targets,
+            beam_size=1,
+            max_decoding_length=min(max(map(len, targets)) + 1, self.longest),
+            max_input_length=0,
+            return_end_token=True,
+            return_attention=True,
+        )
+        return [one.attention[0][: len(target) + 1] for one, target in zip(forced, targets, strict=True)]
 
-    def _hypothesis(self, names: list[str], log_probability: float, attention: Any, *, alpha: float) -> Hypothesis:
+    def _ranked(self, result: Any, decode: DecodeSettings) -> list[Hypothesis]:
+        each = zip(result.hypotheses, result.scores, strict=True)
+        return ranked([self._hypothesis(names, score, decode.alpha) for names, score in each], decode.beams)
+
+    def _hypothesis(self, names: list[str], log_probability: float, alpha: float) -> Hypothesis:
         """Of pieces as the engine gives them, the end mark among them if it was written."""
         pieces = [self._ids[name] for name in names]
         score = log_probability / length_penalty(len(pieces), alpha)
-        written = tuple(pieces[:-1] if pieces[-1:] == [END] else pieces)
-        return Hypothesis(written, log_probability, score, (), attention)
+        return Hypothesis(tuple(pieces[:-1] if pieces[-1:] == [END] else pieces), log_probability, score, ())
 
 
 def can_write(decode: DecodeSettings) -> bool:

@@ -5,8 +5,8 @@ Free of torch, because the engine ranks what it finds by the same rule.
 
 import math
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, field
-from typing import Any, Self
+from dataclasses import dataclass
+from typing import Self
 
 
 @dataclass(frozen=True)
@@ -17,8 +17,6 @@ class Hypothesis:
     log_probability: float
     score: float  # log-probability over the length penalty
     piece_log_probabilities: tuple[float, ...]  # the end mark's is the last of them, where one was written
-    # If asked for: where the head that aligns looked, a row for each piece, and for the end mark where one was written.
-    attention: Any = field(default=None, compare=False, repr=False)
 
     @classmethod
     def of(cls, pieces: Sequence[int], log_probabilities: Sequence[float], alpha: float) -> Self:

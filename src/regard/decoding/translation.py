@@ -8,8 +8,8 @@ because the engine does without.
 from abc import ABC, abstractmethod
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
-from itertools import chain, islice
-from typing import Protocol
+from itertools import chain, islice, repeat
+from typing import Any, Protocol
 
 from regard.decoding.hypothesis import Hypothesis
 from regard.decoding.linking import Link, WordCount, links_of, moved, spaced_words
@@ -148,6 +148,10 @@ class TextTranslator(ABC):
         """For each pair the log-probability of each piece of its target, and then of the end mark."""
 
     @abstractmethod
+    def _attend(self, pairs: Forced) -> list[Any]:
+        """For each pair, where the head that aligns looked before each piece of its target, and before the end mark."""
+
+    @abstractmethod
     def _begin(self, batches: list[Sources], decode: DecodeSettings) -> Iterator[list[list[Hypothesis]]]:
         """Begin to translate; for each batch in turn, each source's hypotheses, best first."""
 
@@ -210,10 +214,13 @@ class TextTranslator(ABC):
     ) -> Iterator[tuple[_Part, list[Translation]]]:
         """Each part with its translations."""
         texts = iter(self.tokenizer.decode([one.pieces for hypotheses in found for one in hypotheses]))
+        tell = decode.log_probabilities
+        links: Iterator[tuple[Link, ...] | None] = repeat(None)
+        if decode.links and self.aligning is not None:
+            links = self._links([text for text, _ in parts], found)
         for part, hypotheses in zip(parts, found, strict=True):
-            tell = decode.log_probabilities
-            each = [self._translation(part[0], next(texts), one, tell=tell) for one in hypotheses]
-            yield part, self._linked(each, hypotheses) if self._links(decode) else each
+            each = (self._translation(part[0], next(texts), one, tell=tell) for one in hypotheses)
+            yield part, [replace(one, links=next(links)) for one in each]
 
     def _translation(self, source: str, text: str, found: Hypothesis, *, tell: bool) -> Translation:
         return Translation(
@@ -225,19 +232,14 @@ class TextTranslator(ABC):
             found.piece_log_probabilities if tell else (),
         )
 
-    def _links(self, decode: DecodeSettings) -> bool:
-        """Whether links are asked for and there is a head that gives them."""
-        return decode.links and self.aligning is not None
-
-    def _linked(self, each: list[Translation], found: list[Hypothesis]) -> list[Translation]:
+    def _links(self, texts: list[str], found: list[list[Hypothesis]]) -> Iterator[tuple[Link, ...]]:
+        """For each hypothesis of each text, which source word each of its words comes from."""
         assert self.aligning is not None
-        source = spaced_words(self.tokenizer.encode([each[0].source])[0], self.tokenizer)
-        linked = []
-        for one, hypothesis in zip(each, found, strict=True):
-            target = spaced_words(hypothesis.pieces, self.tokenizer)
-            links = links_of(hypothesis.attention, source, target, self.aligning.row)
-            linked.append(replace(one, links=tuple(links)))
-        return linked
+        sources = self.tokenizer.encode(texts)
+        pairs = [(source, one.pieces) for source, its in zip(sources, found, strict=True) for one in its]
+        for (source, target), weights_LM in zip(pairs, self._attend(pairs), strict=True):
+            words = spaced_words(source, self.tokenizer), spaced_words(target, self.tokenizer)
+            yield tuple(links_of(weights_LM, *words, self.aligning.row))
 
 
 def _plan(parts: list[tuple[str, str]], *, prefixed: bool) -> _Plan:
@@ -303,5 +305,6 @@ def _joined_at(text: str, plan: _Plan, translated: _Known, rank: int) -> Transla
         sum(part.log_probability for part in parts) + 0.0,
         tuple(chain.from_iterable(part.pieces for part in parts)),
         tuple(chain.from_iterable(part.log_probabilities for part in parts)),
-        links=tuple(links) if parts and all(part.links is not None for part in parts) else None,
+        # Where a word was cut, both its parts may link it.
+        links=tuple(dict.fromkeys(links)) if parts and all(part.links is not None for part in parts) else None,
     )

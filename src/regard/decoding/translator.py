@@ -5,9 +5,7 @@ Shapes: B sentences, S source length, N = B * beams rows, T pieces of this step 
 
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import replace
-from itertools import islice
-from typing import Protocol, cast
+from typing import Any, Protocol, cast
 
 import torch
 from torch import Tensor
@@ -56,25 +54,21 @@ class Translator(TextTranslator):
 
     def _write(self, batch: Sources, decode: DecodeSettings) -> list[list[Hypothesis]]:
         with _evaluating(self.model):
-            found = write(self.model, batch, self._writable_V, decode)
-            return self._watched(batch, found, decode) if self._links(decode) else found
+            return write(self.model, batch, self._writable_V, decode)
 
     @torch.inference_mode()
-    def _watched(self, batch: Sources, found: list[list[Hypothesis]], decode: DecodeSettings) -> list[list[Hypothesis]]:
-        """The best hypotheses once more, forced, with where the head that aligns looked."""
+    def _attend(self, pairs: Forced) -> list[Any]:
         assert self.aligning is not None
-        best = [(source, one) for source, its in zip(batch, found, strict=True) for one in its[: decode.best]]
         lens = _Head(self.aligning.head)
         model = cast(Transformer, self.model)
-        memory = model.encode(_padded([source.ids for source, _ in best]).to(self.device))
-        read_BT = _read(_padded([one.pieces for _, one in best]).to(self.device))
-        model.decode(read_BT[:, : self.longest], model.start(memory), lens)
-        rows = (min(len(one.pieces) + 1, source.limit) for source, one in best)
-        each = (
-            replace(one, attention=weights_LM[:length, : len(source.ids)].tolist())
-            for weights_LM, length, (source, one) in zip(lens.seen_BLM, rows, best, strict=True)
-        )
-        return [list(islice(each, len(its[: decode.best]))) for its in found]
+        read_BT = _read(_padded([target for _, target in pairs]).to(self.device))[:, : self.longest]
+        with _evaluating(model):
+            memory = model.encode(_padded([source for source, _ in pairs]).to(self.device))
+            model.decode(read_BT, model.start(memory), lens)
+        return [
+            weights_LM[: len(target) + 1, : len(source)].cpu().numpy()
+            for weights_LM, (source, target) in zip(lens.seen_BLM, pairs, strict=True)
+        ]
 
     @torch.inference_mode()
     def _force(self, pairs: Forced) -> list[tuple[float, ...]]:

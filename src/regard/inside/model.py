@@ -10,7 +10,7 @@ Torch is imported when someone looks.
 
 from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -188,3 +188,6 @@ class Model(TextTranslator):
 
     def _force(self, pairs: Forced) -> list[tuple[float, ...]]:
         return self._translator._force(pairs)
+
+    def _attend(self, pairs: Forced) -> list[Any]:
+        return self._translator._attend(pairs)
