@@ -184,7 +184,7 @@ def test_a_new_flag_is_a_decision() -> None:
         ],
         "measure alignment": ["--count", "--json", "--model", "files"],
         "measure heads": ["--count", "--html", "--json", "--model", "--svg", "files"],
-        "measure it": ["--count", "--json", "--model"],
+        "measure it": ["--count", "--html", "--json", "--model", "--svg"],
         "measure layers": ["--count", "--html", "--json", "--model", "--svg"],
         "train": [
             "--average",
@@ -537,7 +537,7 @@ def test_json_has_the_score_the_pieces_and_the_alternatives(model: Path) -> None
     done = call("translate", "--model", model, "--json", "--set", "decode.best=3", typed=b"a bo cat\n\ndog\n")
     first, blank, last = (json.loads(line) for line in done.lines)
     assert list(first) == [
-        "source", "text", "score", "log_probability", "pieces", "log_probabilities", "alternatives"
+        "source", "text", "score", "log_probability", "pieces", "log_probabilities", "alternatives", "links"
     ]  # fmt: skip
     assert first["source"] == "a bo cat"
     assert first["score"] < 0
@@ -548,7 +548,7 @@ def test_json_has_the_score_the_pieces_and_the_alternatives(model: Path) -> None
     assert len({each["text"] for each in (first, *first["alternatives"])}) > 1
     assert blank == {
         "source": "", "text": "", "score": 0.0, "log_probability": 0.0, "pieces": [], "log_probabilities": [],
-        "alternatives": [],
+        "alternatives": [], "links": None,
     }  # fmt: skip
 
 
@@ -811,7 +811,7 @@ def test_measure_on_the_built_in_language(model: Path) -> None:
     assert json.loads(call("measure", "it", "--model", model, "--count", 10, "--json").output)["verdict"]
     done = call("measure", "layers", "--model", model, "--count", 40)
     assert done.code == 0, done.said
-    assert done.lines[-1].startswith("Not tested: discourse, world knowledge")
+    assert done.lines[-1].startswith("Not tested: discourse and world knowledge")
 
 
 @pytest.fixture
@@ -843,6 +843,8 @@ def test_measure_alignment_stores_the_head_and_gives_a_line_for_each_pair(plante
     assert again.said == "" and first == {"source": source.split(), "target": target.split(), "links": first["links"]}
     assert all(first["source"][one] == first["target"][other] for one, other in first["links"])
     assert call("translate", "--model", mine, source).lines == [target]
+    (found,) = map(json.loads, call("translate", "--model", mine, "--json", source).lines)
+    assert [tuple(link) for link in found["links"]] == [(at ^ 1, at) for at in range(8)]
 
 
 def test_measure_alignment_does_not_store_what_a_rule_does_better(model: Path, folder: Path) -> None:

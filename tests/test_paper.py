@@ -881,6 +881,9 @@ class Limits(TextTranslator):
     def _force(self, pairs: Forced) -> list[tuple[float, ...]]:
         raise AssertionError("it has nothing to say about what others wrote")
 
+    def _attend(self, pairs: Forced) -> list[Any]:
+        raise AssertionError("it has no head that aligns")
+
 
 def test_a_translation_may_be_50_pieces_longer_than_its_source():
     """Section 6.1: the maximum output length is the input length + 50, for each sentence by itself."""

@@ -134,6 +134,9 @@ class DecodeSettings:
     top_p: float = _setting(1.0, "draw among the likeliest pieces that together have this probability")
     seed: int = _setting(1, "what is drawn follows from it and from the text")
     log_probabilities: bool = _setting(False, "also return the log-probability of each piece")
+    links: bool = _setting(
+        False, "also return which source word each word comes from, where the head that aligns is known"
+    )
 
     def __post_init__(self) -> None:
         _check_types(self)

@@ -1,12 +1,15 @@
 """Small models of random weights, in folders, for looking into."""
 
 import random
-from collections.abc import Callable
+import shutil
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
 import torch
+from playwright.sync_api import Browser, sync_playwright
+from tests.inside.browser import ARGUMENTS
 
 import regard
 from regard.data.tokenizer import END, Tokenizer, train_tokenizer
@@ -83,3 +86,13 @@ def model_of(folder_of: Callable[[str], Path]) -> Callable[[str], Any]:
 def model(request: pytest.FixtureRequest, model_of: Callable[[str], Any]) -> Any:
     """A model of each shape."""
     return model_of(request.param)
+
+
+@pytest.fixture(scope="session")
+def browser() -> Iterator[Browser]:
+    path = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
+    assert path, "no Chromium: apt-get install chromium"
+    with sync_playwright() as playwright:
+        browser = playwright.chromium.launch(executable_path=path, args=ARGUMENTS)
+        yield browser
+        browser.close()

@@ -10,15 +10,15 @@ from regard.data.texts import finished
 from regard.data.tokenizer import END
 from regard.decoding.convert import convert, make_fast
 from regard.decoding.fast import is_ours
+from regard.decoding.linking import Word, links_of
 from regard.errors import FolderError, LookError
 from regard.evaluation.alignment import alignment_error
 from regard.folder import AlignmentHead, open_folder, store_alignment
-from regard.inside.aligning import align_files, aligned, choose_head, links_of
+from regard.inside.aligning import align_files, aligned, choose_head
 from regard.inside.findings import alignment_lines, link_line
 from regard.inside.model import load
 from regard.inside.planted import planted_model, planted_sample
-from regard.inside.sample import Sample, language_sample, text_item
-from regard.inside.words import Word
+from regard.inside.sample import Sample, language_sample
 from regard.settings import DecodeSettings
 
 
@@ -47,13 +47,13 @@ def test_links_are_the_swap(planted, head):
 
 def test_links_by_hand():
     words = (Word("a", 0, 1), Word("bc", 1, 3))
-    item = text_item("x", "y", planted_model().pieces)
-    item = type(item)(
-        "", "", (1, 1, 1, END), (1, 1, 1, END), words, (Word("d", 0, 1), Word("", 1, 1), Word("ef", 1, 3))
-    )
+    target = (Word("d", 0, 1), Word("", 1, 1), Word("ef", 1, 3))
     weights = np.array([[0.5, 0.2, 0.2, 0.1], [0.1, 0.4, 0.1, 0.4], [0.2, 0.1, 0.6, 0.1], [0.9, 0.0, 0.0, 0.1]])
-    assert list(links_of(weights, item, "written")) == [(0, 0), (1, 2)]
-    assert list(links_of(weights, item, "read")) == [(1, 0), (0, 2)]
+    assert list(links_of(weights, words, target, "written")) == [(0, 0), (1, 2)]
+    assert list(links_of(weights, words, target, "read")) == [(1, 0), (0, 2)]
+    # Cut off at its limit, a text has no row that read its last piece; without words there is nothing to link.
+    assert list(links_of(weights[:1], words, target[:1], "read")) == []
+    assert list(links_of(weights, (), target, "written")) == []
 
 
 def test_the_error_of_an_untaught_model_on_the_language(model_of):

@@ -7,13 +7,13 @@ import pytest
 
 from regard.data.texts import finished
 from regard.data.tokenizer import FIRST_PIECE
+from regard.decoding.linking import Word
 from regard.evaluation.intervals import Figure
 from regard.inside.heads import Answer, Card, measure_heads, sharpness, untrained
 from regard.inside.passes import weights_of
 from regard.inside.planted import planted_model, planted_sample
 from regard.inside.questions import COMMON, Cell, hits, offset_hits, positional, rare, relations
 from regard.inside.sample import Item, Sample, text_item
-from regard.inside.words import Word
 
 
 @pytest.fixture(scope="module")

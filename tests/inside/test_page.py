@@ -7,7 +7,6 @@ import base64
 import hashlib
 import json
 import re
-import shutil
 import zlib
 from collections.abc import Iterator
 from pathlib import Path
@@ -16,7 +15,8 @@ from typing import Any
 import numpy as np
 import pytest
 from axe_playwright_python.sync_playwright import Axe
-from playwright.sync_api import Browser, Page, Position, sync_playwright
+from playwright.sync_api import Browser
+from tests.inside.browser import Opened
 
 from regard.errors import LookError
 from regard.inside.arithmetic import walk
@@ -26,58 +26,6 @@ from regard.settings import DecodeSettings
 
 TEXT = "The unseen cat didn't see the tired dog, and it was red."
 HOSTILE = "<script>alert(1)</script> </s> <!-- 👩\u200d🔬 שלום \u202eevil e\u0301 中文 \x07 {{data}} & it"
-ARGUMENTS = [
-    "--no-sandbox",
-    "--disable-gpu",
-    "--disable-quic",
-    "--no-first-run",
-    "--disable-background-networking",
-    "--disable-component-update",
-    "--disable-sync",
-]
-
-
-@pytest.fixture(scope="module")
-def browser() -> Iterator[Browser]:
-    path = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
-    assert path, "no Chromium: apt-get install chromium"
-    with sync_playwright() as playwright:
-        browser = playwright.chromium.launch(executable_path=path, args=ARGUMENTS)
-        yield browser
-        browser.close()
-
-
-class Opened:
-    """A page that is open, and what it asked for and complained of."""
-
-    def __init__(self, browser: Browser, path: Path, **options: Any) -> None:
-        self.context = browser.new_context(offline=True, **options)
-        self.page: Page = self.context.new_page()
-        self.requests: list[str] = []
-        self.errors: list[str] = []
-        self.page.on("request", lambda request: self.requests.append(request.url))
-        self.page.on("console", lambda message: self.errors.append(message.text))
-        self.page.on("pageerror", lambda error: self.errors.append(str(error)))
-        self.page.goto(path.as_uri())
-        self.page.wait_for_selector("body[data-ready]", timeout=60_000)
-
-    def text(self, selector: str) -> str:
-        return self.page.inner_text(selector)
-
-    def choose(self, **choices: str) -> None:
-        for name, value in choices.items():
-            drawn = self.page.get_attribute("body", "data-drawn")
-            if self.page.input_value(f"#{name}") != value:
-                self.page.select_option(f"#{name}", value)
-                self.page.wait_for_function("before => document.body.dataset.drawn !== before", arg=drawn)
-
-    def cell(self, row: int, column: int) -> Position:
-        place = json.loads(self.page.get_attribute("#map", "data-geometry") or "")
-        half = place["cell"] / 2
-        return {
-            "x": place["left"] + place["cell"] * column + half,
-            "y": place["top"] + place["cell"] * row + half,
-        }
 
 
 @pytest.fixture(scope="module")
@@ -272,7 +220,6 @@ def test_text_shows_as_text(browser, model_of, tmp_path):
     )
     view.save(tmp_path / "a.html")
     opened = Opened(browser, tmp_path / "a.html")
-    opened.page.on("dialog", lambda dialog: opened.errors.append(dialog.message))
     assert opened.text("#texts dd >> nth=0") == HOSTILE.replace("\u202e", "\\u{202e}").replace("\x07", "\\u{7}")
     assert opened.text("#texts dd >> nth=1") == view.text
     opened.choose(units="pieces", form="lines", kind="encoder.self")

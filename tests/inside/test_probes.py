@@ -9,7 +9,8 @@ from regard.data.texts import finished
 from regard.evaluation.intervals import Figure
 from regard.inside.layerplot import Layers
 from regard.inside.passes import vectors_of
-from regard.inside.probes import TASKS, Probed, measure_layers, probe
+from regard.inside.probes import Probed, measure_layers, probe
+from regard.inside.properties import TASKS, read_row, writing_row
 from regard.inside.sample import language_sample
 from regard.inside.terminal import Paper
 
@@ -28,7 +29,7 @@ def test_a_probe_reads_what_is_linear_and_guesses_what_is_not_there():
 def test_cases_of_the_language(model_of):
     model = model_of("pre")
     items = language_sample(model.pieces, 150).items
-    cases = {task: [(item, case) for item in items for case in ask(item)] for task, ask in TASKS.items()}
+    cases = {task: [(item, case) for item in items for case in asked.ask(item)] for task, asked in TASKS.items()}
     assert all(cases.values())
     assert {case.label for _, case in cases["number"]} == {"singular", "plural"}
     assert {case.label for _, case in cases["gender of antecedent"]} == {"m", "f"}
@@ -37,6 +38,23 @@ def test_cases_of_the_language(model_of):
         assert item.truth is not None
         verb = next(verb for verb in item.truth.verbs if verb.at == case.words[0])
         assert (case.label == "subject") == (verb.subject == case.words[1])
+    pronouns = cases["gender of the pronoun to write"]
+    assert {(case.label, item.target_words[case.words[0]].text.lower().rstrip("s")) for item, case in pronouns} == {
+        ("m", "il"),
+        ("f", "elle"),
+    }
+    assert len(pronouns) <= len(cases["gender of antecedent"]) + 3
+    assert {case.label for _, case in cases["number of the noun read"]} == {"singular", "plural"}
+
+
+def test_rows_of_the_decoder_have_read_a_word_or_are_about_to_write_it(model_of):
+    model = model_of("pre")
+    for item in language_sample(model.pieces, 9).items:
+        for at, word in enumerate(item.target_words):
+            if word.begin < word.end:
+                (wrote,), (read,) = writing_row(item, at), read_row(item, at)
+                assert item.written_ids[wrote] == item.read_ids[word.begin + 1]
+                assert item.read_ids[read] == item.written_ids[word.end - 1]
 
 
 def test_layers_of_an_untaught_model(model_of):
@@ -47,11 +65,13 @@ def test_layers_of_an_untaught_model(model_of):
     assert {"position", "word class", "tense"} <= tasks.keys()
     for one in found:
         assert len(one.layers) == len(one.control) == len(one.untrained) == 3
+        assert one.stack == ("decoder" if one.task.endswith((" read", " to write")) else "encoder")
         assert all(0 <= figure.low <= figure.value <= figure.high <= 1 for figure in one.layers)
     assert tasks["word class"].layers[0].value > tasks["word class"].commonest + 0.2  # the word itself tells
+    assert tasks["class of the word read"].layers[0].value > tasks["class of the word read"].commonest + 0.2
     shown = Layers("model", 90, sample.name, found)
     lines = list(shown.lines(Paper()))
-    assert "discourse, world knowledge" in lines[-1]
+    assert "discourse and world knowledge" in lines[-1]
     assert shown.svg().count("<polyline") == 3 * len(found)
     assert "default-src 'none'" in shown.html() and "word class, layer 2" in shown.html()
     assert len(shown.json()["tasks"]) == len(found)
@@ -59,15 +79,18 @@ def test_layers_of_an_untaught_model(model_of):
 
 def test_layer_zero_is_embedding_and_position(model):
     items = language_sample(model.pieces, 3).items
-    for item, vectors in zip(items, vectors_of(model.torch, items), strict=True):
-        trace = model.look(item.source, target=item.target).trace
-        assert vectors.shape == (model.torch.settings.encoder_layers + 1, len(item.source_ids), 16)
-        np.testing.assert_allclose(vectors[0], trace["encoder.sum"], atol=1e-5)
-        np.testing.assert_allclose(vectors[1], trace["encoder.1"], atol=1e-4)
+    settings = model.torch.settings
+    for stack, layers in (("encoder", settings.encoder_layers), ("decoder", settings.decoder_layers)):
+        for item, vectors in zip(items, vectors_of(model.torch, items, stack), strict=True):
+            trace = model.look(item.source, target=item.target).trace
+            ids = item.source_ids if stack == "encoder" else item.read_ids
+            assert vectors.shape == (layers + 1, len(ids), 16)
+            np.testing.assert_allclose(vectors[0], trace[f"{stack}.sum"], atol=1e-5)
+            np.testing.assert_allclose(vectors[1], trace[f"{stack}.1"], atol=1e-4)
 
 
 def probed(*values: float) -> Probed:
-    return Probed("x", tuple(Figure(value, value, value, 9) for value in values), values, values, 0.5, 2)
+    return Probed("x", "encoder", tuple(Figure(value, value, value, 9) for value in values), values, values, 0.5, 2)
 
 
 def test_the_expected_layer():

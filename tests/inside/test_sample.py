@@ -56,7 +56,7 @@ def test_files_are_read_as_far_as_needed(tokenizer, tmp_path):
     found = files_sample(tokenizer, [path], 10, 64)
     assert [item.source for item in found.items] == ["a cat", "the dog"]
     assert len(files_sample(tokenizer, [path], 1, 64)) == 1
-    with pytest.raises(DataError, match=r"there is no pair that this model could read \(at most 2 pieces\)"):
+    with pytest.raises(DataError, match=r"there is none that this model could read \(at most 2 pieces\)"):
         files_sample(tokenizer, [path], 10, 2)
 
 

@@ -4,8 +4,9 @@ from collections.abc import Sequence
 
 import pytest
 
+from regard.decoding.linking import Word
 from regard.errors import LookError
-from regard.inside.words import Tokens, Word, chosen_word, find_word, visible
+from regard.inside.words import Tokens, chosen_word, find_word, visible
 
 END, START = 3, 2
 

@@ -4,7 +4,6 @@ import json
 import os
 import sys
 from dataclasses import asdict
-from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -16,9 +15,8 @@ from regard.errors import UserError
 from regard.settings import assemble, user_layer
 
 if TYPE_CHECKING:
-    from regard.folder import ModelFolder
     from regard.inside.aligning import Aligning
-    from regard.inside.sample import Sample
+    from regard.inside.model import Model
 
 
 @main.command()
@@ -102,40 +100,29 @@ def measure_heads(
 
     On pairs of FILES, or, without any, of the built-in language, where also the truth is known.
     """
-    from regard.folder import open_folder
-    from regard.inside.measured import measure as run
+    from regard.inside.measuring import heads_measured, sample_for
+    from regard.inside.model import load
 
-    opened = open_folder(model)
-    sample = _sample(opened, files, count)
-    found = show_work(run(opened.build(), opened.tokenizer, sample, name=str(model)))
+    loaded = load(model, fast=None)
+    found = show_work(heads_measured(loaded, sample_for(loaded, count, files=files)))
     _show_measured(found, html, svg, as_json)
 
 
 @measure.command("it")
 @MODEL
 @COUNT
+@HTML
+@SVG
 @AS_JSON
-def measure_it(model: Path, count: int, as_json: bool) -> None:
+def measure_it(model: Path, count: int, html: Path | None, svg: Path | None, as_json: bool) -> None:
     """The "it" laboratory: do heads follow what "it" stands for, and does the French pronoun depend on them?
 
     On COUNT pairs of sentences of the built-in language that differ in the deciding word alone.
     """
-    from regard.data.language import flips
-    from regard.folder import open_folder
-    from regard.inside.findings import laboratory_lines
-    from regard.inside.laboratory import measure_it as run
+    from regard.inside.measuring import it_measured
     from regard.inside.model import load
-    from regard.inside.sample import SEED, SPLIT, check_languages
-    from regard.inside.shown import paper_of
 
-    check_languages(open_folder(model).languages)
-    loaded = load(model)
-    pairs = list(follow(islice(flips(SEED, SPLIT), count), "pairs", count))
-    found = show_work(run(loaded.torch, loaded.pieces, pairs, lambda texts: (one.text for one in loaded.stream(texts))))
-    if as_json:
-        click.echo(json.dumps({**asdict(found), "verdict": found.verdict}, ensure_ascii=False))
-    else:
-        show_lines(list(laboratory_lines(found, paper_of(os.environ, sys.stdout.isatty()))))
+    _show_measured(show_work(it_measured(load(model), count)), html, svg, as_json)
 
 
 @measure.command("layers")
@@ -145,15 +132,12 @@ def measure_it(model: Path, count: int, as_json: bool) -> None:
 @SVG
 @AS_JSON
 def measure_layers(model: Path, count: int, html: Path | None, svg: Path | None, as_json: bool) -> None:
-    """Measure what each layer of the encoder knows about words and sentences of the built-in language."""
-    from regard.folder import open_folder
-    from regard.inside.layerplot import Layers
-    from regard.inside.probes import measure_layers as run
+    """Measure what each layer knows about words and sentences of the built-in language."""
+    from regard.inside.measuring import layers_measured, sample_for
+    from regard.inside.model import load
 
-    opened = open_folder(model)
-    sample = _sample(opened, (), count)
-    found = Layers(str(model), len(sample), sample.name, show_work(run(opened.build(), sample)))
-    _show_measured(found, html, svg, as_json)
+    loaded = load(model, fast=None)
+    _show_measured(show_work(layers_measured(loaded, sample_for(loaded, count))), html, svg, as_json)
 
 
 @measure.command("alignment")
@@ -167,14 +151,14 @@ def measure_alignment(model: Path, files: tuple[Path, ...], count: int, as_json:
     The head is found on the built-in language. A model of other languages finds it on FILES, by words that stand once
     on both sides.
     """
-    from regard.folder import open_folder
     from regard.inside.aligning import align_files
     from regard.inside.findings import alignment_lines, link_line
+    from regard.inside.model import load
 
-    opened = open_folder(model)
-    chosen = opened.alignment
+    loaded = load(model, fast=None)
+    chosen = loaded.aligning
     if chosen is None or not files:
-        found = _choose_head(opened, files, count)
+        found = _choose_head(loaded, model, files, count)
         chosen = found.chosen
         if files:
             say("\n".join(alignment_lines(found)))
@@ -183,34 +167,24 @@ def measure_alignment(model: Path, files: tuple[Path, ...], count: int, as_json:
         else:
             show_lines(alignment_lines(found))
     if files:
-        pairs = follow(align_files(opened.build(), opened.tokenizer, files, chosen), "pairs")
+        pairs = follow(align_files(loaded.torch, loaded.pieces, files, chosen), "pairs")
         show_lines(link_line(item, links, as_json=as_json) for item, links in pairs)
 
 
-def _choose_head(opened: "ModelFolder", files: tuple[Path, ...], count: int) -> "Aligning":
+def _choose_head(loaded: "Model", folder: Path, files: tuple[Path, ...], count: int) -> "Aligning":
     """Find the head, and store it if it is any good."""
     from regard.decoding.convert import make_fast
     from regard.folder import store_alignment
-    from regard.inside.aligning import choose_head
+    from regard.inside.measuring import alignment_measured, sample_for
 
-    found = show_work(choose_head(opened.build(), _sample(opened, files, count)))
+    found = show_work(alignment_measured(loaded, sample_for(loaded, count, files=files)))
     if found.usable:
         try:
-            store_alignment(opened.path, found.chosen)
-            make_fast(opened.path)
+            store_alignment(folder, found.chosen)
+            make_fast(folder)
         except OSError as error:
-            say(f"the head is not stored: {opened.path} cannot be written ({error.strerror})")
+            say(f"the head is not stored: {folder} cannot be written ({error.strerror})")
     return found
-
-
-def _sample(opened: "ModelFolder", files: tuple[Path, ...], count: int) -> "Sample":
-    """Pairs of the user's, or of the built-in language."""
-    from regard.inside.sample import check_languages, files_sample, language_sample
-
-    if files:
-        return files_sample(opened.tokenizer, files, count, opened.settings.longest)
-    check_languages(opened.languages)
-    return language_sample(opened.tokenizer, count)
 
 
 def _show_measured(found: Any, html: Path | None, svg: Path | None, as_json: bool) -> None:
@@ -224,5 +198,5 @@ def _show_measured(found: Any, html: Path | None, svg: Path | None, as_json: boo
             say(f"wrote {path}")
     if as_json:
         click.echo(json.dumps(found.json(), ensure_ascii=False))
-    elif html is None and svg is None:
+    else:
         show_lines(list(found.lines(paper_of(os.environ, sys.stdout.isatty()))))

@@ -5,7 +5,7 @@ import os
 import stat
 import sys
 from collections.abc import Iterator
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from pathlib import Path
 from typing import IO
 
@@ -20,7 +20,9 @@ from regard.settings import assemble, user_layer
 @main.command()
 @MODELS
 @click.argument("texts", nargs=-1, metavar="[TEXT]...")
-@click.option("--json", "as_json", is_flag=True, help="One JSON object per line: text, scores, pieces, alternatives.")
+@click.option(
+    "--json", "as_json", is_flag=True, help="A JSON object per line: text, scores, pieces, links, alternatives."
+)
 @FAST
 @SET
 def translate(
@@ -32,6 +34,9 @@ def translate(
         raise SettingsError("several translations of a text (decode.best) are shown with --json only; add it")
     if decode.log_probabilities and not as_json:
         raise SettingsError("log-probabilities of pieces (decode.log_probabilities) are shown with --json only; add it")
+    if decode.links and not as_json:
+        raise SettingsError("links between words (decode.links) are shown with --json, which asks for them; add it")
+    decode = replace(decode, links=as_json)
     for text in texts:
         if os.path.isfile(text):  # noqa: PTH113 (a Path complains of a text too long for a name)
             raise UserError(f"{text} is a file; to translate its lines: regard translate --model {models[0]} < {text}")

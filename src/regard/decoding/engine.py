@@ -20,6 +20,7 @@ from regard.data.tokenizer import END, Tokenizer
 from regard.decoding.hypothesis import Hypothesis, length_penalty, ranked
 from regard.decoding.translation import Forced, Sources, TextTranslator
 from regard.errors import SettingsError
+from regard.folder import AlignmentHead
 from regard.settings import DecodeSettings
 
 # Exactly zero would also change when the engine stops; n to this power is 1.
@@ -40,8 +41,9 @@ class Engine(TextTranslator):
         longest: int,
         other_road: Callable[[], TextTranslator],
         compute_type: str = "float32",
+        aligning: AlignmentHead | None = None,
     ) -> None:
-        super().__init__(tokenizer, longest=longest)
+        super().__init__(tokenizer, longest=longest, aligning=aligning)
         self._other_road = cache(other_road)
         self._files, self._compute_type = str(files), compute_type
         self._cores = _cores()
@@ -162,6 +164,20 @@ class Engine(TextTranslator):
     def _force(self, pairs: Forced) -> list[tuple[float, ...]]:
         sources, targets = (self._in_pieces([pair[side] for pair in pairs]) for side in (0, 1))
         return [tuple(one.log_probs) for one in self._for_many.score_batch(sources, targets, max_input_length=0)]
+
+    def _attend(self, pairs: Forced) -> list[Any]:
+        # While it searches, what the engine gives is not always that of the hypothesis. Forced, it is.
+        sources, targets = (self._in_pieces([pair[side] for pair in pairs]) for side in (0, 1))
+        forced = self._for_many.translate_batch(
+            sources,
+            target_prefix=targets,
+            beam_size=1,
+            max_decoding_length=min(max(map(len, targets)) + 1, self.longest),
+            max_input_length=0,
+            return_end_token=True,
+            return_attention=True,
+        )
+        return [one.attention[0][: len(target) + 1] for one, target in zip(forced, targets, strict=True)]
 
     def _ranked(self, result: Any, decode: DecodeSettings) -> list[Hypothesis]:
         each = zip(result.hypotheses, result.scores, strict=True)

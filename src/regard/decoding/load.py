@@ -39,6 +39,7 @@ def translator_of(folders: Sequence[ModelFolder], *, fast: str | None, device: s
             longest=opened.settings.longest,
             other_road=lambda: _in_torch(folders, device),
             compute_type=fast,
+            aligning=opened.alignment,
         )
     return _in_torch(folders, device)
 
@@ -50,7 +51,9 @@ def _in_torch(folders: Sequence[ModelFolder], device: str) -> TextTranslator:
     models = [opened.build().to(device) for opened in folders]
     model = Ensemble(models) if len(models) > 1 else models[0]
     longest = min(opened.settings.longest for opened in folders)
-    return Translator(model, folders[0].tokenizer, longest=longest, device=device)
+    # Each of several models would have a head of its own, if any.
+    aligning = folders[0].alignment if len(folders) == 1 else None
+    return Translator(model, folders[0].tokenizer, longest=longest, device=device, aligning=aligning)
 
 
 def _check(fast: str) -> None:

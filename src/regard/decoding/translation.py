@@ -8,12 +8,14 @@ because the engine does without.
 from abc import ABC, abstractmethod
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
-from itertools import chain, islice
-from typing import Protocol
+from itertools import chain, islice, repeat
+from typing import Any, Protocol
 
 from regard.decoding.hypothesis import Hypothesis
+from regard.decoding.linking import Link, WordCount, links_of, moved, spaced_words
 from regard.decoding.split import split
 from regard.errors import DataError, SettingsError
+from regard.folder import AlignmentHead
 from regard.settings import DecodeSettings
 
 DEFAULT = DecodeSettings()
@@ -59,6 +61,7 @@ class Translation:
     pieces: tuple[str, ...]
     log_probabilities: tuple[float, ...] = ()  # if asked for: each piece's, and the end mark's where a part ends in one
     alternatives: tuple["Translation", ...] = ()  # the next best, best first, where more than one was asked for
+    links: tuple[Link, ...] | None = None  # if asked for: which source word each word comes from, counted from 0
 
 
 class TextTranslator(ABC):
@@ -66,10 +69,11 @@ class TextTranslator(ABC):
 
     batch_tokens = 8192  # source pieces computed at once, padding included, times beams
 
-    def __init__(self, tokenizer: TextTokenizer, *, longest: int) -> None:
+    def __init__(self, tokenizer: TextTokenizer, *, longest: int, aligning: AlignmentHead | None = None) -> None:
         """`longest` is the most pieces the model takes, on either side, the end mark included."""
         self.tokenizer = tokenizer
         self.longest = longest
+        self.aligning = aligning
 
     def translate(self, text: str, decode: DecodeSettings = DEFAULT) -> Translation:
         """Translate one text, of any length and any number of lines."""
@@ -144,6 +148,10 @@ class TextTranslator(ABC):
         """For each pair the log-probability of each piece of its target, and then of the end mark."""
 
     @abstractmethod
+    def _attend(self, pairs: Forced) -> list[Any]:
+        """For each pair, where the head that aligns looked before each piece of its target, and before the end mark."""
+
+    @abstractmethod
     def _begin(self, batches: list[Sources], decode: DecodeSettings) -> Iterator[list[list[Hypothesis]]]:
         """Begin to translate; for each batch in turn, each source's hypotheses, best first."""
 
@@ -206,9 +214,13 @@ class TextTranslator(ABC):
     ) -> Iterator[tuple[_Part, list[Translation]]]:
         """Each part with its translations."""
         texts = iter(self.tokenizer.decode([one.pieces for hypotheses in found for one in hypotheses]))
+        tell = decode.log_probabilities
+        links: Iterator[tuple[Link, ...] | None] = repeat(None)
+        if decode.links and self.aligning is not None:
+            links = self._links([text for text, _ in parts], found)
         for part, hypotheses in zip(parts, found, strict=True):
-            tell = decode.log_probabilities
-            yield part, [self._translation(part[0], next(texts), one, tell=tell) for one in hypotheses]
+            each = (self._translation(part[0], next(texts), one, tell=tell) for one in hypotheses)
+            yield part, [replace(one, links=next(links)) for one in each]
 
     def _translation(self, source: str, text: str, found: Hypothesis, *, tell: bool) -> Translation:
         return Translation(
@@ -219,6 +231,15 @@ class TextTranslator(ABC):
             tuple(self.tokenizer.pieces(found.pieces)),
             found.piece_log_probabilities if tell else (),
         )
+
+    def _links(self, texts: list[str], found: list[list[Hypothesis]]) -> Iterator[tuple[Link, ...]]:
+        """For each hypothesis of each text, which source word each of its words comes from."""
+        assert self.aligning is not None
+        sources = self.tokenizer.encode(texts)
+        pairs = [(source, one.pieces) for source, its in zip(sources, found, strict=True) for one in its]
+        for (source, target), weights_LM in zip(pairs, self._attend(pairs), strict=True):
+            words = spaced_words(source, self.tokenizer), spaced_words(target, self.tokenizer)
+            yield tuple(links_of(weights_LM, *words, self.aligning.row))
 
 
 def _plan(parts: list[tuple[str, str]], *, prefixed: bool) -> _Plan:
@@ -265,14 +286,18 @@ def _joined(text: str, plan: _Plan, translated: _Known) -> Translation:
 def _joined_at(text: str, plan: _Plan, translated: _Known, rank: int) -> Translation:
     written: list[str] = []
     parts: list[Translation] = []
+    links: list[Link] = []
+    words = WordCount(), WordCount()
     for part, space in plan:
+        text_here = part[0]
         if part in translated:
             choices = translated[part]
             parts.append(choices[min(rank, len(choices) - 1)])  # a part may have fewer
-            written.append(parts[-1].text)
-        else:
-            written.append(part[0])
-        written.append(space)
+            text_here = parts[-1].text
+            links += moved(parts[-1].links or (), words[0].before(part[0]), words[1].before(text_here))
+        words[0].add(part[0] + space)
+        words[1].add(text_here + space)
+        written += [text_here, space]
     return Translation(
         text,
         "".join(written),
@@ -280,4 +305,6 @@ def _joined_at(text: str, plan: _Plan, translated: _Known, rank: int) -> Transla
         sum(part.log_probability for part in parts) + 0.0,
         tuple(chain.from_iterable(part.pieces for part in parts)),
         tuple(chain.from_iterable(part.log_probabilities for part in parts)),
+        # Where a word was cut, both its parts may link it.
+        links=tuple(dict.fromkeys(links)) if parts and all(part.links is not None for part in parts) else None,
     )

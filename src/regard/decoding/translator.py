@@ -5,7 +5,7 @@ Shapes: B sentences, S source length, N = B * beams rows, T pieces of this step 
 
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from typing import Protocol
+from typing import Any, Protocol, cast
 
 import torch
 from torch import Tensor
@@ -16,7 +16,9 @@ from regard.decoding.hypothesis import Hypothesis
 from regard.decoding.rules import log_softmax, unwritable
 from regard.decoding.search import State, search
 from regard.decoding.translation import Forced, Sources, TextTokenizer, TextTranslator, Translation
+from regard.folder import AlignmentHead
 from regard.model.face import SequenceModel
+from regard.model.transformer import Transformer
 from regard.settings import DecodeSettings
 
 __all__ = ["Translation", "Translator"]
@@ -33,10 +35,16 @@ class Translator(TextTranslator):
     """Raw text in, raw text out. A sentence comes out the same alone and in any company."""
 
     def __init__(
-        self, model: SequenceModel, tokenizer: WritingTokenizer, *, longest: int, device: torch.device | str = "cpu"
+        self,
+        model: SequenceModel,
+        tokenizer: WritingTokenizer,
+        *,
+        longest: int,
+        device: torch.device | str = "cpu",
+        aligning: AlignmentHead | None = None,
     ) -> None:
-        """The model must already be on the device."""
-        super().__init__(tokenizer, longest=longest)
+        """The model must already be on the device. One that has a head that aligns takes a lens."""
+        super().__init__(tokenizer, longest=longest, aligning=aligning)
         self.model = model
         self.device = torch.device(device)
         self._writable_V = torch.tensor(tokenizer.writable, device=self.device)
@@ -49,10 +57,23 @@ class Translator(TextTranslator):
             return write(self.model, batch, self._writable_V, decode)
 
     @torch.inference_mode()
+    def _attend(self, pairs: Forced) -> list[Any]:
+        assert self.aligning is not None
+        lens = _Head(self.aligning.head)
+        model = cast(Transformer, self.model)
+        read_BT = _read(_padded([target for _, target in pairs]).to(self.device))[:, : self.longest]
+        with _evaluating(model):
+            memory = model.encode(_padded([source for source, _ in pairs]).to(self.device))
+            model.decode(read_BT, model.start(memory), lens)
+        return [
+            weights_LM[: len(target) + 1, : len(source)].cpu().numpy()
+            for weights_LM, (source, target) in zip(lens.seen_BLM, pairs, strict=True)
+        ]
+
+    @torch.inference_mode()
     def _force(self, pairs: Forced) -> list[tuple[float, ...]]:
         target_BT = _padded([target for _, target in pairs]).to(self.device)
-        read_BT = target_BT.roll(1, dims=1)
-        read_BT[:, 0] = START
+        read_BT = _read(target_BT)
         with _evaluating(self.model):
             memory = self.model.encode(_padded([source for source, _ in pairs]).to(self.device))
             hidden_BTD, _ = self.model.decode(read_BT, self.model.start(memory))
@@ -101,6 +122,31 @@ def _padded(sources: Sequence[Sequence[int]]) -> Tensor:
     """One row for each source, closed by the end mark."""
     width = max(len(source) for source in sources) + 1
     return torch.tensor([[*source, END] + [PAD] * (width - 1 - len(source)) for source in sources])
+
+
+def _read(target_BT: Tensor) -> Tensor:
+    """What is read before each piece of a target is written."""
+    read_BT = target_BT.roll(1, dims=1)
+    read_BT[:, 0] = START
+    return read_BT
+
+
+class _Head:
+    """A lens that keeps where one head looks."""
+
+    seen_BLM: Tensor
+
+    def __init__(self, address: str) -> None:
+        self._attention, _, head = address.rpartition(".")
+        self._head = int(head) - 1
+
+    def see(self, name: str, tensor: Tensor) -> None:
+        pass
+
+    def weights(self, name: str, weights_BHLM: Tensor) -> Tensor:
+        if name == self._attention:
+            self.seen_BLM = weights_BHLM[:, self._head]
+        return weights_BHLM
 
 
 @contextmanager

@@ -5,7 +5,7 @@ The alignment error rate (Och and Ney, 2003) counts links that must be found (su
 
 from collections.abc import Iterable, Sequence
 
-Link = tuple[int, int]  # a word of the source and one of the target, counted from 0
+from regard.decoding.linking import Link
 
 
 def pharaoh(links: Iterable[Link]) -> str:

@@ -15,13 +15,14 @@ import numpy as np
 from regard.data.pairs import Pairs, corpora
 from regard.data.texts import Preparing, Work, finished
 from regard.data.tokenizer import Tokenizer
+from regard.decoding.linking import Link, links_of
 from regard.errors import LookError
-from regard.evaluation.alignment import Link, alignment_error
+from regard.evaluation.alignment import alignment_error
 from regard.evaluation.intervals import Figure, deviations
 from regard.folder import AlignmentHead
 from regard.inside.heads import FEW, untrained
 from regard.inside.passes import weights_of
-from regard.inside.questions import OFFSETS, grouping, truth_links
+from regard.inside.questions import OFFSETS, truth_links
 from regard.inside.sample import SEED, Item, Sample, spaced_item
 from regard.inside.trace import Array
 
@@ -80,7 +81,7 @@ def aligned(model: "Transformer", items: Sequence[Item], head: AlignmentHead) ->
     found: Links = [()] * len(items)
     attention, _, number = head.head.rpartition(".")
     for done, (at, weights) in enumerate(weights_of(model, items), start=1):
-        found[at] = tuple(links_of(weights[attention][int(number) - 1], items[at], head.row))
+        found[at] = tuple(_links(weights[attention][int(number) - 1], items[at], head.row))
         yield Preparing("aligning", done, len(items))
     return found
 
@@ -101,13 +102,8 @@ def align_files(
             yield item, next(found) if fit else ()
 
 
-def links_of(weights_LM: Array, item: Item, row: str) -> Iterator[Link]:
-    """Each target word with the source word that its rows look at most; the end mark is none."""
-    words_LW = weights_LM @ grouping(item.source_words, weights_LM.shape[-1])
-    shift = 1 if row == "read" else 0
-    for target, word in enumerate(item.target_words):
-        if word.begin < word.end:
-            yield int(words_LW[word.begin + shift : word.end + shift].mean(axis=0).argmax()), target
+def _links(weights_LM: Array, item: Item, row: str) -> Iterator[Link]:
+    return links_of(weights_LM, item.source_words, item.target_words, row)
 
 
 def _every(model: "Transformer", sample: Sample, stage: str) -> Work[dict[tuple[str, str], Links]]:
@@ -120,7 +116,7 @@ def _every(model: "Transformer", sample: Sample, stage: str) -> Work[dict[tuple[
     for done, (at, weights) in enumerate(weights_of(model, sample.items), start=1):
         for (head, row), links in found.items():
             attention, _, number = head.rpartition(".")
-            links[at] = tuple(_known(links_of(weights[attention][int(number) - 1], sample.items[at], row), sample, at))
+            links[at] = tuple(_known(_links(weights[attention][int(number) - 1], sample.items[at], row), sample, at))
         yield Preparing(stage, done, len(sample))
     return found
 

@@ -8,10 +8,11 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from regard.decoding.linking import Word
 from regard.errors import LookError
 from regard.inside.maps import Row, split_address
 from regard.inside.trace import Array, Trace, head_width
-from regard.inside.words import Tokens, Word, chosen_word
+from regard.inside.words import Tokens, chosen_word
 
 
 @dataclass(frozen=True)

@@ -67,7 +67,7 @@ def svg(width: float, height: float, title: str, parts: list[str]) -> str:
         'font-family="system-ui, sans-serif" font-size="13" fill="#444">\n'
         '<defs><marker id="arrow" viewBox="0 0 8 8" refX="7" refY="4" markerWidth="7" markerHeight="7" orient="auto">'
         '<path d="M0 0 L8 4 L0 8 z" fill="#888"/></marker></defs>\n'
-        f"{body}\n</svg>\n"
+        f'<rect class="ground" width="100%" height="100%" fill="#fff"/>\n{body}\n</svg>\n'
     )
 
 

@@ -3,11 +3,14 @@
 import json
 from collections.abc import Iterator, Sequence
 
-from regard.evaluation.alignment import Link, pharaoh
+from regard.decoding.linking import Link
+from regard.evaluation.alignment import pharaoh
 from regard.inside.aligning import Aligning
 from regard.inside.laboratory import CHANCE, SAID, Intervention, Laboratory, Mover
 from regard.inside.sample import Item
 from regard.inside.terminal import Paper
+
+UNSHOWN = "whether this model trained again would do the same, and what else a head is there for."
 
 
 def laboratory_lines(found: Laboratory, paper: Paper) -> Iterator[str]:
@@ -37,7 +40,7 @@ def laboratory_lines(found: Laboratory, paper: Paper) -> Iterator[str]:
         yield from found.famous
     yield ""
     yield paper.strong(found.verdict)
-    yield "Not shown: whether this model trained again would do the same, and what else a head is there for."
+    yield f"Not shown: {UNSHOWN}"
 
 
 def _mover(one: Mover) -> str:

@@ -6,17 +6,18 @@ from html import escape
 from typing import Any
 
 from regard.inside.drawing import svg
-from regard.inside.probes import SMALL_LIFT, TASKS, UNTESTED, Probed
-from regard.inside.report import page, table
+from regard.inside.probes import SMALL_LIFT, Probed
+from regard.inside.properties import TASKS, UNTESTED
+from regard.inside.report import Shown, page, paragraphs, picture, table
 from regard.inside.terminal import Paper, padded
 
-_PANEL_WIDE, _PANEL_HIGH, _COLUMNS, _TOP = 250, 170, 2, 82
+_PANEL_WIDE, _PANEL_HIGH, _COLUMNS, _TOP = 230, 160, 4, 82
 _INK = "#2f7fd1"
 _LINES = (("trained", _INK, "none"), ("control task", "#c2690a", "6 3"), ("untrained", "#888888", "2 3"))
 
 
 @dataclass(frozen=True)
-class Layers:
+class Layers(Shown):
     """Everything the probes found about one model."""
 
     model: str
@@ -52,16 +53,19 @@ class Layers:
 
     def svg(self) -> str:
         """A small plot for each property: the trained model, the control task, and the untrained model."""
-        rows = -(-len(self.probed) // _COLUMNS)
         parts = [
-            '<text x="8" y="20" font-weight="bold">What each layer of the encoder knows</text>',
+            '<text x="8" y="20" font-weight="bold">What each layer knows</text>',
             f'<text x="8" y="38">{escape(self.model)}; {self.sentences} {escape(self.data)}</text>',
             *_legend(),
-            *(part for number, one in enumerate(self.probed) for part in _panel(number, one)),
         ]
-        return svg(
-            max(_COLUMNS * _PANEL_WIDE + 40, 560), _TOP + rows * _PANEL_HIGH + 10, "What each layer knows", parts
-        )
+        top = _TOP
+        for stack in ("encoder", "decoder"):
+            its = [one for one in self.probed if one.stack == stack]
+            if its:
+                parts.append(f'<text x="8" y="{top + 12}" font-weight="bold">{stack.capitalize()}</text>')
+                parts += [part for number, one in enumerate(its) for part in _panel(top + 24, number, one)]
+                top += 30 + -(-len(its) // _COLUMNS) * _PANEL_HIGH
+        return svg(_COLUMNS * _PANEL_WIDE + 50, top + 6, "What each layer knows", parts)
 
     def html(self) -> str:
         """One self-contained page."""
@@ -77,15 +81,25 @@ class Layers:
             for one in self.probed
             for layer, figure in enumerate(one.layers)
         ]
-        said = "".join(f"<p>{escape(line)}</p>" for line in (*map(self._said, self.probed), *self._reading()))
-        body = f'<div class="frame drawing" role="region" aria-label="Plots" tabindex="0">{self.svg()}</div>'
-        return page("Layers, measured", body + said + table(head, rows))
+        said = paragraphs([self._title()]) + picture(self.svg(), "Plots") + paragraphs(self._reading())
+        said += "<h2>Where each is known best</h2>" + self._summary()
+        return page("Layers, measured", said + "<h2>Every layer</h2>" + table(head, rows))
+
+    def _summary(self) -> str:
+        head = ["property", "stack", "answers", "commonest", "best layer", "right there", "untrained", "expected layer"]
+        rows = []
+        for one in self.probed:
+            best = _best(one)
+            where = "–" if one.expected_layer is None else f"{one.expected_layer:.1f}"
+            numbers = [f"{one.labels}", f"{one.commonest:.2f}", f"{best}", f"{one.layers[best]:.2f}"]
+            rows.append([one.task, one.stack, *numbers, f"{one.untrained[best]:.2f}", where])
+        return table(head, rows)
 
     def _title(self) -> str:
-        return f"What each layer of the encoder of {self.model} knows; {self.sentences} {self.data}"
+        return f"What each layer of {self.model} knows; {self.sentences} {self.data}"
 
     def _said(self, one: Probed) -> str:
-        best = max(range(len(one.layers)), key=lambda layer: one.layers[layer].value)
+        best = _best(one)
         lift = one.layers[best].value - one.untrained[best]
         where = (
             f"expected layer {one.expected_layer:.1f}"
@@ -93,7 +107,7 @@ class Layers:
             else f"no expected layer (what the layers add is below {SMALL_LIFT:.2f}, or may be chance)"
         )
         return (
-            f"{one.task} ({one.labels} answers, the commonest {one.commonest:.2f}): best at layer {best}, "
+            f"{one.stack}: {one.task} ({one.labels} answers, the commonest {one.commonest:.2f}): best at layer {best}, "
             f"{one.layers[best].value:.2f}, {lift:+.2f} over untrained; {where}"
         )
 
@@ -103,7 +117,15 @@ class Layers:
             "words at random. What an untrained model gives too, or the control, is no knowledge of the layer."
         )
         left = [task for task in TASKS if task not in {one.task for one in self.probed}]
+        yield (
+            "In the decoder, a word is looked for in the row that has just read its last piece, or in the one that is "
+            "about to write its first. Layer 0 is embedding and position: there nothing is known of the source."
+        )
         yield f"Not tested: {UNTESTED}{''.join(f', {task} (too few cases)' for task in left)}."
+
+
+def _best(one: Probed) -> int:
+    return max(range(len(one.layers)), key=lambda layer: one.layers[layer].value)
 
 
 def _legend() -> Iterator[str]:
@@ -113,19 +135,19 @@ def _legend() -> Iterator[str]:
         yield f'<text x="{x + 34}" y="62">{name}</text>'
 
 
-def _panel(number: int, one: Probed) -> Iterator[str]:
+def _panel(top: int, number: int, one: Probed) -> Iterator[str]:
     """The plot of one property: a frame with its scale, three lines, and the intervals of the first."""
-    left = 50 + (number % _COLUMNS) * (_PANEL_WIDE + 10)
-    top = _TOP + (number // _COLUMNS) * _PANEL_HIGH + 20
+    left = 40 + (number % _COLUMNS) * _PANEL_WIDE
+    top += (number // _COLUMNS) * _PANEL_HIGH + 20
     across = (_PANEL_WIDE - 50) / max(1, len(one.layers) - 1)
-    high = _PANEL_HIGH - 60
+    high = _PANEL_HIGH - 58
     xs = [left + across * layer for layer in range(len(one.layers))]
 
     def y(value: float) -> float:
         return top + high * (1 - value)
 
     small = 'font-size="11"'
-    yield f'<text x="{left}" y="{top - 6}" font-weight="bold">{escape(one.task)}</text>'
+    yield f'<text x="{left}" y="{top - 8}" font-size="12" font-weight="bold">{escape(one.task)}</text>'
     for value in (0.0, 0.5, 1.0):
         yield f'<path d="M{left} {y(value):.0f} H{xs[-1]:.0f}" stroke="#999" stroke-width="0.5"/>'
         yield f'<text x="{left - 6}" y="{y(value) + 4:.0f}" text-anchor="end" {small}>{value:g}</text>'

@@ -10,9 +10,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from regard.decoding.linking import Word
 from regard.errors import LookError
 from regard.inside.trace import Array, Attention, Trace
-from regard.inside.words import Word
 
 OVER_HEADS: dict[str, Callable[[Array], Array]] = {
     "mean": lambda weights_HLM: np.asarray(weights_HLM.mean(axis=0)),

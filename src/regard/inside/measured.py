@@ -12,7 +12,7 @@ from regard.inside.drawing import colour, svg
 from regard.inside.edits import attention_addresses
 from regard.inside.heads import EVEN, FEW, LIFT, OFTEN, Card, measure_heads
 from regard.inside.questions import MEANING, POSITIONAL
-from regard.inside.report import page, table
+from regard.inside.report import Shown, page, paragraphs, picture, table
 from regard.inside.sample import Sample
 from regard.inside.terminal import Paper, padded
 from regard.inside.worth import Counts, Whole, Worth, measure_worth
@@ -34,7 +34,7 @@ _WIDE, _HIGH, _LEFT, _TOP = 92, 40, 130, 64
 
 
 @dataclass(frozen=True)
-class Measured:
+class Measured(Shown):
     """Every head of a model: what it does and what it is worth."""
 
     model: str
@@ -105,9 +105,8 @@ class Measured:
             ]
             for card in self.cards
         ]
-        said = "".join(f"<p>{escape(line)}</p>" for line in (*self._heading(), *self._reading()))
-        body = f'<div class="frame drawing" role="region" aria-label="All heads" tabindex="0">{self.svg()}</div>'
-        return page("Heads, measured", said + body + table(head, rows))
+        said = paragraphs(self._heading()) + picture(self.svg(), "All heads") + paragraphs(self._reading())
+        return page("Heads, measured", said + table(head, rows))
 
     def _heading(self) -> Iterator[str]:
         yield f"{len(self.cards)} heads of {self.model}, watched on {self.pairs} {self.data}"

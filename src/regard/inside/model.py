@@ -3,22 +3,24 @@
     model = regard.load("my-model")
     view = model.look("The animal didn't cross the street because it was too tired.")
     view.attention("decoder.3.cross.1")
+    model.measure_heads()
 
 Torch is imported when someone looks.
 """
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from regard.data.texts import finished
 from regard.data.tokenizer import END, START, Tokenizer
 from regard.decoding.hypothesis import Hypothesis
 from regard.decoding.load import translator_of
 from regard.decoding.translation import DEFAULT, Forced, Sources, TextTranslator
 from regard.errors import LookError
-from regard.folder import open_folder
+from regard.folder import Languages, open_folder
 from regard.inside.beams import Search, watch
 from regard.inside.trace import Array, Trace, record
 from regard.inside.view import View
@@ -27,8 +29,13 @@ from regard.inside.words import Tokens, visible
 from regard.settings import DecodeSettings
 
 if TYPE_CHECKING:
+    from regard.inside.aligning import Aligning
+    from regard.inside.itplot import It
+    from regard.inside.layerplot import Layers
+    from regard.inside.measured import Measured
     from regard.model.transformer import Transformer
 
+Pairs = Iterable[tuple[str, str]]  # a source and its translation
 _PICTURED = 64  # rows of the table of positions that make a picture
 
 
@@ -46,17 +53,25 @@ def load(folder: str | Path, *others: str | Path, fast: str | None = "float32", 
             raise LookError(f"{len(folders)} models together cannot be looked into; load one of them")
         return getattr(translator, "model", None) or folders[0].build().to(device)
 
-    return Model(translator, folders[0].tokenizer, build, name=" + ".join(map(str, (folder, *others))))
+    name = " + ".join(map(str, (folder, *others)))
+    return Model(translator, folders[0].tokenizer, build, name=name, languages=folders[0].languages)
 
 
 class Model(TextTranslator):
     """A translator, on either road, that can also be looked into."""
 
     def __init__(
-        self, translator: TextTranslator, tokenizer: Tokenizer, build: "Callable[[], Transformer]", *, name: str
+        self,
+        translator: TextTranslator,
+        tokenizer: Tokenizer,
+        build: "Callable[[], Transformer]",
+        *,
+        name: str,
+        languages: Languages = (None, None),
     ) -> None:
-        super().__init__(tokenizer, longest=translator.longest)
+        super().__init__(tokenizer, longest=translator.longest, aligning=translator.aligning)
         self.name = name
+        self.languages = languages
         self.batch_tokens = translator.batch_tokens
         self._translator = translator
         self.pieces = self._tokenizer = tokenizer
@@ -105,6 +120,30 @@ class Model(TextTranslator):
             positions=self._positions(max(len(source.ids), len(written.ids))),
         )
 
+    def measure_heads(self, pairs: Pairs | None = None, count: int = 500) -> "Measured":
+        """What every head does and is worth, on pairs of texts, or, without, on the built-in language."""
+        from regard.inside.measuring import heads_measured, sample_for
+
+        return finished(heads_measured(self, sample_for(self, count, pairs=pairs)))
+
+    def measure_it(self, count: int = 500) -> "It":
+        """Whether heads follow what "it" stands for, and whether the French pronoun depends on them."""
+        from regard.inside.measuring import it_measured
+
+        return finished(it_measured(self, count))
+
+    def measure_layers(self, count: int = 500) -> "Layers":
+        """What each layer knows about words and sentences of the built-in language."""
+        from regard.inside.measuring import layers_measured, sample_for
+
+        return finished(layers_measured(self, sample_for(self, count)))
+
+    def measure_alignment(self, pairs: Pairs | None = None, count: int = 500) -> "Aligning":
+        """Which head aligns words best. Nothing is stored; `regard measure alignment` does that."""
+        from regard.inside.measuring import alignment_measured, sample_for
+
+        return finished(alignment_measured(self, sample_for(self, count, pairs=pairs)))
+
     def recorded(self, source: Tokens, written: Tokens, without: str | None = None) -> Trace:
         """One pass over a source, forced to write this."""
         model, lens = changed(self.torch, without)
@@ -149,3 +188,6 @@ class Model(TextTranslator):
 
     def _force(self, pairs: Forced) -> list[tuple[float, ...]]:
         return self._translator._force(pairs)
+
+    def _attend(self, pairs: Forced) -> list[Any]:
+        return self._translator._attend(pairs)

@@ -49,12 +49,16 @@ class _Weights:
 
 
 class _Vectors(_Weights):
-    """A lens that keeps what goes into the encoder and what comes out of each of its layers."""
+    """A lens that keeps what goes into a stack and what comes out of each of its layers."""
+
+    def __init__(self, stack: str) -> None:
+        super().__init__()
+        self._stack = stack
 
     def see(self, name: str, tensor: "Tensor") -> None:
         stack, _, layer = name.partition(".")
-        if stack == "encoder" and (layer == "sum" or layer.isdigit()):
-            self.seen["encoder.0" if layer == "sum" else name] = tensor
+        if stack == self._stack and (layer == "sum" or layer.isdigit()):
+            self.seen["0" if layer == "sum" else layer] = tensor
 
     def weights(self, name: str, weights_BHLM: "Tensor") -> "Tensor":
         return weights_BHLM
@@ -92,18 +96,19 @@ def weights_of(model: "Transformer", items: Sequence[Item]) -> Iterator[tuple[in
             yield at, {name: _real(arrays[name][row], name, sizes) for name in names}
 
 
-def vectors_of(model: "Transformer", items: Sequence[Item]) -> list[Array]:
-    """For each item, the vectors (layers from 0 on, S, D) of its source pieces."""
+def vectors_of(model: "Transformer", items: Sequence[Item], stack: str) -> list[Array]:
+    """For each item, the vectors (layers from 0 on, L, D) of its source pieces, or of the decoder's rows."""
     import torch
 
     found: list[Array] = [np.empty(0)] * len(items)
     for batch in batched(model, items):
-        lens = _Vectors()
+        lens = _Vectors(stack)
         with torch.inference_mode():
-            model.encode(batch.source_BS, lens)
-        layers = [lens.seen[f"encoder.{layer}"].cpu().numpy() for layer in range(len(lens.seen))]
+            model(batch.source_BS, batch.read_BT, lens)
+        layers = [lens.seen[str(layer)].cpu().numpy() for layer in range(len(lens.seen))]
         for row, at in enumerate(batch.indices):
-            found[at] = np.stack([layer[row, : len(items[at].source_ids)] for layer in layers])
+            length = len(items[at].source_ids if stack == "encoder" else items[at].written_ids)
+            found[at] = np.stack([layer[row, :length] for layer in layers])
     return found
 
 

@@ -12,9 +12,9 @@ from dataclasses import dataclass
 import numpy as np
 
 from regard.data.tokenizer import FIRST_PIECE
+from regard.decoding.linking import Word, grouping
 from regard.inside.sample import Item
 from regard.inside.trace import Array
-from regard.inside.words import Word
 
 COMMON = 500  # pieces; SentencePiece numbers them from the most frequent on
 OFFSETS = range(-12, 13)  # of the rule that looks so many words ahead
@@ -116,14 +116,6 @@ def hits(weights_HLM: Array, columns: Sequence[Word], cells: Iterable[Cell]) -> 
         looked_HW = weights_HLM[:, cell.rows.start : cell.rows.stop].mean(axis=1) @ to_words_MW
         found.append(np.isin(looked_HW.argmax(axis=-1), [*cell.right]))
     return np.array(found).reshape(-1, len(weights_HLM))
-
-
-def grouping(words: Sequence[Word], pieces: int) -> Array:
-    """A matrix that sums the weights of pieces (rows) to those of words (columns)."""
-    matrix = np.zeros((pieces, len(words)), dtype=np.float32)
-    for number, word in enumerate(words):
-        matrix[word.begin : word.end, number] = 1
-    return matrix
 
 
 def offset_hits(cells: Iterable[Cell], words: int) -> Array:

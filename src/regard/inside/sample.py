@@ -4,7 +4,6 @@ In the built-in language the grammar tells which words belong together; its word
 piece that reaches over two words ("l'a" of "l'animal") counts for the one it has more of; a word may be left without.
 """
 
-import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from itertools import islice
@@ -13,12 +12,12 @@ from pathlib import Path
 from regard.data import language
 from regard.data.language import Truth
 from regard.data.pairs import Pairs, corpora
-from regard.data.tokenizer import END, FIRST_PIECE, START, Tokenizer
+from regard.data.tokenizer import END, START, Tokenizer
+from regard.decoding.linking import Word, piece_bytes, places_of, spaced_words, words_among
 from regard.errors import DataError, LookError
-from regard.inside.words import Tokens, Word
+from regard.inside.words import Tokens, visible
 
 SPLIT = "test"
-_SPACED = re.compile(r"\S+")
 SEED = 1
 
 
@@ -66,14 +65,18 @@ def language_sample(tokenizer: Tokenizer, count: int) -> Sample:
 
 def files_sample(tokenizer: Tokenizer, paths: Sequence[Path], count: int, longest: int) -> Sample:
     """The first pairs of the user's files; what is blank or too long for the model is passed over."""
-    pairs = (pair for corpus in corpora(paths) for pair in Pairs(corpus).strictly())
-    items = (text_item(pair.source, pair.target, tokenizer) for pair in pairs if min(map(str.strip, pair[:2])))
+    pairs = ((pair.source, pair.target) for corpus in corpora(paths) for pair in Pairs(corpus).strictly())
+    return pairs_sample(tokenizer, pairs, count, longest, visible(f"pairs of {', '.join(map(str, paths))}"))
+
+
+def pairs_sample(tokenizer: Tokenizer, pairs: Iterable[tuple[str, str]], count: int, longest: int, name: str) -> Sample:
+    """The first pairs that are neither blank nor too long for the model."""
+    items = (text_item(*pair, tokenizer) for pair in pairs if all(map(str.strip, pair)))
     fitting = (item for item in items if max(len(item.source_ids), len(item.written_ids)) <= longest)
     found = tuple(islice(fitting, count))
-    name = ", ".join(str(path) for path in paths)
     if not found:
-        raise DataError(f"{name}: there is no pair that this model could read (at most {longest} pieces)")
-    return Sample(f"pairs of {name}", found)
+        raise DataError(f"{name}: there is none that this model could read (at most {longest} pieces)")
+    return Sample(name, found)
 
 
 def check_languages(languages: tuple[str | None, str | None]) -> None:
@@ -96,11 +99,7 @@ def text_item(source: str, target: str, tokenizer: Tokenizer) -> Item:
 def spaced_item(source: str, target: str, tokenizer: Tokenizer) -> Item:
     """A pair whose words are what white space divides, as programs that exchange alignments count them."""
     item = text_item(source, target, tokenizer)
-    sides = ((source, item.source_ids[:-1]), (target, item.written_ids[:-1]))
-    words = [
-        words_among(text, ids, [language.Word(one[0], one.start(), "") for one in _SPACED.finditer(text)], tokenizer)
-        for text, ids in sides
-    ]
+    words = [spaced_words(ids[:-1], tokenizer) for ids in (item.source_ids, item.written_ids)]
     return replace(item, source_words=words[0], target_words=words[1])
 
 
@@ -113,49 +112,19 @@ def item_of(pair: language.Pair, tokenizer: Tokenizer) -> Item:
         pair.target,
         (*read, END),
         (*written, END),
-        words_among(pair.source, read, truth.source, tokenizer),
-        words_among(pair.target, written, truth.target, tokenizer),
+        _words(pair.source, read, truth.source, tokenizer),
+        _words(pair.target, written, truth.target, tokenizer),
         truth,
     )
 
 
-def words_among(
-    text: str, ids: Sequence[int], words: Iterable[language.Word], tokenizer: Tokenizer
-) -> tuple[Word, ...]:
-    """Each word with its pieces; one whose pieces are all others' has none: it ends where it begins."""
-    known = [(word.text, *_bytes(text, word.start, word.start + len(word.text))) for word in words]
-    owners = [_owner(start, end, known) for start, end in _places(text, ids, tokenizer)]
-    found = []
-    for number, (name, _, _) in enumerate(known):
-        begin = next((at for at, owner in enumerate(owners) if owner is not None and owner >= number), len(ids))
-        mine = [at for at, owner in enumerate(owners) if owner == number]
-        found.append(Word(name, mine[0], mine[-1] + 1) if mine else Word(name, begin, begin))
-    return tuple(found)
+def _words(text: str, ids: Sequence[int], words: Sequence[language.Word], tokenizer: Tokenizer) -> tuple[Word, ...]:
+    """The words of the truth with their pieces."""
+    spans = [_span(text, word.start, word.start + len(word.text)) for word in words]
+    each = piece_bytes(ids, tokenizer)
+    before = len(text.encode()) - sum(map(len, each))  # SentencePiece puts a space before the text
+    return words_among([word.text for word in words], spans, places_of(each, before))
 
 
-def _bytes(text: str, start: int, end: int) -> tuple[int, int]:
+def _span(text: str, start: int, end: int) -> tuple[int, int]:
     return len(text[:start].encode()), len(text[:end].encode())
-
-
-def _places(text: str, ids: Sequence[int], tokenizer: Tokenizer) -> list[tuple[int, int]]:
-    """From which byte of the text to which each piece reaches."""
-    sizes = [
-        1 if identity < FIRST_PIECE else len(piece.replace("\u2581", " ").encode())
-        for identity, piece in zip(ids, tokenizer.pieces(ids), strict=True)
-    ]
-    at = len(text.encode()) - sum(sizes)  # SentencePiece puts a space before the text
-    places = []
-    for size in sizes:
-        places.append((at, at + size))
-        at += size
-    return places
-
-
-def _owner(start: int, end: int, words: Sequence[tuple[str, int, int]]) -> int | None:
-    """The word a piece has most bytes of."""
-    most, owner = 0, None
-    for number, (_, begin, stop) in enumerate(words):
-        common = min(end, stop) - max(start, begin)
-        if common > most:
-            most, owner = common, number
-    return owner

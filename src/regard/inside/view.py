@@ -9,7 +9,6 @@
 In a notebook a view shows itself as that page.
 """
 
-import html
 import json
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -124,12 +123,9 @@ class View:
                 raise LookError(f"{head} is not one head; heads are called as {self.heads[0]}")
 
     def _repr_html_(self) -> str:
-        # A page of its own inside the notebook's: neither can touch the other.
-        page = html.escape(self.html(), quote=True)
-        return (
-            f'<iframe srcdoc="{page}" title="Regard: looking inside" sandbox="allow-scripts" '
-            'style="width:100%;height:46rem;border:1px solid #8888;border-radius:6px"></iframe>'
-        )
+        from regard.inside.report import framed
+
+        return framed(self.html(), "Regard: looking inside")
 
     def _likeliest(self, row: Any) -> tuple[tuple[str, float], ...]:
         best = np.argsort(-row, kind="stable")[:ALTERNATIVES]

@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from typing import Protocol
 
 from regard.data.tokenizer import END
+from regard.decoding.linking import Word
 from regard.errors import LookError
 
 _SPACE_SIGN = "\u2581"
@@ -23,15 +24,6 @@ class Reader(Protocol):
     def decode(self, ids: Sequence[Sequence[int]]) -> list[str]: ...
 
     def pieces(self, ids: Sequence[int]) -> list[str]: ...
-
-
-@dataclass(frozen=True)
-class Word:
-    """A word and which pieces it is made of: from `begin` up to, not including, `end`."""
-
-    text: str
-    begin: int
-    end: int
 
 
 @dataclass(frozen=True)
