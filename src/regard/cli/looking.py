@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from regard.bundled import is_bundled
 from regard.cli.group import MODEL, SET, main
 from regard.console import follow, say, show_lines, show_work
 from regard.errors import UserError
@@ -188,13 +189,19 @@ def measure_alignment(model: Path, files: tuple[Path, ...], count: int, as_json:
 
 
 def _choose_head(opened: "ModelFolder", files: tuple[Path, ...], count: int) -> "Aligning":
-    """Find the head, and store it if it is any good."""
+    """Find the head, and store it if it is any good and the folder the user's own."""
     from regard.decoding.convert import make_fast
     from regard.folder import store_alignment
     from regard.inside.aligning import choose_head
+    from regard.inside.sample import turned_sample
 
-    found = show_work(choose_head(opened.build(), _sample(opened, files, count)))
-    if found.usable:
+    # From French, the built-in language turned round still tells which words belong together.
+    turned = not files and opened.languages == ("fr", "en")
+    sample = turned_sample(opened.tokenizer, count) if turned else _sample(opened, files, count)
+    found = show_work(choose_head(opened.build(), sample))
+    if found.usable and is_bundled(opened.path):
+        say(f"the head is not stored: {opened.path.name} comes with Regard and stays as it is; store one in a copy")
+    elif found.usable:
         try:
             store_alignment(opened.path, found.chosen)
             make_fast(opened.path)

@@ -15,10 +15,9 @@ import numpy as np
 
 from regard.data.tokenizer import END, START, Tokenizer
 from regard.decoding.hypothesis import Hypothesis
-from regard.decoding.load import translator_of
+from regard.decoding.load import open_folders, translator_of
 from regard.decoding.translation import DEFAULT, Forced, Sources, TextTranslator
 from regard.errors import LookError
-from regard.folder import open_folder
 from regard.inside.beams import Search, watch
 from regard.inside.trace import Array, Trace, record
 from regard.inside.view import View
@@ -32,13 +31,17 @@ if TYPE_CHECKING:
 _PICTURED = 64  # rows of the table of positions that make a picture
 
 
-def load(folder: str | Path, *others: str | Path, fast: str | None = "float32", device: str = "cpu") -> "Model":
+def load(
+    folder: str | Path | None = None, *others: str | Path, fast: str | None = "float32", device: str = "cpu"
+) -> "Model":
     """The model in a folder, or several folders as one model, with the mean of their probabilities.
+
+    A folder may be the name of a bundled model, "en-fr" or "fr-en"; without any, it is the first.
 
     `fast` is how the engine computes: float32, or int8, int16, bfloat16 where the processor can. None takes torch's
     road, and so does any device but the processor, and several models.
     """
-    folders = [open_folder(Path(path)) for path in (folder, *others)]
+    folders = open_folders(folder, *others)
     translator = translator_of(folders, fast=fast, device=device)
 
     def build() -> "Transformer":
@@ -46,7 +49,8 @@ def load(folder: str | Path, *others: str | Path, fast: str | None = "float32", 
             raise LookError(f"{len(folders)} models together cannot be looked into; load one of them")
         return getattr(translator, "model", None) or folders[0].build().to(device)
 
-    return Model(translator, folders[0].tokenizer, build, name=" + ".join(map(str, (folder, *others))))
+    name = " + ".join(map(str, (folder or folders[0].path.name, *others)))
+    return Model(translator, folders[0].tokenizer, build, name=name)
 
 
 class Model(TextTranslator):
