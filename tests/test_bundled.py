@@ -3,7 +3,6 @@
 import gzip
 import importlib.util
 import json
-import logging
 import shutil
 import sys
 from collections.abc import Callable, Iterator
@@ -18,6 +17,7 @@ import regard
 from regard import bundled
 from regard.data.language import FAMOUS, is_famous
 from regard.decoding import fast
+from regard.decoding.convert import make_fast
 from regard.decoding.load import load
 from regard.doctor.findings import Finding
 from regard.doctor.models import models, translations
@@ -30,14 +30,24 @@ MOST = 40_000_000  # bytes, all of them
 TEXT = "the red cat sees a house"
 
 
+@pytest.fixture(scope="module")
+def made(make_model: Callable[..., Path]) -> dict[str, Path]:
+    """A small model for each direction, with the engine's files: to make them anew for every test takes long."""
+    found = {"-".join(way): make_model(seed, languages=way) for seed, way in ((1, ("en", "fr")), (2, ("fr", "en")))}
+    for folder in found.values():
+        make_fast(folder)
+    return found
+
+
 @pytest.fixture
-def shelf(make_model: Callable[..., Path], tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+def shelf(made: dict[str, Path], tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """Small models in the place of the bundled ones, a cache of one's own, and a current folder without models."""
-    for seed, name in enumerate(("en-fr", "fr-en"), start=1):
-        shutil.copytree(make_model(seed, languages=tuple(name.split("-"))), tmp_path / "shelf" / name)
+    for name, folder in made.items():
+        shutil.copytree(folder, tmp_path / "shelf" / name)
     (tmp_path / "here").mkdir()
     monkeypatch.chdir(tmp_path / "here")
     monkeypatch.setattr(fast, "user_cache_path", lambda name: tmp_path / "cache" / name)
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))  # for child processes
     monkeypatch.setattr(bundled, "HERE", tmp_path / "shelf")
     return tmp_path / "shelf"
 
@@ -131,14 +141,13 @@ def test_in_python(shelf: Path) -> None:
 
 def test_every_command_that_takes_a_model_does_without(shelf: Path) -> None:
     Path("test.tsv").write_text("the cat\tle chat\na red house\tune maison\n", "utf-8")
-    named = {
+    for words in (
         ("evaluate", "test.tsv"),
         ("look", TEXT),
         ("measure", "heads", "test.tsv", "--count", 10, "--json"),
         ("measure", "layers", "--count", 40),
         ("measure", "alignment", "--count", 10),
-    }
-    for words in named:
+    ):
         done = call(*words)
         assert done.code == 0, done.said
         assert done.output == call(*words, "--model", "en-fr").output
@@ -157,16 +166,11 @@ def test_a_fine_tune_of_a_bundled_model(shelf: Path) -> None:
 # Used, not written
 
 
-def test_a_bundled_model_is_made_ready_once_and_says_so(shelf: Path, caplog: pytest.LogCaptureFixture) -> None:
+def test_a_bundled_model_is_made_ready_once_and_says_so(shelf: Path) -> None:
+    shutil.rmtree(shelf / "en-fr" / "fast")
     before = sorted(shelf.rglob("*"))
     assert call("translate", TEXT).said == "making en-fr ready in float32, once: it takes some seconds\n"
     assert call("translate", TEXT).said == ""
-    with caplog.at_level(logging.INFO, "regard"):
-        load("fr-en")
-        load("fr-en")
-    assert [record.getMessage() for record in caplog.records] == [
-        "making fr-en ready in float32, once: it takes some seconds"
-    ]
     assert sorted(shelf.rglob("*")) == before
 
 
@@ -178,9 +182,8 @@ def test_measuring_the_alignment_stores_nothing_in_a_bundled_model(
     for name in ("en-fr", "fr-en"):
         done = call("measure", "alignment", "--model", name, "--count", 10)
         assert done.code == 0, done.said
-        assert (
-            f"the head is not stored: {name} comes with Regard and stays as it is; store one in a copy\n" in done.said
-        )
+        said = f"the head is not stored: {name} comes with Regard and stays as it is; store one in a copy\n"
+        assert said in done.said
     assert sorted(shelf.rglob("*")) == before
 
 
@@ -202,9 +205,8 @@ def test_the_doctor_translates_with_each(shelf: Path) -> None:
     assert models().found == "en-fr, 0 MB; fr-en, 0 MB"
     found = list(translations())
     assert found[::2] == ["the bundled model en-fr", "the bundled model fr-en"]
-    for finding, name, source in zip(
-        found[1::2], bundled.names(), ("I am a student.", "Je suis étudiant."), strict=True
-    ):
+    sources = {"en-fr": "I am a student.", "fr-en": "Je suis étudiant."}
+    for finding, (name, source) in zip(found[1::2], sources.items(), strict=True):
         assert isinstance(finding, Finding) and finding.wrong is None
         assert finding.name == name
         assert finding.found.startswith(f"{source} → {load(shelf / name).translate(source).text}; ")
@@ -274,8 +276,8 @@ def test_the_card_tells_all(name: str) -> None:
 
 
 @pytest.fixture
-def script(repository: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[[str], ModuleType]:
-    """Loads a script of models/."""
+def script(repository: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Callable[[str], ModuleType]]:
+    """Loads a script of models/, which may import another."""
     monkeypatch.syspath_prepend(str(repository / "models"))
 
     def loads(name: str) -> ModuleType:
@@ -285,13 +287,7 @@ def script(repository: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[[str],
         spec.loader.exec_module(module)
         return module
 
-    return loads
-
-
-@pytest.fixture(autouse=True)
-def _forget() -> Iterator[None]:
-    """The scripts import each other by names that are theirs alone while they run."""
-    yield
+    yield loads
     sys.modules.pop("data", None)
 
 
@@ -364,12 +360,8 @@ def test_the_command_of_a_card_is_that_of_the_plan(script: Callable[[str], Modul
     (tmp_path / "run").mkdir()
     plan = {"request": request, "settings": {"train": {"steps": 9}}}
     (tmp_path / "run" / "plan.json").write_text(json.dumps(plan), "utf-8")
-    log = [
-        {"step": 1, "seconds": 3600},
-        {"step": 1, "bleu": 2},
-        {"step": 2, "seconds": 9},
-        {"step": 2, "seconds": 1800},
-    ]
+    taken = [(1, 3600), (2, 9), (2, 1800)]  # the second step again, after a stop
+    log = [{"step": step, "seconds": seconds} for step, seconds in taken] + [{"step": 2, "bleu": 2}]
     (tmp_path / "run" / "log.jsonl").write_text("".join(json.dumps(entry) + "\n" for entry in log), "utf-8")
     ((title, said),) = script("finish").made(tmp_path, "en-fr")
     assert title == "How it was made"
