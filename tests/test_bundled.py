@@ -33,7 +33,8 @@ TEXT = "the red cat sees a house"
 @pytest.fixture(scope="module")
 def made(make_model: Callable[..., Path]) -> dict[str, Path]:
     """A small model for each direction, with the engine's files: to make them anew for every test takes long."""
-    found = {"-".join(way): make_model(seed, languages=way) for seed, way in ((1, ("en", "fr")), (2, ("fr", "en")))}
+    ways = {1: ("en", "fr"), 2: ("fr", "en")}
+    found = {"-".join(way): make_model(seed, languages=way, longest=512) for seed, way in ways.items()}
     for folder in found.values():
         make_fast(folder)
     return found
