@@ -169,45 +169,50 @@ def measure_alignment(model: Path, files: tuple[Path, ...], count: int, as_json:
     on both sides.
     """
     from regard.folder import open_folder
-    from regard.inside.aligning import align_files
+    from regard.inside.aligning import align_files, choose_head
     from regard.inside.findings import alignment_lines, link_line
 
     opened = open_folder(model)
     chosen = opened.alignment
     if chosen is None or not files:
-        found = _choose_head(opened, files, count)
+        found = show_work(choose_head(opened.build(), _alignment_sample(opened, files, count)))
         chosen = found.chosen
+        told = [*alignment_lines(found), _store(opened, found)]
         if files:
-            say("\n".join(alignment_lines(found)))
+            say("\n".join(told))
         elif as_json:
             click.echo(json.dumps(asdict(found)))
+            say(told[-1])
         else:
-            show_lines(alignment_lines(found))
+            show_lines(told)
     if files:
         pairs = follow(align_files(opened.build(), opened.tokenizer, files, chosen), "pairs")
         show_lines(link_line(item, links, as_json=as_json) for item, links in pairs)
 
 
-def _choose_head(opened: "ModelFolder", files: tuple[Path, ...], count: int) -> "Aligning":
-    """Find the head, and store it if it is any good and the folder the user's own."""
-    from regard.decoding.convert import make_fast
-    from regard.folder import store_alignment
-    from regard.inside.aligning import choose_head
+def _alignment_sample(opened: "ModelFolder", files: tuple[Path, ...], count: int) -> "Sample":
+    """From French, the built-in language turned round still tells which words belong together."""
     from regard.inside.sample import turned_sample
 
-    # From French, the built-in language turned round still tells which words belong together.
     turned = not files and opened.languages == ("fr", "en")
-    sample = turned_sample(opened.tokenizer, count) if turned else _sample(opened, files, count)
-    found = show_work(choose_head(opened.build(), sample))
-    if found.usable and is_bundled(opened.path):
-        say(f"the head is not stored: {opened.path.name} comes with Regard and stays as it is; store one in a copy")
-    elif found.usable:
-        try:
-            store_alignment(opened.path, found.chosen)
-            make_fast(opened.path)
-        except OSError as error:
-            say(f"the head is not stored: {opened.path} cannot be written ({error.strerror})")
-    return found
+    return turned_sample(opened.tokenizer, count) if turned else _sample(opened, files, count)
+
+
+def _store(opened: "ModelFolder", found: "Aligning") -> str:
+    """Store the head if it is any good and the folder the user's own; say so."""
+    from regard.decoding.convert import make_fast
+    from regard.folder import store_alignment
+
+    if not found.usable:
+        return "not stored: no head of this model aligns better than a fixed offset does"
+    if is_bundled(opened.path):
+        return f"not stored: {opened.path.name} comes with Regard and stays as it is; a copy of it can be changed"
+    try:
+        store_alignment(opened.path, found.chosen)
+        make_fast(opened.path)
+    except OSError as error:
+        return f"not stored: {opened.path} cannot be written ({error.strerror})"
+    return "stored in the model folder"
 
 
 def _sample(opened: "ModelFolder", files: tuple[Path, ...], count: int) -> "Sample":
