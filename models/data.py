@@ -46,7 +46,14 @@ def write(folder: Path, name: str, found: Iterable[Sides]) -> None:
         path = folder / direction / name
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_text("".join("\t".join(sides[::step]) + "\n" for sides in kept), "utf-8")
+        check(path)
     print(f"{name}: {len(kept):,} pairs, {len(everything) - len(kept)} famous ones left out")
+
+
+def check(path: Path) -> None:
+    """No line of a file may have a famous sentence, on either side."""
+    for line in path.read_text("utf-8").split("\n"):
+        assert not any(map(is_famous, line.split("\t"))), f"{path}: {line}"
 
 
 if __name__ == "__main__":

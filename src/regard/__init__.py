@@ -1,7 +1,7 @@
 """Regard: the Transformer of "Attention Is All You Need", for people who want to use it and look inside it.
 
     import regard
-    model = regard.load("my-model")
+    model = regard.load()  # the bundled one, or regard.load("my-model")
     model.translate("I am a student.").text
     model.look("I am a student.")
 

@@ -5,6 +5,7 @@ Everything but results goes to standard error, so that output can be piped.
 
 import io
 import json
+import logging
 import os
 import sys
 import time
@@ -32,6 +33,19 @@ def say(text: str) -> None:
     """Tell the person something, beside the output."""
     sys.stderr.write(text + "\n")
     sys.stderr.flush()
+
+
+class _Saying(logging.Handler):
+    def emit(self, record: logging.LogRecord) -> None:
+        say(record.getMessage())
+
+
+def listen() -> None:
+    """Say what the library notes on the way; it does not print."""
+    notes = logging.getLogger("regard")
+    if not notes.handlers:
+        notes.addHandler(_Saying())
+        notes.setLevel(logging.INFO)
 
 
 def fail(message: str) -> None:

@@ -17,6 +17,7 @@ from filelock import FileLock
 from platformdirs import user_cache_path
 
 from regard.archives import unpack
+from regard.bundled import named, names
 from regard.data.tokenizer import Tokenizer
 from regard.errors import FolderError, UserError
 from regard.files import (
@@ -124,13 +125,14 @@ def store_alignment(path: Path, chosen: AlignmentHead) -> None:
 
 
 def open_folder(path: Path) -> ModelFolder:
-    """Verify a model folder, or a .zip of one, and read what it says of itself."""
+    """Verify a model folder, a .zip of one, or a bundled one by its name, and read what it says of itself."""
+    path = named(path)
     if path.is_file():
         return open_folder(_unpacked(path))
     if not path.is_dir():
         raise FolderError(
             f"{path}: no such model folder; check the name and the current folder ({Path.cwd()}); "
-            f"`regard train SOURCE TARGET --out {path}` makes one"
+            f"`regard train SOURCE TARGET --out {path}` makes one; with Regard come {', '.join(names()) or 'none'}"
         )
     if not (path / "manifest.json").exists():
         unfinished = (path / "run" / "plan.json").exists()

@@ -63,7 +63,7 @@ def end_sooner(model: Transformer, strength: float) -> None:
     last.bias.add_(strength * model.embedding.weight[END])
 
 
-def write_model(folder: Path, shape: dict[str, Any]) -> Path:
+def write_model(folder: Path, shape: dict[str, Any], precision: torch.dtype = torch.float32) -> Path:
     """A model of random weights that writes texts of many lengths."""
     tokenizer = Tokenizer(train_tokenizer(iter(sentences(200)), kind="unigram", pieces=330))
     plain = {"width": 32, "heads": 4, "feedforward": 48, "encoder_layers": 2, "decoder_layers": 2, "longest": 64}
@@ -74,7 +74,7 @@ def write_model(folder: Path, shape: dict[str, Any]) -> Path:
         model.embedding.weight.mul_(1.5)
         # Sharper, and with an end that comes sooner or later.
         end_sooner(model, 1.2)
-    weights = model.state_dict()
+    weights = {name: tensor.to(precision) for name, tensor in model.state_dict().items()}
     save_folder(folder, settings=settings, weights=weights, tokenizer=tokenizer, languages=("en", "xx"), card="")
     return folder
 
@@ -107,6 +107,14 @@ def test_both_roads_write_the_same(tmp_path: Path, shape: str) -> None:
         assert [found.score for found in quick] == pytest.approx([found.score for found in slow], abs=1e-4)
         for one, other in zip(quick, slow, strict=True):
             assert [found.text for found in one.alternatives] == [found.text for found in other.alternatives]
+
+
+def test_both_roads_write_the_same_of_weights_in_half_precision(tmp_path: Path) -> None:
+    folder = write_model(tmp_path / "model", SHAPES["pre"], torch.float16)
+    make_fast(folder)
+    quick, slow = (load(folder, fast=road).translate_all(sentences(60)) for road in ("float32", None))
+    assert [found.pieces for found in quick] == [found.pieces for found in slow]
+    assert [found.score for found in quick] == pytest.approx([found.score for found in slow], abs=1e-4)
 
 
 RULES: list[dict[str, Any]] = [

@@ -15,6 +15,7 @@ from typing import Any
 
 import pytest
 
+from regard.bundled import names
 from regard.doctor import machine, trial
 from regard.doctor.child import ChildError, told_by
 from regard.doctor.findings import Finding, Report, size
@@ -72,7 +73,8 @@ def test_ten_steps_and_the_same_text_on_both_roads(well: Visit) -> None:
 def test_every_version_and_path_is_told(well: Visit) -> None:
     for name in LIBRARIES:
         assert re.match(r"\d+\.\d+", well.found[name]["found"]), name
-    for name in ("Python", "system", "cores", "memory", "cache", "temporary files", "current folder", "bundled"):
+    here = ("Python", "system", "cores", "memory", "cache", "temporary files", "current folder", "bundled", *names())
+    for name in here:
         assert well.found[name]["found"], name
     assert well.found["OMP_NUM_THREADS"]["found"] == os.environ["OMP_NUM_THREADS"]
     assert well.found["torch computes"]["found"].startswith(f"in {os.environ['OMP_NUM_THREADS']} threads; ")
@@ -81,6 +83,7 @@ def test_every_version_and_path_is_told(well: Visit) -> None:
 def test_progress_is_shown(well: Visit) -> None:
     assert well.said == [
         "looking at libraries",
+        *(f"looking at the bundled model {name}" for name in names()),
         "looking at self-test, training ten steps",
         "looking at self-test, translating",
     ]

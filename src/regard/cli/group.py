@@ -5,8 +5,8 @@ from typing import Any
 
 import click
 
-from regard import __version__
-from regard.console import fail
+from regard import __version__, bundled
+from regard.console import fail, listen
 from regard.errors import UserError
 
 SET = click.option(
@@ -19,14 +19,44 @@ FAST = click.option(
     show_default=True,
     help="How to compute; less precise is quicker.",
 )
-MODEL = click.option("--model", required=True, type=click.Path(path_type=Path), help="A model folder.")
+
+
+def _or_bundled(context: click.Context, parameter: click.Parameter, given: Any) -> Any:
+    """What was given; else the bundled model, of the languages that were asked for."""
+    languages = context.meta.get("languages")
+    if given and languages:
+        raise UserError("--languages chooses among the bundled models, and --model names one; leave one of them out")
+    if given or context.resilient_parsing:
+        return given
+    found = bundled.chosen(languages)
+    name = Path(found.name)
+    # The name alone reads better wherever it is shown; but a folder here that is called so would be another model.
+    shown = name if bundled.named(name) == found else found
+    return (shown,) if parameter.multiple else shown
+
+
+def _remember(context: click.Context, parameter: click.Parameter, given: tuple[str, str] | None) -> None:
+    context.meta["languages"] = given
+
+
+_MODEL = "A model folder, or a bundled model's name; without it, the bundled en-fr"
+MODEL = click.option("--model", callback=_or_bundled, type=click.Path(path_type=Path), help=f"{_MODEL}.")
 MODELS = click.option(
     "--model",
     "models",
-    required=True,
+    callback=_or_bundled,
     multiple=True,
     type=click.Path(path_type=Path),
-    help="A model folder; given several times, the models decide together.",
+    help=f"{_MODEL}. Given several times, the models decide together.",
+)
+LANGUAGES = click.option(
+    "--languages",
+    nargs=2,
+    metavar="SOURCE TARGET",
+    is_eager=True,  # known before --model, which asks for it
+    expose_value=False,
+    callback=_remember,
+    help="Instead of --model: the bundled model of these languages.",
 )
 
 
@@ -53,9 +83,11 @@ def main() -> None:
     """Regard: two text files in, a translator out.
 
     \b
+    regard translate "I am a student."
     regard check train.en train.fr
     regard train train.en train.fr --out my-model
     regard translate --model my-model "I am a student."
     regard evaluate --model my-model test.tsv
     regard look --model my-model "I am a student."
     """
+    listen()

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from regard.bundled import is_bundled, named
 from regard.cli.group import MODEL, SET, main
 from regard.console import follow, say, show_lines, show_work
 from regard.errors import UserError
@@ -16,7 +17,6 @@ from regard.settings import assemble, user_layer
 
 if TYPE_CHECKING:
     from regard.inside.aligning import Aligning
-    from regard.inside.model import Model
 
 
 @main.command()
@@ -153,38 +153,42 @@ def measure_alignment(model: Path, files: tuple[Path, ...], count: int, as_json:
     """
     from regard.inside.aligning import align_files
     from regard.inside.findings import alignment_lines, link_line
+    from regard.inside.measuring import alignment_measured, alignment_sample
     from regard.inside.model import load
 
     loaded = load(model, fast=None)
     chosen = loaded.aligning
     if chosen is None or not files:
-        found = _choose_head(loaded, model, files, count)
+        found = show_work(alignment_measured(loaded, alignment_sample(loaded, count, files=files)))
         chosen = found.chosen
+        told = [*alignment_lines(found), _store(named(model), found)]
         if files:
-            say("\n".join(alignment_lines(found)))
+            say("\n".join(told))
         elif as_json:
             click.echo(json.dumps(asdict(found)))
+            say(told[-1])
         else:
-            show_lines(alignment_lines(found))
+            show_lines(told)
     if files:
         pairs = follow(align_files(loaded.torch, loaded.pieces, files, chosen), "pairs")
         show_lines(link_line(item, links, as_json=as_json) for item, links in pairs)
 
 
-def _choose_head(loaded: "Model", folder: Path, files: tuple[Path, ...], count: int) -> "Aligning":
-    """Find the head, and store it if it is any good."""
+def _store(folder: Path, found: "Aligning") -> str:
+    """Store the head if it is any good and the folder the user's own; say so."""
     from regard.decoding.convert import make_fast
     from regard.folder import store_alignment
-    from regard.inside.measuring import alignment_measured, sample_for
 
-    found = show_work(alignment_measured(loaded, sample_for(loaded, count, files=files)))
-    if found.usable:
-        try:
-            store_alignment(folder, found.chosen)
-            make_fast(folder)
-        except OSError as error:
-            say(f"the head is not stored: {folder} cannot be written ({error.strerror})")
-    return found
+    if not found.usable:
+        return "not stored: no head of this model aligns better than a fixed offset does"
+    if is_bundled(folder):
+        return f"not stored: {folder.name} comes with Regard and stays as it is; a copy of it can be changed"
+    try:
+        store_alignment(folder, found.chosen)
+        make_fast(folder)
+    except OSError as error:
+        return f"not stored: {folder} cannot be written ({error.strerror})"
+    return "stored in the model folder"
 
 
 def _show_measured(found: Any, html: Path | None, svg: Path | None, as_json: bool) -> None:

@@ -76,7 +76,7 @@ def settings(word: str, as_json: bool) -> None:
 @click.option("--views", is_flag=True, help="Check the views and measures on heads planted into a model instead.")
 @click.option("--json", "as_json", is_flag=True, help="The report as JSON.")
 def doctor(views: bool, as_json: bool) -> None:
-    """See whether all works here: versions, devices, paths, and a model trained for ten steps and used."""
+    """See whether all works here: versions, devices, paths, bundled models, and one trained for ten steps and used."""
     if views:
         _check_views(as_json)
         return

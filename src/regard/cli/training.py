@@ -34,7 +34,7 @@ if TYPE_CHECKING:
 @click.option("--size", type=click.Choice(list(SIZES)), help="Else chosen from the data and the machine.")
 @click.option("--budget", metavar="TIME", help="How long to train, e.g. 20m or 1h30m.")
 @click.option("--steps", type=click.IntRange(min=1), help="How many steps to train.")
-@click.option("--from", "parent", type=click.Path(path_type=Path), help="Start from this model: fine-tune it.")
+@click.option("--from", "parent", type=click.Path(path_type=Path), help="Fine-tune this model, or this bundled one.")
 @click.option("--average", is_flag=True, help="FILES are model folders: write the mean of their weights.")
 @click.option("--languages", nargs=2, metavar="SOURCE TARGET", help="Else from the file names.")
 @click.option("--settings", "settings_file", type=click.Path(path_type=Path), help="A TOML file of settings.")

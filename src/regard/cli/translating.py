@@ -11,7 +11,7 @@ from typing import IO
 
 import click
 
-from regard.cli.group import FAST, MODELS, SET, main
+from regard.cli.group import FAST, LANGUAGES, MODELS, SET, main
 from regard.console import follow, say, show_lines, show_scores, show_work, standard_output
 from regard.errors import SettingsError, UserError
 from regard.settings import assemble, user_layer
@@ -19,6 +19,7 @@ from regard.settings import assemble, user_layer
 
 @main.command()
 @MODELS
+@LANGUAGES
 @click.argument("texts", nargs=-1, metavar="[TEXT]...")
 @click.option(
     "--json", "as_json", is_flag=True, help="A JSON object per line: text, scores, pieces, links, alternatives."

@@ -7,6 +7,7 @@ engine believes whatever it is given. A child process makes them, because the en
 
 import hashlib
 import json
+import logging
 import shutil
 import subprocess
 import sys
@@ -34,6 +35,7 @@ _CONFIG = {
     "unk_token": "<unk>",
 }
 
+_log = logging.getLogger(__name__)
 _FORM = "3"  # of what we write; another number makes old files stale
 
 
@@ -61,6 +63,7 @@ def engine_files(model: ModelFolder, compute_type: str) -> Path:
     with FileLock(cache / f"{key}.lock"):
         if not usable(cache / key, wanted):
             _check_room(cache, model.path)
+            _log.info("making %s ready in %s, once: it takes some seconds", model.path.name, compute_type)
             _convert_in_child(model.path, cache / key, compute_type)
     return cache / key
 

@@ -8,6 +8,7 @@ from pathlib import Path
 
 import ctranslate2
 
+from regard import bundled
 from regard.decoding.engine import Engine
 from regard.decoding.fast import engine_files
 from regard.decoding.translation import TextTranslator
@@ -15,13 +16,20 @@ from regard.errors import SettingsError
 from regard.folder import ModelFolder, check_alike, open_folder
 
 
-def load(folder: str | Path, *others: str | Path, fast: str | None = "float32", device: str = "cpu") -> TextTranslator:
-    """The translator in a model folder, or that of several together.
+def load(
+    folder: str | Path | None = None, *others: str | Path, fast: str | None = "float32", device: str = "cpu"
+) -> TextTranslator:
+    """The translator in a model folder, or that of several together; without any, the bundled one.
 
     `fast` is how the engine computes: float32, or int8, int16, bfloat16 where the processor can. None takes torch's
     road, and so does any device but the processor.
     """
-    return translator_of([open_folder(Path(path)) for path in (folder, *others)], fast=fast, device=device)
+    return translator_of(open_folders(folder, *others), fast=fast, device=device)
+
+
+def open_folders(folder: str | Path | None, *others: str | Path) -> list[ModelFolder]:
+    """The folders, verified; for None, the bundled one."""
+    return [open_folder(Path(path)) for path in (bundled.chosen() if folder is None else folder, *others)]
 
 
 def translator_of(folders: Sequence[ModelFolder], *, fast: str | None, device: str) -> TextTranslator:

@@ -5,11 +5,13 @@ So this room imports nothing that may be missing, and leaves what may crash to o
 
 import platform
 from collections.abc import Iterator
+from itertools import chain
 
 from regard import __version__
 from regard.doctor.findings import Finding, Report
 from regard.doctor.libraries import LIBRARIES, library
-from regard.doctor.machine import computer, models, paths
+from regard.doctor.machine import computer, paths
+from regard.doctor.models import models, translations
 from regard.doctor.trial import trial
 
 
@@ -24,7 +26,7 @@ def examine() -> Iterator[str | Report]:
         findings.append(Finding("Self-test", "self-test", "not run: it needs all libraries"))
         yield Report(tuple(findings))
         return
-    for event in trial():
+    for event in chain(translations(), trial()):
         if isinstance(event, str):
             yield event
         else:

@@ -85,8 +85,3 @@ def _writable(name: str, folder: Path) -> Finding:
 def _broken(name: str, folder: Path, error: OSError) -> Finding:
     wrong = f"{folder} cannot be written: {error.strerror}; make it a folder that you may write to, with room in it"
     return Finding("Paths", name, str(folder), wrong)
-
-
-def models() -> Finding:
-    """The models that come with Regard."""
-    return Finding("Models", "bundled", "none in this version")

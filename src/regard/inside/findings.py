@@ -66,10 +66,6 @@ def alignment_lines(found: Aligning) -> Iterator[str]:
     yield f"the best fixed offset: {found.offset:.3f}; the best head untrained: {found.untrained:.3f}"
     best = sorted(found.each, key=lambda name: found.each[name])[1:4]
     yield "next, on the others: " + "; ".join(f"{name} {found.each[name]:.3f}" for name in best)
-    if found.usable:
-        yield "stored in the model folder"
-    else:
-        yield "not stored: no head of this model aligns better than a fixed offset does"
 
 
 def link_line(item: Item, links: Sequence[Link], *, as_json: bool) -> str:

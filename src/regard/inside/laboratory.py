@@ -121,7 +121,7 @@ def measure_it(
     chosen = _distinct([test for test in best if moves[test] >= least])
     movers = [_mover(test, watched[test][told_of], len(watched)) for test in chosen or best[:1]]
     yield Preparing("translating", 0, 1)
-    follows = _follows(pairs, translate)
+    follows = pronouns_right(pairs, translate)
     bench = _Meddling(model, flips[told_of])
     return Laboratory(
         len(pairs),
@@ -212,7 +212,8 @@ def _mover(test: Test, weights: Array, tests: int) -> Mover:
     )
 
 
-def _follows(pairs: Sequence[tuple[Pair, Pair]], translate: Callable[[Sequence[str]], Iterable[str]]) -> Array:
+def pronouns_right(pairs: Sequence[tuple[Pair, Pair]], translate: Callable[[Sequence[str]], Iterable[str]]) -> Array:
+    """For each pair, whether both translations have the right pronoun."""
     texts = [pair for both in pairs for pair in both]
     written = [_pronoun(text) for text in translate([pair.source for pair in texts])]
     wanted = [_pronoun(pair.target) for pair in texts]

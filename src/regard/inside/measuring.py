@@ -16,7 +16,16 @@ from regard.inside.laboratory import measure_it
 from regard.inside.layerplot import Layers
 from regard.inside.measured import Measured, measure
 from regard.inside.probes import measure_layers
-from regard.inside.sample import SEED, SPLIT, Sample, check_languages, files_sample, language_sample, pairs_sample
+from regard.inside.sample import (
+    SEED,
+    SPLIT,
+    Sample,
+    check_languages,
+    files_sample,
+    language_sample,
+    pairs_sample,
+    turned_sample,
+)
 from regard.inside.words import visible
 
 if TYPE_CHECKING:
@@ -35,6 +44,15 @@ def sample_for(
         return pairs_sample(model.pieces, pairs, count, model.longest, "pairs that were given")
     check_languages(model.languages)
     return language_sample(model.pieces, count)
+
+
+def alignment_sample(
+    model: "Model", count: int, *, pairs: Iterable[tuple[str, str]] | None = None, files: Sequence[Path] = ()
+) -> Sample:
+    """What its heads align. From French, the built-in language turned round still tells which words belong together."""
+    if not files and pairs is None and model.languages == ("fr", "en"):
+        return turned_sample(model.pieces, count)
+    return sample_for(model, count, pairs=pairs, files=files)
 
 
 def heads_measured(model: "Model", sample: Sample) -> Work[Measured]:

@@ -17,10 +17,10 @@ import numpy as np
 from regard.data.texts import finished
 from regard.data.tokenizer import END, START, Tokenizer
 from regard.decoding.hypothesis import Hypothesis
-from regard.decoding.load import translator_of
+from regard.decoding.load import open_folders, translator_of
 from regard.decoding.translation import DEFAULT, Forced, Sources, TextTranslator
 from regard.errors import LookError
-from regard.folder import Languages, open_folder
+from regard.folder import Languages
 from regard.inside.beams import Search, watch
 from regard.inside.trace import Array, Trace, record
 from regard.inside.view import View
@@ -39,13 +39,17 @@ Pairs = Iterable[tuple[str, str]]  # a source and its translation
 _PICTURED = 64  # rows of the table of positions that make a picture
 
 
-def load(folder: str | Path, *others: str | Path, fast: str | None = "float32", device: str = "cpu") -> "Model":
+def load(
+    folder: str | Path | None = None, *others: str | Path, fast: str | None = "float32", device: str = "cpu"
+) -> "Model":
     """The model in a folder, or several folders as one model, with the mean of their probabilities.
+
+    A folder may be the name of a bundled model, "en-fr" or "fr-en"; without any, it is the first.
 
     `fast` is how the engine computes: float32, or int8, int16, bfloat16 where the processor can. None takes torch's
     road, and so does any device but the processor, and several models.
     """
-    folders = [open_folder(Path(path)) for path in (folder, *others)]
+    folders = open_folders(folder, *others)
     translator = translator_of(folders, fast=fast, device=device)
 
     def build() -> "Transformer":
@@ -53,7 +57,7 @@ def load(folder: str | Path, *others: str | Path, fast: str | None = "float32", 
             raise LookError(f"{len(folders)} models together cannot be looked into; load one of them")
         return getattr(translator, "model", None) or folders[0].build().to(device)
 
-    name = " + ".join(map(str, (folder, *others)))
+    name = " + ".join(map(str, (folder or folders[0].path.name, *others)))
     return Model(translator, folders[0].tokenizer, build, name=name, languages=folders[0].languages)
 
 
@@ -140,9 +144,9 @@ class Model(TextTranslator):
 
     def measure_alignment(self, pairs: Pairs | None = None, count: int = 500) -> "Aligning":
         """Which head aligns words best. Nothing is stored; `regard measure alignment` does that."""
-        from regard.inside.measuring import alignment_measured, sample_for
+        from regard.inside.measuring import alignment_measured, alignment_sample
 
-        return finished(alignment_measured(self, sample_for(self, count, pairs=pairs)))
+        return finished(alignment_measured(self, alignment_sample(self, count, pairs=pairs)))
 
     def recorded(self, source: Tokens, written: Tokens, without: str | None = None) -> Trace:
         """One pass over a source, forced to write this."""

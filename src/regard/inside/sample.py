@@ -63,6 +63,39 @@ def language_sample(tokenizer: Tokenizer, count: int) -> Sample:
     )
 
 
+def turned_sample(tokenizer: Tokenizer, count: int) -> Sample:
+    """The same pairs from French to English; of what is known about them, the alignment is left."""
+    pairs = islice(language.pairs(SEED, SPLIT), count)
+    return Sample(
+        f"pairs of the built-in language, turned round ({SPLIT} split, seed {SEED})",
+        tuple(_turned(item_of(pair, tokenizer)) for pair in pairs),
+    )
+
+
+def _turned(item: Item) -> Item:
+    assert item.truth is not None
+    truth = Truth(
+        item.truth.kind,
+        source=item.truth.target,
+        target=item.truth.source,
+        alignment=tuple((target, source) for source, target in item.truth.alignment),
+        verbs=(),
+        adjectives=(),
+        tense=None,
+        sentiment=None,
+        it=None,
+    )
+    return Item(
+        item.target,
+        item.source,
+        source_ids=item.written_ids,
+        written_ids=item.source_ids,
+        source_words=item.target_words,
+        target_words=item.source_words,
+        truth=truth,
+    )
+
+
 def files_sample(tokenizer: Tokenizer, paths: Sequence[Path], count: int, longest: int) -> Sample:
     """The first pairs of the user's files; what is blank or too long for the model is passed over."""
     pairs = ((pair.source, pair.target) for corpus in corpora(paths) for pair in Pairs(corpus).strictly())
