@@ -2,6 +2,7 @@
 
 import os
 import sys
+from collections.abc import Iterator
 from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -15,6 +16,7 @@ from regard.console import follow, say, show_work
 from regard.errors import UserError
 
 if TYPE_CHECKING:
+    from regard.data.language import Pair
     from regard.inside.model import Model
 
 STEPS = 1000
@@ -97,23 +99,23 @@ def _train(out: Path, steps: int) -> None:
     from regard.inside.learning import with_pronouns
     from regard.training.run import train
 
-    train_file, valid_file = out / "run" / "language.tsv", out / "run" / "valid.tsv"
-    train_file.parent.mkdir(parents=True, exist_ok=True)
-    for file, split, count in ((valid_file, "valid", VALID), (train_file, "train", steps * PAIRS_PER_STEP)):
+    data, valid = out / "run" / "language.tsv", out / "run" / "valid.tsv"
+    data.parent.mkdir(parents=True, exist_ok=True)
+    for file, found, count in ((valid, pairs(1, "valid"), VALID), (data, _lessons(), steps * PAIRS_PER_STEP)):
         if not file.exists():
-            export(file, follow(islice(pairs(1, split), count), "pairs", count))
+            export(file, follow(islice(found, count), "pairs", count))
     asked = list(islice(flips(1, "valid"), VALID))
     say(
-        f"A new model learns the built-in language from {steps * PAIRS_PER_STEP:,} pairs. Flips are pairs of sentences "
-        f"it never sees, such as\n    {asked[0][0].source} → {asked[0][0].target}\n"
-        f"    {asked[0][1].source} → {asked[0][1].target}"
+        f"A new model learns the built-in language from {steps * PAIRS_PER_STEP:,} pairs, two thirds of them with "
+        "“it”.\nIt is asked for flips it never sees: sentences that differ in the word that decides what “it” is, as\n"
+        + "\n".join(f"    {pair.source} → {pair.target}" for pair in asked[0])
     )
     stop = Stop()
     settings = (*SETTINGS, f"train.warmup={max(1, steps // 6)}", f"train.validate_every={max(20, steps // 8)}")
     events = train(
-        [train_file],
+        [data],
         out=out,
-        valid=[valid_file],
+        valid=[valid],
         size="tiny",
         steps=steps,
         languages=("en", "fr"),
@@ -121,6 +123,16 @@ def _train(out: Path, steps: int) -> None:
         stop=stop,
     )
     watch(with_pronouns(events, out, asked), stop)
+
+
+def _lessons() -> "Iterator[Pair]":
+    """Sentences of every kind and as many of flips: what "it" stands for takes longest to learn."""
+    from regard.data.language import flips, pairs
+
+    every = pairs(1, "train")
+    for flip in flips(1, "train"):
+        yield from islice(every, 2)
+        yield from flip
 
 
 def _look(model: "Model") -> None:
