@@ -22,7 +22,7 @@ TEXTS = 20
 APART = 1e-3  # how far the scores of two roads may be; rounding makes about a hundredth of that
 SETTINGS = (
     "model.width=32", "model.heads=2", "model.feedforward=64", "model.encoder_layers=1", "model.decoder_layers=1",
-    "tokenizer.pieces=300", "train.batch_tokens=256", "train.micro_tokens=256", "train.learning_rate=0.01",
+    "tokenizer.pieces=500", "train.batch_tokens=256", "train.micro_tokens=256", "train.learning_rate=0.01",
     "train.warmup=1", "train.dropout=0", f"train.validate_every={STEPS}", "decode.beams=2", "decode.extra=5",
 )  # fmt: skip
 _CODE = """

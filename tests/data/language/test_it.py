@@ -1,12 +1,12 @@
 """ "it" can only be solved by reading the sentence: no word, no noun, no place and no bag of words gives it away."""
 
 from collections import Counter, defaultdict
-from itertools import product
+from itertools import islice, product
 
 import numpy as np
 import pytest
 
-from regard.data.language import Pair
+from regard.data.language import Pair, about_it, split_of
 from regard.data.language.it import LINKS, frames
 from regard.data.language.words import of_class
 from regard.inside.baselines import BagOfWords, words_of
@@ -27,6 +27,13 @@ def test_two_sentences_of_a_flip_differ_in_one_word_and_in_the_noun_it_is(scenes
         assert {one.it.gender, other.it.gender} == {"m", "f"}
         assert {one.it.slot, other.it.slot} == {"subject", "object"}
         assert first.target != second.target
+
+
+def test_sentences_about_it_are_those_of_the_language():
+    found = list(islice(about_it(1, "valid"), 200))
+    assert all(pair.truth.kind == "it" and pair.truth.it.other is not None for pair in found)
+    assert {split_of(pair) for pair in found} == {"valid"}
+    assert 0.1 < sum(pair.truth.it.same_gender for pair in found) / len(found) < 0.3
 
 
 def test_half_of_the_flips_have_nouns_that_occur_in_both_roles(scenes):
