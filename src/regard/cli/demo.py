@@ -165,7 +165,7 @@ def _what_next(model: str) -> None:
 What next:
   regard translate {model}"My sister opened the old door."
   regard look {model}"{SENTENCES[-1]}" --html look.html
-  regard measure it {model.strip()}
+  regard measure it{f" {model}".rstrip()}
   regard train train.en train.fr --out my-model       # your own sentences, line by line"""
     )
 
