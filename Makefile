@@ -12,7 +12,7 @@ BROWSER := .venv/.browser
 help: ## Show this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-10s %s\n", $$1, $$2 }' $(firstword $(MAKEFILE_LIST))
 
-demo: $(READY) ## Train a small translator and try it, in a few minutes
+demo: $(READY) ## Translate, train a small translator and look into it, in a few minutes
 	$(BIN)/regard demo
 
 test: lint $(BROWSER) ## Check everything that is quick: lint, then the tests not marked slow

@@ -11,12 +11,13 @@ import platform
 import shutil
 import tempfile
 import time
+from itertools import islice
 from pathlib import Path
 
 import torch
 
 import regard
-from regard.data import numbers
+from regard.data.language import pairs
 from regard.data.tokenizer import Tokenizer, train_tokenizer
 from regard.folder import save_folder
 from regard.inside.model import Model
@@ -39,7 +40,7 @@ def main() -> None:
 
 def random_model(settings: ModelSettings, folder: Path) -> Model:
     """A model of this shape that knows nothing."""
-    texts = [text for pair in numbers.split(500, 1, seed=1)[0] for text in pair]
+    texts = [text for pair in islice(pairs(seed=1), 500) for text in (pair.source, pair.target)]
     tokenizer = Tokenizer(train_tokenizer(iter(texts), kind="unigram", pieces=1000))
     settings = ModelSettings(**{**vars(settings), "vocabulary": tokenizer.rows})
     weights = Transformer(settings).state_dict()

@@ -11,13 +11,14 @@ import os
 import platform
 import tempfile
 import time
+from itertools import islice
 from pathlib import Path
 
 import torch
 
 import regard
-from regard.data import numbers
 from regard.data.batches import Batch
+from regard.data.language import pairs
 from regard.data.tokenizer import END, Tokenizer, train_tokenizer
 from regard.decoding.convert import make_fast
 from regard.folder import save_folder
@@ -64,8 +65,8 @@ def training(model: Transformer) -> float:
 
 def translating(shape: ModelSettings) -> float:
     """Sentences written in a second by the engine. All write as much as they may, so that shapes compare."""
-    pairs = numbers.pairs(400, seed=1)
-    tokenizer = Tokenizer(train_tokenizer((words for _, words in pairs), kind="unigram", pieces=400))
+    texts = [pair.source for pair in islice(pairs(seed=1), 100)]
+    tokenizer = Tokenizer(train_tokenizer(iter(texts), kind="unigram", pieces=400))
     model = Transformer(dataclasses.replace(shape, vocabulary=tokenizer.rows))
     with torch.no_grad():
         model.embedding.weight[END] = 0
@@ -77,7 +78,6 @@ def translating(shape: ModelSettings) -> float:
         )
         make_fast(folder)
         translator = regard.load(folder)
-        texts = [words for _, words in pairs[:100]]
         decode = DecodeSettings(extra=5)
         translator.translate_all(texts[:8], decode)
         began = time.perf_counter()

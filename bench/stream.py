@@ -2,7 +2,7 @@
 
 python bench/stream.py MODEL-FOLDER [LINES]
 
-The lines are numbers, all different. `regard demo` makes a model that reads them. Greedy; on Linux.
+The lines are numbers, all different; any model will do. Greedy; on Linux.
 """
 
 import subprocess

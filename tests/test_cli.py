@@ -24,7 +24,7 @@ from regard.bundled import names
 from regard.cli import main
 from regard.cli.looking import measure
 from regard.cli.machine import bench
-from regard.data.language import pairs
+from regard.data.language import FAMOUS, pairs
 from regard.data.pairs import Corpus, Pairs
 from regard.evaluation.scores import Judge, Scores
 from regard.files import write_manifest
@@ -156,7 +156,7 @@ def test_a_new_flag_is_a_decision() -> None:
         "bench train": ["--json", "--set", "--size", "files"],
         "bench translate": ["--fast", "--json", "--model", "--set"],
         "check": ["--json", "--languages", "--set", "--test", "--valid", "files"],
-        "demo": ["--count", "--out", "--seed", "--split", "--steps", "--truth", "--write"],
+        "demo": ["--count", "--out", "--quick", "--seed", "--split", "--steps", "--truth", "--write"],
         "doctor": ["--json", "--views"],
         "evaluate": [
             "--against",
@@ -655,7 +655,57 @@ def test_a_damaged_model_is_named(model: Path, tmp_path: Path) -> None:
     assert f"error: {tmp_path / 'weights.safetensors'} has 1,000 bytes instead of " in done.said
 
 
-# demo --write
+# demo
+
+
+@pytest.fixture(scope="module")
+def short_demo() -> Iterator[None]:
+    """A demo of seconds."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("regard.cli.demo.SETTINGS", TINY)
+        for name, count in {"PAIRS_PER_STEP": 30, "VALID": 4, "FLIPS": 12}.items():
+            patch.setattr(f"regard.cli.demo.{name}", count)
+        patch.setattr("regard.inside.baselines.FITTED_ON", 50)
+        yield
+
+
+@pytest.fixture(scope="module")
+def demonstrated(short_demo: None, tmp_path_factory: pytest.TempPathFactory) -> Trained:
+    out = tmp_path_factory.mktemp("demo") / "model"
+    return Trained(out, call("demo", "--out", out, "--steps", 8))
+
+
+def test_the_demo_trains_looks_and_says_what_next(demonstrated: Trained) -> None:
+    out, done = demonstrated.path, demonstrated.done
+    assert done.code == 0, done.said
+    assert "A new model learns the built-in language from 240 pairs." in done.said
+    assert "step 8: validation loss" in done.said and "of 4 flips (always one noun: 0%; a coin: 25%)" in done.said
+    assert open_folder(out).languages == ("en", "fr")
+    shown = done.output.decode("utf-8")
+    for famous in FAMOUS[:2]:
+        assert famous[0] in shown
+    assert re.search(r"encoder\.1\.self\.[12].*; it\n", shown)
+    assert "What next:\n  regard translate --model" in shown and "regard train train.en train.fr" in shown
+
+
+def test_the_demo_given_again_is_shown_again(short_demo: None, demonstrated: Trained) -> None:
+    again = call("demo", "--out", demonstrated.path, "--steps", 8)
+    assert f"{demonstrated.path} is finished already; nothing to do" in again.said
+    assert again.output == demonstrated.done.output
+
+
+def test_the_quick_demo_is_the_bundled_model(
+    short_demo: None, demonstrated: Trained, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("regard.cli.demo.BUNDLED", demonstrated.path)
+    done = call("demo", "--quick", "--out", tmp_path / "none")
+    assert done.code == 0, done.said
+    assert done.lines[0] == "The bundled model, English to French:" and "  I am a student." in done.lines
+    assert '  regard translate "My sister opened the old door."' in done.lines
+    assert not (tmp_path / "none").exists()
+    monkeypatch.setattr("regard.cli.demo.BUNDLED", tmp_path)
+    missing = "error: this copy of Regard has no bundled model; leave --quick out, and one is trained\n"
+    assert call("demo", "--quick").said == missing
 
 
 def test_the_language_is_written_for_train_to_read(tmp_path: Path) -> None:

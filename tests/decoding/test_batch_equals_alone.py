@@ -11,7 +11,6 @@ from pathlib import Path
 import pytest
 import torch
 
-from regard.data.numbers import split
 from regard.data.tokenizer import END, PAD, START, Tokenizer, train_tokenizer
 from regard.decoding.convert import make_fast
 from regard.decoding.load import load
@@ -25,8 +24,25 @@ from regard.training.loss import add_gradient
 
 torch.set_num_threads(1)
 
-LEARNT, UNSEEN = split(1500, 5000, seed=1, below=100_000)
-ALL = [words for _, words in UNSEEN]
+_ONES = "zero one two three four five six seven eight nine ten eleven twelve thirteen fourteen fifteen".split()  # noqa: SIM905
+_ONES += ["sixteen", "seventeen", "eighteen", "nineteen"]
+_TENS = ("twenty", "thirty", "forty", "fifty", "sixty", "seventy", "eighty", "ninety")
+
+
+def spell(number: int) -> str:
+    """The name of a number below a million."""
+    if number < 20:
+        return _ONES[number]
+    if number < 100:
+        return _TENS[number // 10 - 2] + (f"-{_ONES[number % 10]}" if number % 10 else "")
+    unit, name = (100, "hundred") if number < 1000 else (1000, "thousand")
+    words = f"{spell(number // unit)} {name}"
+    return f"{words} {spell(number % unit)}" if number % unit else words
+
+
+NUMBERS = random.Random(1).sample(range(100_000), 6500)
+LEARNT = [(str(number), spell(number)) for number in NUMBERS[:1500]]
+ALL = [spell(number) for number in NUMBERS[1500:]]
 TEXTS = ALL[:1000]
 STEPS = 250
 

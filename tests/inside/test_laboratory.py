@@ -10,6 +10,7 @@ from regard.data.language import flips
 from regard.data.texts import finished
 from regard.evaluation.intervals import Figure
 from regard.inside import laboratory
+from regard.inside.baselines import Guess
 from regard.inside.edits import Edit
 from regard.inside.findings import laboratory_lines
 from regard.inside.laboratory import Intervention, Laboratory, _Meddling, measure_it, nouns_of, rows_of
@@ -40,6 +41,11 @@ def ideal(texts):
     return [known[text] for text in texts]
 
 
+@pytest.fixture(autouse=True)
+def _fitted_on_few(monkeypatch):
+    monkeypatch.setattr("regard.inside.baselines.FITTED_ON", 50)
+
+
 @pytest.fixture
 def follower(monkeypatch):
     """Lets one head of the trained model look at the right noun from "it" in four of five pairs."""
@@ -68,7 +74,8 @@ def test_a_head_that_follows_is_found_and_measured(model_of, follower, monkeypat
     assert (best.place, best.head) == ("it", "encoder.2.self.2")
     assert 0.8 <= best.moves.value <= 1 and best.antecedent > 0.8 > 0.2 > best.other
     assert best.moves.count == 30 and best.moves.low > 0.25 > found.untrained
-    assert found.follows.value == 1 and found.right.count == 30
+    assert found.follows.value == 1 and found.right.count == 60
+    assert found.it_head == best.head
     assert found.interventions[0].heads[0] == "encoder.2.self.2"
     lines = list(laboratory_lines(found, Paper()))
     assert any("encoder.2.self.2 from “it”: moves in 0." in line for line in lines)
@@ -112,7 +119,8 @@ def figure(value: float, reach: float = 0.02) -> Figure:
 def finding(right: float, *, beyond: bool, forced: float) -> Laboratory:
     names = ("removed", "as many others removed", "forced to the other noun", "forced to the right noun")
     meddled = tuple(Intervention(name, ("encoder.1.self.1",), figure(forced), figure(forced - right)) for name in names)
-    return Laboratory(100, 48, (23, 50), (), beyond, 0.1, figure(right), figure(right), figure(right), meddled, ())
+    guesses = (Guess("this model", figure(right), figure(right)),)
+    return Laboratory(100, 48, (23, 50), (), beyond, 0.1, figure(right), guesses, meddled, None, ())
 
 
 def test_the_verdict_says_no_more_than_was_found():

@@ -1,6 +1,6 @@
 """The commands. Each is one function call plus printing; what is heavy is imported by the command that needs it."""
 
-from regard.cli import looking, machine, training, translating
+from regard.cli import demo, looking, machine, training, translating
 from regard.cli.group import main
 
-__all__ = ["looking", "machine", "main", "training", "translating"]
+__all__ = ["demo", "looking", "machine", "main", "training", "translating"]

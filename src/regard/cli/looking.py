@@ -80,7 +80,13 @@ def measure() -> None:
     """Measure what heads and layers do, and what they are worth."""
 
 
-COUNT = click.option("--count", default=500, show_default=True, type=click.IntRange(min=10), help="How many pairs.")
+def _count(pairs: int) -> Any:
+    return click.option(
+        "--count", default=pairs, show_default=True, type=click.IntRange(min=10), help="How many pairs."
+    )
+
+
+COUNT = _count(500)
 AS_JSON = click.option("--json", "as_json", is_flag=True, help="Everything as JSON.")
 HTML = click.option("--html", type=click.Path(path_type=Path), help="Write one self-contained page.")
 SVG = click.option("--svg", type=click.Path(path_type=Path), help="Write the picture.")
@@ -110,7 +116,7 @@ def measure_heads(
 
 @measure.command("it")
 @MODEL
-@COUNT
+@_count(1000)
 @HTML
 @SVG
 @AS_JSON

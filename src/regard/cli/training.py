@@ -1,4 +1,4 @@
-"""`regard train`, `regard check` and `regard demo`: from data to a model."""
+"""`regard train` and `regard check`: from data to a model."""
 
 import json
 import signal
@@ -6,15 +6,13 @@ import sys
 import tempfile
 from collections.abc import Iterator
 from dataclasses import asdict
-from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import click
 
 from regard.cli.group import SET, main
-from regard.console import follow, say, show_report, show_training, show_work
-from regard.data import numbers
+from regard.console import say, show_report, show_training, show_work
 from regard.errors import UserError
 from regard.settings import SIZES, user_layer
 
@@ -66,8 +64,8 @@ def train(
     from regard.training.plan import parse_duration
     from regard.training.run import train as run
 
-    stop = _Stop()
-    _watch(
+    stop = Stop()
+    watch(
         run(
             files,
             out=out,
@@ -95,7 +93,7 @@ def _average(folders: tuple[Path, ...], out: Path, *others: object) -> None:
     say(f"the mean of {len(folders)} models is in {out}; its card is {out / 'card.md'}")
 
 
-class _Stop:
+class Stop:
     """Asked to stop while learning, finish the step and save; asked twice, or before, go at once: nothing is lost."""
 
     def __init__(self) -> None:
@@ -115,7 +113,7 @@ class _Stop:
         say("stopping after this step; once more stops at once")
 
 
-def _watch(events: "Iterator[Event]", stop: _Stop) -> None:
+def watch(events: "Iterator[Event]", stop: Stop) -> None:
     """Show a run; exit as a signal demands if it was stopped by one."""
     from regard.training.events import Planned, Stopped
     from regard.training.loop import Step
@@ -168,53 +166,3 @@ def check(
         click.echo(json.dumps({**asdict(report), "forecast": asdict(expected)}, ensure_ascii=False, indent=2))
     else:
         show_report(report, expected)
-
-
-@main.command()
-@click.option("--out", default="demo-model", show_default=True, type=click.Path(path_type=Path), help="Where to train.")
-@click.option("--steps", default=numbers.STEPS, show_default=True, help="How many steps to train.")
-@click.option("--write", type=click.Path(path_type=Path), help="Only write pairs of the built-in language to this TSV.")
-@click.option("--count", default=100_000, show_default=True, type=click.IntRange(min=1), help="How many to write.")
-@click.option("--seed", default=1, show_default=True, help="Which to write.")
-@click.option(
-    "--split", default="train", show_default=True, help="train, valid, test, noun-pairs, noun-words or longer."
-)
-@click.option("--truth", is_flag=True, help="Write what is known of each pair beside it, as lines of JSON.")
-def demo(out: Path, steps: int, write: Path | None, count: int, seed: int, split: str, truth: bool) -> None:
-    """Watch a model learn to spell numbers, then try it on numbers it never saw.
-
-    With --write, write English-French pairs of the built-in language instead, any number of them.
-    """
-    if write is not None:
-        _write_language(write, count, seed, split, truth)
-        return
-    from regard.decoding.load import load
-    from regard.training.run import check_place
-    from regard.training.run import train as run
-
-    check_place(out)
-    learnt, unseen = numbers.split(20_000, 500, seed=1)
-    files = [out / "run" / "numbers.digits", out / "run" / "numbers.words"]
-    files[0].parent.mkdir(parents=True, exist_ok=True)
-    for file, side in zip(files, (0, 1), strict=True):
-        file.write_text("".join(pair[side] + "\n" for pair in learnt), "utf-8")
-    say(f"learning to spell numbers from {len(learnt):,} examples such as {learnt[-1][0]} → {learnt[-1][1]}")
-    stop = _Stop()
-    _watch(run(files, out=out, size="tiny", steps=steps, overrides=numbers.SETTINGS, stop=stop), stop)
-    translator = load(out)
-    translations = translator.translate_all([digits for digits, _ in unseen])
-    right = sum(found.text == words for found, (_, words) in zip(translations, unseen, strict=True))
-    click.echo(f"\nNumbers it never saw, {right} of {len(unseen)} right:\n")
-    for found in translations[:10]:
-        click.echo(f"  {found.source:>7}  {found.text}")
-    click.echo(f'\nTry your own: regard translate --model {out} "90210"')
-
-
-def _write_language(path: Path, count: int, seed: int, split: str, truth: bool) -> None:
-    """Write pairs of the built-in language."""
-    from regard.data.language import pairs
-    from regard.data.language.export import export
-
-    found = follow(islice(pairs(seed, split), count), "pairs", count)
-    for file in export(path, found, truth=truth):
-        say(f"wrote {file}: {count:,} lines")

@@ -1,4 +1,4 @@
-"""Ten steps of training on spelled numbers, then the same texts translated by the engine and by torch.
+"""Ten steps of training on the built-in language, then the same texts translated by the engine and by torch.
 
 What takes part in that is imported by the process in which it runs, and by no other.
 """
@@ -7,10 +7,11 @@ import math
 import tempfile
 import time
 from collections.abc import Iterator
+from itertools import islice
 from pathlib import Path
 from typing import Any
 
-from regard.data import numbers
+from regard.data.language import pairs
 from regard.doctor.child import ChildError, told_by
 from regard.doctor.findings import Finding
 from regard.settings import DecodeSettings
@@ -21,7 +22,7 @@ TEXTS = 20
 APART = 1e-3  # how far the scores of two roads may be; rounding makes about a hundredth of that
 SETTINGS = (
     "model.width=32", "model.heads=2", "model.feedforward=64", "model.encoder_layers=1", "model.decoder_layers=1",
-    "tokenizer.pieces=300", "train.batch_tokens=256", "train.micro_tokens=256", "train.learning_rate=0.01",
+    "tokenizer.pieces=500", "train.batch_tokens=256", "train.micro_tokens=256", "train.learning_rate=0.01",
     "train.warmup=1", "train.dropout=0", f"train.validate_every={STEPS}", "decode.beams=2", "decode.extra=5",
 )  # fmt: skip
 _CODE = """
@@ -74,14 +75,12 @@ def attempt(folder: str) -> Iterator[str | dict[str, Any]]:
     from regard.training.run import train
 
     yield "training ten steps"
-    files = [Path(folder) / "train.digits", Path(folder) / "train.words"]
-    pairs = numbers.pairs(PAIRS, seed=1, below=1000)
-    for side, file in enumerate(files):
-        file.write_text("".join(pair[side] + "\n" for pair in pairs), "utf-8")
-    model = Path(folder) / "model"
-    events = list(train(files, out=model, size="tiny", steps=STEPS, overrides=SETTINGS))
+    file, model = Path(folder) / "train.tsv", Path(folder) / "model"
+    found = list(islice(pairs(seed=1), PAIRS))
+    file.write_text("".join(f"{pair.source}\t{pair.target}\n" for pair in found), "utf-8")
+    events = list(train([file], out=model, size="tiny", steps=STEPS, overrides=SETTINGS))
     yield "translating"
-    texts, decode = [digits for digits, _ in pairs[:TEXTS]], DecodeSettings(beams=2, extra=5)
+    texts, decode = [pair.source for pair in found[:TEXTS]], DecodeSettings(beams=2, extra=5)
     roads = [load(model, fast=fast).translate_all(texts, decode) for fast in ("float32", None)]
     both = list(zip(*roads, strict=True))
     yield {

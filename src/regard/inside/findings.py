@@ -18,10 +18,8 @@ def laboratory_lines(found: Laboratory, paper: Paper) -> Iterator[str]:
     yield paper.strong(f"The “it” laboratory: {found.pairs} pairs of sentences that differ in the deciding word alone")
     yield ""
     yield f"Pronouns: both translations of a pair have the right one in {found.follows:.3f} of pairs."
-    yield (
-        f"Forced up to the pronoun, the right one is the likelier in {found.right:.3f} of sentences (guessing: 0.500), "
-        f"in both of a pair in {found.both:.3f} (the nearest noun, or always the same: 0.000)."
-    )
+    yield ""
+    yield from guess_lines(found)
     yield ""
     least, half = found.threshold
     yield (
@@ -41,6 +39,13 @@ def laboratory_lines(found: Laboratory, paper: Paper) -> Iterator[str]:
     yield ""
     yield paper.strong(found.verdict)
     yield f"Not shown: {UNSHOWN}"
+
+
+def guess_lines(found: Laboratory) -> Iterator[str]:
+    """The pronouns of the model, beside those who know less."""
+    yield f"{'Forced up to the pronoun, is the right one likelier?':<54}{'in both of a pair':<24}in a sentence"
+    yield from (f"  {one.name:<52}{f'{one.both:.3f}':<24}{one.right:.3f}" for one in found.guesses)
+    yield f"  {'a coin':<52}{'0.250':<24}0.500"
 
 
 def _mover(one: Mover) -> str:

@@ -104,8 +104,8 @@ def _mover(one: Mover) -> list[str]:
 
 def _pronouns(found: Laboratory) -> Iterator[list[str]]:
     """The model, and those who know less."""
-    yield ["this model", f"{found.right:.3f}", f"{found.both:.3f}"]
-    yield ["always the nearest noun", "0.500", "0.000"]
+    for one in found.guesses:
+        yield [one.name, f"{one.right:.3f}", f"{one.both:.3f}"]
     yield ["a coin", "0.500", "0.250"]
 
 

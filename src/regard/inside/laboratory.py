@@ -16,6 +16,7 @@ from regard.data.language import FAMOUS, Pair
 from regard.data.texts import Preparing, Work
 from regard.data.tokenizer import Tokenizer
 from regard.evaluation.intervals import Figure, beyond_chance, mean, share
+from regard.inside.baselines import Guess, baselines, guess
 from regard.inside.edits import Edit, Forced, attention_addresses, head_addresses
 from regard.inside.heads import untrained
 from regard.inside.passes import Batch, weights_of
@@ -23,6 +24,7 @@ from regard.inside.pronouns import Contrast, Pronouns, contrast
 from regard.inside.questions import kind_of
 from regard.inside.sample import SEED, Item, text_item
 from regard.inside.trace import Array
+from regard.inside.without import without_positions
 
 if TYPE_CHECKING:
     from regard.model.transformer import Transformer
@@ -70,10 +72,15 @@ class Laboratory:
     beyond: bool
     untrained: float  # the largest share of moves of a head of the same architecture that learnt nothing
     follows: Figure  # the share of pairs with the right pronoun in both translations
-    right: Figure  # the share of sentences whose right pronoun is the likelier one
-    both: Figure  # the share of pairs with both right
+    guesses: tuple[Guess, ...]  # the pronouns of this model, forced up to them, and of those who know less
     interventions: tuple[Intervention, ...]
+    it_head: str | None  # the best one from "it", if any is among the best
     famous: tuple[str, ...]
+
+    @property
+    def right(self) -> Figure:
+        """The share of sentences whose right pronoun is the likelier one."""
+        return self.guesses[0].right
 
     @property
     def verdict(self) -> str:
@@ -91,15 +98,15 @@ class Laboratory:
         forced = next(one for one in self.interventions if one.name == "forced to the other noun")
         removed = next(one for one in self.interventions if one.name == "removed")
         what = f"{len(forced.heads)} head{'s move' if len(forced.heads) > 1 else ' moves'} with the deciding word"
+        before = forced.right.value - forced.change.value
         if forced.change.high < 0:
             return (
                 f"{what}, and the pronoun depends on where they look: forced to the other noun, right pronouns fall "
-                f"from {self.right.value:.0%} to {forced.right.value:.0%}; without these heads, to "
-                f"{removed.right.value:.0%}."
+                f"from {before:.0%} to {forced.right.value:.0%}; without these heads, to {removed.right.value:.0%}."
             )
         return (
             f"{what}, but the pronoun does not depend on where they look: forced to the other noun, right pronouns go "
-            f"from {self.right.value:.0%} to {forced.right.value:.0%}, which may be chance. Attending is not using."
+            f"from {before:.0%} to {forced.right.value:.0%}, which may be chance. Attending is not using."
         )
 
 
@@ -122,7 +129,10 @@ def measure_it(
     movers = [_mover(test, watched[test][told_of], len(watched)) for test in chosen or best[:1]]
     yield Preparing("translating", 0, 1)
     follows = pronouns_right(pairs, translate)
+    yield Preparing("asking those who know less", 0, 1)
+    guesses = _guesses(model, flips, pairs)
     bench = _Meddling(model, flips[told_of])
+    it_head = next((head for place, head in chosen or best if place == "it"), None)
     return Laboratory(
         len(pairs),
         len(watched),
@@ -131,11 +141,19 @@ def measure_it(
         bool(chosen),
         max(float(_moves(weights).mean()) for weights in blank.values()),
         _share(follows),
-        _share(bench.right),
-        _share(bench.right == 1),
+        guesses,
         tuple((yield from bench.interventions(chosen or best[:1], model))),
-        _famous(model, tokenizer, chosen or best),
+        it_head,
+        _famous(model, tokenizer, it_head),
     )
+
+
+def _guesses(model: "Transformer", flips: Sequence[Flip], pairs: Sequence[tuple[Pair, Pair]]) -> tuple[Guess, ...]:
+    """This model, the same without positions, and the baselines, on all pairs."""
+    contrasts = [one for both in flips for one in both]
+    models = {"this model": model, "this model without positions": without_positions(model)}
+    asked = [guess(name, Pronouns(one, contrasts).preference() > 0) for name, one in models.items()]
+    return (*asked, *baselines(pairs))
 
 
 def _share(pairs: Array, tests: int = 1) -> Figure:
@@ -277,9 +295,8 @@ def _others(heads: Sequence[str], model: "Transformer") -> tuple[str, ...]:
     return tuple(chosen)
 
 
-def _famous(model: "Transformer", tokenizer: Tokenizer, tests: Sequence[Test]) -> tuple[str, ...]:
+def _famous(model: "Transformer", tokenizer: Tokenizer, head: str | None) -> tuple[str, ...]:
     """The sentence everybody shows, through the best head for "it", and what such a picture is worth."""
-    head = next((head for place, head in tests if place == "it"), None)
     if head is None:
         return ()
     attention, _, number = head.rpartition(".")

@@ -1,14 +1,15 @@
 """ "it" can only be solved by reading the sentence: no word, no noun, no place and no bag of words gives it away."""
 
 from collections import Counter, defaultdict
-from itertools import product
+from itertools import islice, product
 
 import numpy as np
 import pytest
 
-from regard.data.language import Pair
+from regard.data.language import Pair, about_it, split_of
 from regard.data.language.it import LINKS, frames
 from regard.data.language.words import of_class
+from regard.inside.baselines import BagOfWords, words_of
 
 
 def of(pair: Pair, place: int | None) -> str:
@@ -26,6 +27,13 @@ def test_two_sentences_of_a_flip_differ_in_one_word_and_in_the_noun_it_is(scenes
         assert {one.it.gender, other.it.gender} == {"m", "f"}
         assert {one.it.slot, other.it.slot} == {"subject", "object"}
         assert first.target != second.target
+
+
+def test_sentences_about_it_are_those_of_the_language():
+    found = list(islice(about_it(1, "valid"), 200))
+    assert all(pair.truth.kind == "it" and pair.truth.it.other is not None for pair in found)
+    assert {split_of(pair) for pair in found} == {"valid"}
+    assert 0.1 < sum(pair.truth.it.same_gender for pair in found) / len(found) < 0.3
 
 
 def test_half_of_the_flips_have_nouns_that_occur_in_both_roles(scenes):
@@ -98,25 +106,10 @@ def test_nouns_stand_between_the_two_and_it(sample):
     assert between > 100
 
 
-def logistic_regression(features, labels):
-    """Weights of words, by gradient descent with momentum."""
-    weights = pace = np.zeros(features.shape[1], np.float32)
-    for _ in range(150):
-        chance = 1 / (1 + np.exp(-features @ weights))
-        pace = 0.9 * pace - (features.T @ (chance - labels) / len(labels) + 1e-4 * weights)
-        weights = weights + 0.3 * pace
-    return weights
-
-
-def right(sentences, labels):
-    """How often a bag of words gives the label, on a quarter it was not trained on."""
-    words = {word: place for place, word in enumerate(sorted({word for bag in sentences for word in bag}))}
-    features = np.zeros((len(sentences), len(words)), np.float32)
-    for row, bag in enumerate(sentences):
-        features[row, [words[word] for word in bag]] = 1
-    cut = len(sentences) * 3 // 4
-    weights = logistic_regression(features[:cut], labels[:cut])
-    return float(((features[cut:] @ weights > 0) == labels[cut:]).mean())
+def right(bags, labels):
+    """How often a bag of words gives the label, on a quarter it was not fitted on."""
+    cut = len(bags) * 3 // 4
+    return float((BagOfWords(bags[:cut], labels[:cut])(bags[cut:]) == labels[cut:]).mean())
 
 
 @pytest.fixture(scope="module")
@@ -126,13 +119,13 @@ def swapped(scenes):
 
 
 def test_a_bag_of_words_stays_at_chance(swapped):
-    bags = [{word.text.lower() for word in pair.truth.source} for pair in swapped]
+    bags = [words_of(pair) for pair in swapped]
     its = [pair.truth.it for pair in swapped]
     for labels in ([it.gender == "f" for it in its], [it.slot == "subject" for it in its]):
         # A fair coin stays within three deviations, which are 0.042 for a quarter of these sentences.
-        assert 0.45 < right(bags, np.array(labels, np.float32)) < 0.55
+        assert 0.45 < right(bags, np.array(labels)) < 0.55
     # The classifier does learn what a bag of words tells.
-    assert right(bags, np.array([it.number == "plural" for it in its], np.float32)) > 0.99
+    assert right(bags, np.array([it.number == "plural" for it in its])) > 0.99
 
 
 def test_a_pair_of_nouns_alone_stays_at_chance(swapped):

@@ -12,13 +12,21 @@ from regard.data.language.truth import It, Truth, Verb, Word
 from regard.data.language.writing import Pair
 from regard.errors import UserError
 
-__all__ = ["FAMOUS", "SPLITS", "It", "Pair", "Truth", "Verb", "Word", "flips", "is_famous", "pairs", "split_of"]
+__all__ = [
+    "FAMOUS", "SPLITS", "It", "Pair", "Truth", "Verb", "Word", "about_it", "flips", "is_famous", "pairs", "split_of",
+]  # fmt: skip
 
 
 def pairs(seed: int, split: str = "train") -> Iterator[Pair]:
     """Sentence pairs of a split without end, the same for the same seed. Short ones come again now and then."""
     _check(split)
     return (pair for pair in sentences.sentences(Dice(seed, f"pairs/{split}")) if split_of(pair) == split)
+
+
+def about_it(seed: int, split: str = "train") -> Iterator[Pair]:
+    """As `pairs`, but only those in which "it" may stand for either of two nouns."""
+    _check(split)
+    return (pair for pair in sentences.about_it(Dice(seed, f"it/{split}")) if split_of(pair) == split)
 
 
 def flips(seed: int, split: str = "test") -> Iterator[tuple[Pair, Pair]]:

@@ -39,10 +39,20 @@ def sentences(dice: Dice) -> Iterator[Pair]:
     """Sentences without end. Those about "it" with two nouns are the largest part."""
     while True:
         if dice.chance(_IT / 100):
-            yield it.say(it.draw(dice), "x" if dice.chance(0.5) else "y")
+            yield _about_it(dice)
         else:
             kind = dice.pick(_KINDS)
             yield kind(dice, Draft(kind.__name__))
+
+
+def about_it(dice: Dice) -> Iterator[Pair]:
+    """Only those about "it" with two nouns, without end."""
+    while True:
+        yield _about_it(dice)
+
+
+def _about_it(dice: Dice) -> Pair:
+    return it.say(it.draw(dice), "x" if dice.chance(0.5) else "y")
 
 
 def flips(dice: Dice) -> Iterator[tuple[Pair, Pair]]:

@@ -1,0 +1,52 @@
+"""Beside every validation stands what the model knows of "it" after that step."""
+
+from itertools import islice
+from pathlib import Path
+
+import numpy as np
+import pytest
+import torch
+
+from regard.data.language import flips, pairs
+from regard.data.language.export import export
+from regard.folder import open_folder
+from regard.inside.learning import pronouns_line, with_pronouns
+from regard.inside.pronouns import Pronouns
+from regard.training.events import Finished, Note
+from regard.training.run import train
+from regard.training.validation import Validation
+
+torch.set_num_threads(1)
+
+SETTINGS = (
+    "model.width=16", "model.heads=2", "model.feedforward=24", "model.encoder_layers=1", "model.decoder_layers=1",
+    "tokenizer.pieces=500", "train.batch_tokens=256", "train.micro_tokens=256", "train.validate_every=4",
+    "train.average=1", "decode.beams=1", "decode.extra=1",
+)  # fmt: skip
+
+
+@pytest.fixture
+def events(tmp_path: Path):
+    for split in ("train", "valid"):
+        export(tmp_path / f"{split}.tsv", islice(pairs(1, split), 200 if split == "train" else 5))
+    files = {"paths": [tmp_path / "train.tsv"], "valid": [tmp_path / "valid.tsv"]}
+    return train(**files, out=tmp_path / "model", size="tiny", steps=8, overrides=SETTINGS, languages=("en", "fr"))
+
+
+def test_each_validation_is_followed_by_its_pronouns(events, tmp_path):
+    asked = list(islice(flips(1, "valid"), 10))
+    seen = list(with_pronouns(events, tmp_path / "model", asked))
+    at = [number for number, event in enumerate(seen) if isinstance(event, Validation)]
+    assert [seen[number].step for number in at] == [4, 8]
+    notes = [seen[number + 1] for number in at]
+    assert all(isinstance(note, Note) and "of 10 flips" in note.text for note in notes)
+    assert isinstance(seen[-1], Finished) and seen[-1].kept == "the last checkpoint"
+    opened = open_folder(tmp_path / "model")
+    assert notes[-1].text == pronouns_line(opened.build(), opened.tokenizer, asked)
+
+
+def test_a_flip_counts_if_both_its_sentences_are_right(model_of, monkeypatch):
+    model = model_of("pre")
+    monkeypatch.setattr(Pronouns, "preference", lambda self: np.array([1, 2, 3, -1, -1, -1, -1, 1.0]))
+    line = pronouns_line(model.torch, model.pieces, list(islice(flips(1, "valid"), 4)))
+    assert line.startswith(f"    “it” {'█' * 5}{'·' * 15} the right pronoun in both sentences of 25% of 4 flips")
