@@ -697,13 +697,15 @@ def test_the_demo_given_again_is_shown_again(short_demo: None, demonstrated: Tra
 def test_the_quick_demo_is_the_bundled_model(
     short_demo: None, demonstrated: Trained, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("regard.cli.demo.BUNDLED", demonstrated.path)
+    (tmp_path / "shelf").mkdir()
+    (tmp_path / "shelf" / "en-fr").symlink_to(demonstrated.path)
+    monkeypatch.setattr("regard.bundled.HERE", tmp_path / "shelf")
     done = call("demo", "--quick", "--out", tmp_path / "none")
     assert done.code == 0, done.said
     assert done.lines[0] == "The bundled model, English to French:" and "  I am a student." in done.lines
     assert '  regard translate "My sister opened the old door."' in done.lines
     assert not (tmp_path / "none").exists()
-    monkeypatch.setattr("regard.cli.demo.BUNDLED", tmp_path)
+    monkeypatch.setattr("regard.bundled.HERE", tmp_path)
     missing = "error: this copy of Regard has no bundled model; leave --quick out, and one is trained\n"
     assert call("demo", "--quick").said == missing
 
