@@ -28,7 +28,7 @@ TEXTS = [
     " ".join(["the old cat sees a red tree and it was tired,"] * 12),
     "cat" * 150,
 ]
-LINKS = DecodeSettings(beams=3, extra=9, links=True)
+LINKS = DecodeSettings(beams=3, extra=9, shortest=8, links=True)
 
 
 @pytest.fixture(scope="module")
@@ -66,7 +66,11 @@ def same(one: Translation, other: Translation) -> None:
 def test_both_roads_give_the_same_links(aligning: Callable[[str | None], Any]) -> None:
     engine, torch = aligning("float32"), aligning(None)
     count = 0
-    for decode in (LINKS, replace(LINKS, best=3, log_probabilities=True), replace(LINKS, beams=1, longest=4)):
+    for decode in (
+        LINKS,
+        replace(LINKS, shortest=0, best=3, log_probabilities=True),
+        replace(LINKS, beams=1, longest=8),
+    ):
         for one, other in zip(engine.translate_all(TEXTS, decode), torch.translate_all(TEXTS, decode), strict=True):
             same(one, other)
             assert (one.links is None) == (not one.source)
@@ -74,7 +78,7 @@ def test_both_roads_give_the_same_links(aligning: Callable[[str | None], Any]) -
             words = len(one.source.split()), len(one.text.split())
             assert all(link[0] < words[0] and link[1] < words[1] for link in one.links or ())
             assert len(set(one.links or ())) == len(one.links or ())
-    assert count > 50
+    assert count > 20
     assert engine.translate(TEXTS[0]).links is None
 
 
@@ -90,7 +94,7 @@ def test_a_planted_head_links_what_it_carries_over(
     save(tmp_path / "a", made.torch.settings, made.torch.state_dict(), made.pieces)
     store_alignment(tmp_path / "a", AlignmentHead(*head))
     text = planted_sample(made.pieces, 1).items[0].source
-    found = regard.load(tmp_path / "a", fast=road).translate(text, LINKS)
+    found = regard.load(tmp_path / "a", fast=road).translate(text, replace(LINKS, shortest=0))
     assert found.links == tuple((at ^ 1, at) for at in range(8))
 
 
