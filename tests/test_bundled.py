@@ -297,8 +297,7 @@ def test_no_famous_sentence_is_learnt_from(
     data = script("data")
     lines = [f"{en}\t{fr}" for en, fr in FAMOUS] + ["I AM a student!\tJe suis une étudiante.", "Hi.\tSalut.\tmore"]
     for part in ("train", "val"):
-        with gzip.open(tmp_path / f"{part}.tsv.gz", "wt", encoding="utf-8") as file:
-            file.write("".join(line + "\n" for line in lines))
+        (tmp_path / f"{part}.tsv.gz").write_bytes(gzip.compress("".join(line + "\n" for line in lines).encode()))
     monkeypatch.setattr(data, "TATOEBA", tmp_path)
     monkeypatch.setattr(data, "LANGUAGE", {"train": 50, "valid": 20})
     monkeypatch.setattr(sys, "argv", ["data.py", str(tmp_path / "out")])

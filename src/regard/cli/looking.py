@@ -3,9 +3,10 @@
 import json
 import os
 import sys
+from collections.abc import Callable
 from dataclasses import asdict
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
@@ -17,6 +18,9 @@ from regard.settings import assemble, user_layer
 
 if TYPE_CHECKING:
     from regard.inside.aligning import Aligning
+
+
+Decorated = TypeVar("Decorated", bound=Callable[..., Any])
 
 
 @main.command()
@@ -80,7 +84,7 @@ def measure() -> None:
     """Measure what heads and layers do, and what they are worth."""
 
 
-def _count(pairs: int) -> Any:
+def _count(pairs: int) -> Callable[[Decorated], Decorated]:
     return click.option(
         "--count", default=pairs, show_default=True, type=click.IntRange(min=10), help="How many pairs."
     )

@@ -47,7 +47,7 @@ def derived_seed(*parts: int | str) -> int:
     return int.from_bytes(hashlib.blake2b(repr(parts).encode(), digest_size=8).digest()) >> 1
 
 
-def make_optimizer(model: SequenceModel, settings: TrainSettings) -> torch.optim.Optimizer:
+def make_optimizer(model: nn.Module, settings: TrainSettings) -> torch.optim.Optimizer:
     """The optimizer; each step sets its learning rate."""
     adam: Any = {"lr": 0.0, "betas": (settings.beta1, settings.beta2), "eps": settings.epsilon, "fused": True}
     return Muon(model, **adam) if settings.optimizer == "muon" else torch.optim.Adam(model.parameters(), **adam)

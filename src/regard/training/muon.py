@@ -24,7 +24,8 @@ class Muon(torch.optim.Adam):
         inner = [module.weight for module in model.modules() if isinstance(module, nn.Linear)]
         chosen = set(map(id, inner))
         rest = [parameter for parameter in model.parameters() if id(parameter) not in chosen]
-        super().__init__([{"params": rest}, {"params": inner}], **adam)
+        groups: list[dict[str, Any]] = [{"params": rest}, {"params": inner}]
+        super().__init__(groups, **adam)
 
     @torch.no_grad()
     def step(self, closure: Callable[[], float] | None = None) -> None:  # type: ignore[override]
@@ -54,7 +55,7 @@ def orthogonal(several: Tensor) -> Tensor:
 
     Its three numbers are Jordan's: they trade exactness, which nobody needs here, for speed.
     """
-    x = several / (several.norm(dim=(1, 2), keepdim=True) + 1e-7)
+    x: Tensor = several / (several.norm(dim=(1, 2), keepdim=True) + 1e-7)
     tall = x.size(1) > x.size(2)
     x = x.mT if tall else x
     for _ in range(TURNS):
