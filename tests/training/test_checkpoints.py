@@ -25,7 +25,7 @@ class Learner:
     def __init__(self, seed: int = 0) -> None:
         torch.manual_seed(seed)
         self.model = nn.Sequential(nn.Linear(5, 7), nn.Tanh(), nn.Linear(7, 3))
-        self.optimizer = make_optimizer(self.model, SETTINGS)  # type: ignore[arg-type]
+        self.optimizer = make_optimizer(self.model, SETTINGS)
         for group in self.optimizer.param_groups:
             group["lr"] = 0.01
 
