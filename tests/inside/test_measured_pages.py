@@ -4,6 +4,7 @@ The methods of a model give what the commands show, and show themselves in a not
 """
 
 import re
+from html import unescape
 from pathlib import Path
 from typing import Any
 
@@ -70,7 +71,7 @@ def test_a_notebook_shows_the_page_in_a_frame_of_its_own(browser, measured, tmp_
 
 
 def test_the_page_of_it_has_all_that_was_found(measured):
-    found, page = measured["it"].found, measured["it"].html()
+    found, page = measured["it"].found, unescape(measured["it"].html())
     for one in found.movers:
         assert f"<td>{one.moves:.3f}</td>" in page and one.head in page
     for one in found.interventions:

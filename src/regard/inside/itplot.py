@@ -116,6 +116,7 @@ def _point(value: float) -> Figure:
 def _panel(top: int, title: str, rows: list[tuple[str, Figure, str]], lines: dict[str, float]) -> Iterator[str]:
     """Each figure under its name, with its interval, on a scale from 0 to 1; and upright lines to compare with."""
     bottom = top + _HEAD + _STEP * len(rows)
+    ys = [top + _HEAD + _STEP * number + 26 for number in range(len(rows))]
 
     def x(value: float) -> float:
         return _LEFT + _WIDE * value
@@ -126,10 +127,11 @@ def _panel(top: int, title: str, rows: list[tuple[str, Figure, str]], lines: dic
         yield f'<text x="{x(value):.0f}" y="{bottom + 14}" text-anchor="middle" font-size="11">{value:g}</text>'
     # Two may be near each other: one is named to its left, the other to its right.
     for (name, value), (side, away) in zip(lines.items(), (("end", -4), ("start", 4)), strict=False):
-        yield f'<path d="M{x(value):.1f} {top + 18} V{bottom}" stroke="#c2690a" stroke-dasharray="5 3"/>'
+        # Beside the figures only: it should not cross their names.
+        beside = "".join(f" M{x(value):.1f} {y - 8} v16" for y in ys)
+        yield f'<path d="M{x(value):.1f} {top + 18} v14{beside}" stroke="#c2690a" stroke-width="1.5"/>'
         yield f'<text x="{x(value) + away:.1f}" y="{top + 27}" text-anchor="{side}" font-size="11">{name}</text>'
-    for number, (name, figure, ink) in enumerate(rows):
-        y = top + _HEAD + _STEP * number + 26
+    for y, (name, figure, ink) in zip(ys, rows, strict=True):
         said = f"{name}: {figure:.3f}" if figure.count else f"{name}: {figure.value:.3f}"
         yield f'<text x="{_LEFT + 6}" y="{y - 10}" font-size="12">{escape(said)}</text>'
         yield f'<path d="M{x(figure.low):.1f} {y} H{x(figure.high):.1f}" stroke="{ink}" stroke-width="2"/>'
