@@ -1,6 +1,6 @@
 """Beside every validation stands what the model knows of "it" after that step."""
 
-from itertools import islice
+from itertools import islice, pairwise
 from pathlib import Path
 
 import numpy as np
@@ -29,20 +29,27 @@ SETTINGS = (
 def events(tmp_path: Path):
     for split in ("train", "valid"):
         export(tmp_path / f"{split}.tsv", islice(pairs(1, split), 200 if split == "train" else 5))
-    files = {"paths": [tmp_path / "train.tsv"], "valid": [tmp_path / "valid.tsv"]}
-    return train(**files, out=tmp_path / "model", size="tiny", steps=8, overrides=SETTINGS, languages=("en", "fr"))
+    return train(
+        [tmp_path / "train.tsv"],
+        valid=[tmp_path / "valid.tsv"],
+        out=tmp_path / "model",
+        size="tiny",
+        steps=8,
+        overrides=SETTINGS,
+        languages=("en", "fr"),
+    )
 
 
 def test_each_validation_is_followed_by_its_pronouns(events, tmp_path):
     asked = list(islice(flips(1, "valid"), 10))
     seen = list(with_pronouns(events, tmp_path / "model", asked))
-    at = [number for number, event in enumerate(seen) if isinstance(event, Validation)]
-    assert [seen[number].step for number in at] == [4, 8]
-    notes = [seen[number + 1] for number in at]
-    assert all(isinstance(note, Note) and "of 10 flips" in note.text for note in notes)
+    followed = [(one.step, note) for one, note in pairwise(seen) if isinstance(one, Validation)]
+    assert [step for step, _ in followed] == [4, 8]
+    notes = [note.text for _, note in followed if isinstance(note, Note)]
+    assert len(notes) == 2 and all("of 10 flips" in note for note in notes)
     assert isinstance(seen[-1], Finished) and seen[-1].kept == "the last checkpoint"
     opened = open_folder(tmp_path / "model")
-    assert notes[-1].text == pronouns_line(opened.build(), opened.tokenizer, asked)
+    assert notes[-1] == pronouns_line(opened.build(), opened.tokenizer, asked)
 
 
 def test_a_flip_counts_if_both_its_sentences_are_right(model_of, monkeypatch):

@@ -82,13 +82,7 @@ def measure() -> None:
     """Measure what heads and layers do, and what they are worth."""
 
 
-def _count(pairs: int) -> Any:
-    return click.option(
-        "--count", default=pairs, show_default=True, type=click.IntRange(min=10), help="How many pairs."
-    )
-
-
-COUNT = _count(500)
+COUNT = click.option("--count", default=500, show_default=True, type=click.IntRange(min=10), help="How many pairs.")
 AS_JSON = click.option("--json", "as_json", is_flag=True, help="Everything as JSON.")
 HTML = click.option("--html", type=click.Path(path_type=Path), help="Write one self-contained page.")
 SVG = click.option("--svg", type=click.Path(path_type=Path), help="Write the picture.")
@@ -119,7 +113,7 @@ def measure_heads(
 
 @measure.command("it")
 @MODEL
-@_count(1000)
+@click.option("--count", default=1000, show_default=True, type=click.IntRange(min=10), help="How many pairs.")
 @AS_JSON
 def measure_it(model: Path, count: int, as_json: bool) -> None:
     """The "it" laboratory: do heads follow what "it" stands for, and does the French pronoun depend on them?
