@@ -43,13 +43,13 @@ def events(tmp_path: Path):
 def test_each_validation_is_followed_by_its_pronouns(events, tmp_path):
     asked = list(islice(flips(1, "valid"), 10))
     seen = list(with_pronouns(events, tmp_path / "model", asked))
-    both = [(event, note) for event, note in pairwise(seen) if isinstance(event, Validation)]
-    assert [event.step for event, _ in both] == [4, 8]
-    notes = [note for _, note in both if isinstance(note, Note)]
-    assert len(notes) == 2 and all("of 10 flips" in note.text for note in notes)
+    followed = [(one.step, note) for one, note in pairwise(seen) if isinstance(one, Validation)]
+    assert [step for step, _ in followed] == [4, 8]
+    notes = [note.text for _, note in followed if isinstance(note, Note)]
+    assert len(notes) == 2 and all("of 10 flips" in note for note in notes)
     assert isinstance(seen[-1], Finished) and seen[-1].kept == "the last checkpoint"
     opened = open_folder(tmp_path / "model")
-    assert notes[-1].text == pronouns_line(opened.build(), opened.tokenizer, asked)
+    assert notes[-1] == pronouns_line(opened.build(), opened.tokenizer, asked)
 
 
 def test_a_flip_counts_if_both_its_sentences_are_right(model_of, monkeypatch):

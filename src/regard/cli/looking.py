@@ -3,10 +3,9 @@
 import json
 import os
 import sys
-from collections.abc import Callable
 from dataclasses import asdict
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any
 
 import click
 
@@ -18,9 +17,6 @@ from regard.settings import assemble, user_layer
 
 if TYPE_CHECKING:
     from regard.inside.aligning import Aligning
-
-
-Decorated = TypeVar("Decorated", bound=Callable[..., Any])
 
 
 @main.command()
@@ -84,13 +80,7 @@ def measure() -> None:
     """Measure what heads and layers do, and what they are worth."""
 
 
-def _count(pairs: int) -> Callable[[Decorated], Decorated]:
-    return click.option(
-        "--count", default=pairs, show_default=True, type=click.IntRange(min=10), help="How many pairs."
-    )
-
-
-COUNT = _count(500)
+COUNT = click.option("--count", default=500, show_default=True, type=click.IntRange(min=10), help="How many pairs.")
 AS_JSON = click.option("--json", "as_json", is_flag=True, help="Everything as JSON.")
 HTML = click.option("--html", type=click.Path(path_type=Path), help="Write one self-contained page.")
 SVG = click.option("--svg", type=click.Path(path_type=Path), help="Write the picture.")
@@ -120,7 +110,7 @@ def measure_heads(
 
 @measure.command("it")
 @MODEL
-@_count(1000)
+@click.option("--count", default=1000, show_default=True, type=click.IntRange(min=10), help="How many pairs.")
 @HTML
 @SVG
 @AS_JSON
