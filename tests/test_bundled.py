@@ -15,6 +15,9 @@ from tests.test_cli import call
 
 import regard
 from regard import bundled
+from regard.cli import main
+from regard.cli.looking import measure
+from regard.cli.machine import bench
 from regard.data.language import FAMOUS, is_famous
 from regard.decoding import fast
 from regard.decoding.convert import make_fast
@@ -141,24 +144,22 @@ def test_in_python(shelf: Path) -> None:
 
 
 def test_every_command_that_takes_a_model_does_without(shelf: Path) -> None:
-    Path("test.tsv").write_text("the cat\tle chat\na red house\tune maison\n", "utf-8")
-    for words in (
-        ("evaluate", "test.tsv"),
-        ("look", TEXT),
-        ("measure", "heads", "test.tsv", "--count", 10, "--json"),
-        ("measure", "layers", "--count", 40),
-        ("measure", "alignment", "--count", 10),
-    ):
-        done = call(*words)
-        assert done.code == 0, done.said
-        assert done.output == call(*words, "--model", "en-fr").output
+    groups = {"": main, "measure ": measure, "bench ": bench}
+    commands = {prefix + name: one for prefix, group in groups.items() for name, one in group.commands.items()}
+    found = {}
+    for name, command in commands.items():
+        if any("--model" in parameter.opts for parameter in command.params):
+            given = command.make_context(name, ["test.tsv"] if name == "evaluate" else []).params
+            found[name] = given.get("models") or (given["model"],)
+    alone = ("bench translate", "look", "measure alignment", "measure heads", "measure it", "measure layers")
+    assert found == dict.fromkeys(("evaluate", "translate", *alone), (Path("en-fr"),))
 
 
 def test_a_fine_tune_of_a_bundled_model(shelf: Path) -> None:
     before = {file: file.read_bytes() for file in shelf.rglob("*") if file.is_file()}
     Path("more.tsv").write_text("".join(f"cat {n}\tchat {n}\n" for n in range(60)), "utf-8")
-    done = call("train", "more.tsv", "--from", "en-fr", "--out", "mine", "--steps", 1)
-    assert done.code == 0, done.said
+    for _ in regard.train(["more.tsv"], parent="en-fr", out="mine", steps=1):
+        pass
     assert open_folder(Path("mine")).languages == ("en", "fr")
     assert "Fine-tuned from the model `en-fr`" in Path("mine/card.md").read_text("utf-8")
     assert {file: file.read_bytes() for file in shelf.rglob("*") if file.is_file()} == before
@@ -303,9 +304,10 @@ def test_no_famous_sentence_is_learnt_from(
     monkeypatch.setattr(sys, "argv", ["data.py", str(tmp_path / "out")])
     data.main()
     found = {}
-    for file in sorted((tmp_path / "out").rglob("*.tsv")):
-        found[f"{file.parent.name}/{file.name}"] = [line.split("\t") for line in file.read_text("utf-8").splitlines()]
-        assert not any(is_famous(side) for pair in found[f"{file.parent.name}/{file.name}"] for side in pair)
+    for path in sorted((tmp_path / "out").rglob("*.tsv")):
+        pairs = [line.split("\t") for line in path.read_text("utf-8").splitlines()]
+        assert not any(is_famous(side) for pair in pairs for side in pair)
+        found[f"{path.parent.name}/{path.name}"] = pairs
     assert {name: len(pairs) for name, pairs in found.items()} == {
         f"{way}/{part}": count
         for way in ("en-fr", "fr-en")
