@@ -19,11 +19,12 @@ if TYPE_CHECKING:
     from regard.data.language import Pair
     from regard.inside.model import Model
 
-STEPS = 1000
+STEPS = 800
 PAIRS_PER_STEP = 130  # about what a step reads: each pair is seen once
 # One piece for most words; no dropout, because nothing is seen twice; the last weights are the best of such a schedule.
 SETTINGS = (
-    "tokenizer.pieces=2500", "train.dropout=0", "train.smoothing=0", "train.average=1", "decode.beams=1",
+    "tokenizer.pieces=3000", "train.learning_rate=5e-3", "train.dropout=0", "train.smoothing=0", "train.average=1",
+    "decode.beams=1",
 )  # fmt: skip
 VALID = 200  # pairs; and flips, for the pronouns
 FLIPS = 200
@@ -105,7 +106,7 @@ def _train(out: Path, steps: int) -> None:
         + "\n".join(f"    {pair.source} → {pair.target}" for pair in asked[0])
     )
     stop = Stop()
-    settings = (*SETTINGS, f"train.warmup={max(1, steps // 6)}", f"train.validate_every={max(20, steps // 8)}")
+    settings = (*SETTINGS, f"train.warmup={max(1, steps // 8)}", f"train.validate_every={max(20, steps // 8)}")
     events = train(
         [data],
         out=out,
