@@ -62,9 +62,8 @@ LIMITS = """\
 Learnt from short everyday sentences, mostly of learners and their teachers, and from the sentences of a grammar. Of
 these it makes good ones; of long, technical or literary text, names, numbers, slang and verse often bad ones, and they
 look no less sure. It sees one sentence at a time: what "it", "they" or "you" is cannot come from the one before, and
-"you" may become "tu" or "vous". What "it" stands for was learnt from the relations of the built-in language; outside
-of these it is a guess. Where a text leaves a gender open, it writes what Tatoeba's authors wrote more often. Nothing
-that matters should hang on it unread."""
+"you" may become "tu" or "vous". Which of two nouns "it" is, it guesses. Where a text leaves a gender open, it writes
+what Tatoeba's authors wrote more often. Nothing that matters should hang on it unread."""
 LICENCE = """\
 CC BY 2.0 FR (https://creativecommons.org/licenses/by/2.0/fr/), as the sentences of https://tatoeba.org, by way of
 https://www.manythings.org/anki/, that it learnt from. NOTICE has the names of their authors, and what was changed. The
