@@ -59,10 +59,10 @@ Two sentences of the built-in language differ in one word, which decides which n
 
 In brackets, 95 % confidence. Beam {decode.beams}, length penalty {decode.alpha}."""
 LIMITS = """\
-It learnt from short everyday sentences and from those of a grammar, and does best on such. Of long, technical or literary
-text, names, numbers and slang it often makes bad sentences, and they look no less sure. It sees one sentence at a time:
-what a pronoun stands for cannot come from the one before. Where a text leaves a gender open, it writes what Tatoeba's
-authors wrote more often. Nothing that matters should hang on it unread."""
+It learnt from short everyday sentences and from those of a grammar, and does best on such. Of long, technical or
+literary text, names, numbers and slang it often makes bad sentences, and they look no less sure. It sees one sentence
+at a time: what a pronoun stands for cannot come from the one before. Where a text leaves a gender open, it writes what
+Tatoeba's authors wrote more often. Nothing that matters should hang on it unread."""
 TO_FRENCH = """
 "You" may become "tu" or "vous". What "it" stands for was learnt from the relations of the built-in language; for others
 it is a guess."""
