@@ -59,11 +59,12 @@ Two sentences of the built-in language differ in one word, which decides which n
 
 In brackets, 95 % confidence. Beam {decode.beams}, length penalty {decode.alpha}."""
 LIMITS = """\
-Learnt from short everyday sentences, mostly of learners and their teachers, and from the sentences of a grammar. Of
-these it makes good ones; of long, technical or literary text, names, numbers, slang and verse often bad ones, and they
-look no less sure. It sees one sentence at a time: what "it", "they" or "you" is cannot come from the one before, and
-"you" may become "tu" or "vous". Which of two nouns "it" is, it guesses. Where a text leaves a gender open, it writes
-what Tatoeba's authors wrote more often. Nothing that matters should hang on it unread."""
+It learnt from short everyday sentences and from those of a grammar, and does best on such. Of long, technical or
+literary text, names, numbers and slang it often makes bad sentences, and they look no less sure. It sees one sentence
+at a time: what a pronoun stands for cannot come from the one before. Where a text leaves a gender open, it writes what
+Tatoeba's authors wrote more often. Nothing that matters should hang on it unread."""
+TO_FRENCH = """
+"You" may become "tu" or "vous". Which of two nouns "it" is, and so "il" or "elle", it guesses."""
 LICENCE = """\
 CC BY 2.0 FR (https://creativecommons.org/licenses/by/2.0/fr/), as the sentences of https://tatoeba.org, by way of
 https://www.manythings.org/anki/, that it learnt from. NOTICE has the names of their authors, and what was changed. The
@@ -79,7 +80,7 @@ def main() -> None:
     align(folder)
     card = (run / "card.md").read_text("utf-8").partition("## Licence")[0]
     parts = [*measured(name, load(folder), load(run)), *made(run, name)]
-    parts += [("Limits", LIMITS), ("Licence", LICENCE)]
+    parts += [("Limits", LIMITS + (TO_FRENCH if name == "en-fr" else "")), ("Licence", LICENCE)]
     write_atomically(folder / "card.md", card + "\n\n".join(f"## {title}\n{text}" for title, text in parts) + "\n")
     print(f"{folder}: {sum(file.stat().st_size for file in folder.iterdir()):,} bytes")
 
