@@ -164,7 +164,7 @@ def test_no_such_folder(tmp_path: Path) -> None:
     path = tmp_path / "none"
     assert refused(path) == (
         f"{path}: no such model folder; check the name and the current folder ({Path.cwd()}); `regard train SOURCE "
-        f"TARGET --out {path}` makes one"
+        f"TARGET --out {path}` makes one; with Regard come en-fr, fr-en"
     )
 
 

@@ -312,7 +312,7 @@ def test_nothing_in_the_current_folder_is_run(tmp_path: Path) -> None:
     command = [sys.executable, "-P", "-m", "regard", "translate", "--model", ".", "the cat"]
     variables = {**os.environ, "XDG_CACHE_HOME": str(tmp_path / "cache")}
     done = subprocess.run(command, cwd=folder, env=variables, capture_output=True, text=True, check=False)
-    assert (done.returncode, done.stderr) == (0, "")
+    assert (done.returncode, done.stderr) == (0, "making model ready in float32, once: it takes some seconds\n")
 
 
 @pytest.mark.parametrize("setting", [{"prefix": "a"}, {"temperature": 1.0}])

@@ -63,7 +63,7 @@ def engine_files(model: ModelFolder, compute_type: str) -> Path:
     with FileLock(cache / f"{key}.lock"):
         if not usable(cache / key, wanted):
             _check_room(cache, model.path)
-            _log.info("making %s ready in %s, once: it takes some seconds", model.path.name, compute_type)
+            _log.info("making %s ready in %s, once: it takes some seconds", model.path.resolve().name, compute_type)
             _convert_in_child(model.path, cache / key, compute_type)
     return cache / key
 
