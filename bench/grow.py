@@ -11,16 +11,14 @@ newest of each part. About ten minutes; with ten million pairs, longer, and abou
 
 import argparse
 import statistics
-import subprocess
 import sys
 import tempfile
-import time
 from pathlib import Path
 from typing import Any
 
 from growth import page
 from growth.child import ask
-from peers.environment import ROOT, variables
+from peers.environment import ROOT, start_ups
 from peers.results import append, machine
 from peers.worker import cores
 
@@ -116,13 +114,7 @@ def start(folder: Path, asked: argparse.Namespace) -> dict[str, Any]:
         "translate": [*regard, "translate", "--model", str(folder), SENTENCE],
         "import torch": [sys.executable, "-c", "import torch"],
     }
-    seconds: dict[str, list[float]] = {name: [] for name in commands}
-    for number in range(1 + asked.rounds):
-        for name, command in commands.items():
-            began = time.perf_counter()
-            subprocess.run(command, check=True, capture_output=True, env=variables())
-            if number:  # the first brings the files into memory
-                seconds[name].append(round(time.perf_counter() - began, 4))
+    seconds = start_ups(commands, asked.rounds)
     for name, values in seconds.items():
         print(f"start-up, {name}: {statistics.median(values):.2f} s", flush=True)
     return {"commands": seconds}

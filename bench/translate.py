@@ -14,7 +14,6 @@ import argparse
 import gzip
 import json
 import statistics
-import subprocess
 import sys
 import time
 from collections.abc import Sequence
@@ -25,7 +24,7 @@ from typing import Any
 
 from multi30k import DATA
 from peers.driver import Worker, command_of, run, working
-from peers.environment import CACHE, HERE, PEERS, ROOT, variables
+from peers.environment import CACHE, HERE, PEERS, ROOT, start_ups
 from peers.page import page
 from peers.results import append, machine, plain
 
@@ -214,13 +213,7 @@ def cold(size: str, folder: Path, asked: argparse.Namespace) -> None:
     }
     for name in (name for name in asked.only if name in PEERS):
         commands[name] = [*command_of(name, folder), "--once", COLD_TEXT]
-    seconds: dict[str, list[float]] = {name: [] for name in commands}
-    for number in range(COLD_ROUNDS + 1):
-        for name, command in commands.items():
-            began = time.perf_counter()
-            subprocess.run(command, check=True, capture_output=True, env=variables())
-            if number:  # the first brings the files into memory
-                seconds[name].append(round(time.perf_counter() - began, 4))
+    seconds = start_ups(commands, COLD_ROUNDS)
     for name, values in seconds.items():
         print(f"{size}, cold start: {name} {statistics.median(values):.2f} s", flush=True)
     append(

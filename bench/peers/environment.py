@@ -8,6 +8,7 @@ import os
 import shutil
 import subprocess
 import sys
+import time
 from pathlib import Path
 
 from platformdirs import user_cache_path
@@ -53,3 +54,15 @@ def python_of(peer: str) -> str:
 def variables() -> dict[str, str]:
     """Environment variables for every process: Regard is the one of this checkout."""
     return os.environ | {"PYTHONPATH": str(ROOT / "src"), "PYTHONWARNINGS": "ignore"}
+
+
+def start_ups(commands: dict[str, list[str]], rounds: int) -> dict[str, list[float]]:
+    """Seconds of processes from their start to their end, taking turns."""
+    seconds: dict[str, list[float]] = {name: [] for name in commands}
+    for number in range(1 + rounds):
+        for name, command in commands.items():
+            began = time.perf_counter()
+            subprocess.run(command, check=True, capture_output=True, env=variables())
+            if number:  # the first brings the files into memory
+                seconds[name].append(round(time.perf_counter() - began, 4))
+    return seconds

@@ -32,7 +32,7 @@ _MOST_HELD_OUT = 1000
 _REPORT_EVERY = 50_000
 _PAIRS_AT_ONCE = 10_000
 _BYTES_AT_ONCE = 1 << 23
-_SAMPLE_BYTES = 1 << 25  # more does not make better pieces, and finding them takes twenty times as much memory
+_SAMPLE_BYTES = 1 << 25  # more hardly makes better pieces, and finding them takes many times as much memory
 _NUMBER = struct.Struct("=q")
 _TWO_NUMBERS = struct.Struct("=qq")
 Result = TypeVar("Result")

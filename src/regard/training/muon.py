@@ -2,8 +2,8 @@
 
 A gradient of a weight matrix points mostly in a few directions, and Adam follows those. Muon (Keller Jordan, 2024)
 turns the running mean of gradients into the nearest orthogonal matrix, which changes all directions alike; embeddings,
-norms and biases are left to Adam. It reaches the same loss in far fewer steps. Torch's own computes in bfloat16, which
-a processor without it only imitates: some twenty times slower than here.
+norms and biases are left to Adam. Torch's own computes in bfloat16, which a processor without it only imitates, and
+far too slowly.
 """
 
 from collections.abc import Callable
