@@ -90,6 +90,9 @@ class TrainSettings:
     epsilon: float = _setting(1e-9, "Adam's guard against division by zero")
     clip: float = _setting(0.0, "the largest gradient norm; 0 is no limit, as in the paper")
     smoothing: float = _setting(0.1, "label smoothing")
+    contrast: float = _setting(
+        0.0, "how much the piece counts in which two neighbouring lines part (data/contrast.py); 0 looks for none"
+    )
     dropout: float = _setting(0.1, "share of numbers dropped, where section 5.4 says")
     validate_every: int = _setting(0, "steps between validations and checkpoints; 0 chooses from the plan")
     average: int = _setting(5, "checkpoints averaged at the end, where that is better on validation")
@@ -105,7 +108,7 @@ class TrainSettings:
         _check_types(self)
         for name in ("steps", "batch_tokens", "micro_tokens", "average"):
             _at_least(self, name, 1)
-        for name in ("warmup", "epsilon", "validate_every", "patience", "clip", "seed"):
+        for name in ("warmup", "epsilon", "validate_every", "patience", "clip", "contrast", "seed"):
             _at_least(self, name, 0)
         for name in ("smoothing", "dropout", "beta1", "beta2"):
             if not 0 <= getattr(self, name) < 1:

@@ -92,6 +92,18 @@ def test_the_loss_is_torchs_in_value_and_gradient(smoothing: float) -> None:
     assert torch.allclose(ours.grad, theirs.grad, rtol=0, atol=1e-12)
 
 
+def test_a_piece_that_counts_twice_is_a_piece_said_twice() -> None:
+    scores, target = 5 * torch.randn(3, VOCABULARY, dtype=torch.double), torch.tensor([1, 2, 3])
+    ours, theirs = scores.clone().requires_grad_(), scores.clone().requires_grad_()
+    mine = summed_loss(ours * 1, target, 0.1, torch.tensor([1.0, 2.0, 1.0]))
+    wanted = summed_loss(theirs[[0, 1, 1, 2]], target[[0, 1, 1, 2]], 0.1)
+    mine.backward()
+    wanted.backward()
+    assert mine.item() == pytest.approx(wanted.item(), abs=1e-10)
+    assert ours.grad is not None and theirs.grad is not None
+    assert torch.allclose(ours.grad, theirs.grad, rtol=0, atol=1e-12)
+
+
 @pytest.mark.parametrize("smoothing", [0.0, 0.1])
 def test_the_gradient_is_the_slope(smoothing: float) -> None:
     scores = torch.randn(5, 7, dtype=torch.double, requires_grad=True)
@@ -287,3 +299,21 @@ def test_bfloat16_runs_and_stays_close() -> None:
     norm = sum(tensor.square().sum() for tensor in wanted.values()) ** 0.5
     difference = sum((found[name] - tensor).square().sum() for name, tensor in wanted.items()) ** 0.5
     assert difference < 0.05 * norm
+
+
+def test_the_weights_of_a_batch_find_their_pieces_across_chunks(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Weights on padding change nothing; a weight on a real piece is that share of the loss more."""
+    model, both = make_model(), batch(pairs(6), extra=2)
+    source_BS, target_BT = torch.from_numpy(both.source_BS), torch.from_numpy(both.target_BT)
+    options = {"start": START, "pad": PAD, "smoothing": 0.0, "tokens": 1}
+
+    def total(weight_BT: Tensor | None) -> float:
+        model.zero_grad()
+        return add_gradient(model, source_BS, target_BT, weight_BT=weight_BT, **options)  # type: ignore[arg-type]
+
+    plain, real_BT = total(None), target_BT != PAD
+    whole = total(torch.where(real_BT, 3.0, 100.0))
+    monkeypatch.setattr(loss, "CHUNK_NUMBERS", 5 * VOCABULARY)
+    rows = [total(F.one_hot(torch.tensor(row), 6)[:, None] * real_BT * 1.0) for row in range(6)]
+    assert whole == pytest.approx(3 * plain, rel=1e-5)
+    assert sum(rows) == pytest.approx(plain, rel=1e-5)

@@ -355,6 +355,15 @@ def test_mistakes_come_before_any_work(
     assert not (tmp_path / "model").exists()
 
 
+def test_contrast_without_lines_that_belong_together_is_refused(tiny: TinyRuns, tmp_path: Path) -> None:
+    data = tmp_path / "data.tsv"
+    unlike = [f"{'abcdefgh'[line % 8] * 3} {line:b}\t{line:b}" for line in range(100, 300)]
+    data.write_text("".join(f"{line}\n" for line in unlike), "utf-8")
+    overrides = (*tiny.overrides, "train.contrast=10", "tokenizer.pieces=300")
+    message = refused(tiny.events(tmp_path / "model", [data], overrides=overrides))
+    assert message.startswith("train.contrast needs neighbouring lines (1 and 2, 3 and 4, …) whose sources differ in")
+
+
 def test_settings_are_judged_together_with_the_size(tiny: TinyRuns, tmp_path: Path) -> None:
     """A width of 20 goes with tiny's four heads, if not with the eight of the paper."""
     events = tiny.events(tmp_path / "model", overrides=("model.width=20", *tiny.overrides[2:]), stop=lambda: True)

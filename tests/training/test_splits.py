@@ -28,7 +28,7 @@ def make_model() -> Transformer:
     )
 
 
-def make_batch(rows: int, seed: int = 1) -> Batch:
+def make_batch(rows: int, seed: int = 1, *, weighed: bool = False) -> Batch:
     """Pairs of very different length, as padded ids."""
     numbers = np.random.default_rng(seed)
     sides = []
@@ -36,7 +36,8 @@ def make_batch(rows: int, seed: int = 1) -> Batch:
         lengths = numbers.integers(1, 9, rows)
         ids = numbers.integers(4, 24, (rows, lengths.max()))
         sides.append(np.where(np.arange(lengths.max()) < lengths[:, None], ids, 0))
-    return Batch(sides[0], sides[1], int((sides[1] != 0).sum()))
+    weights = numbers.integers(1, 4, sides[1].shape).astype(np.float32) if weighed else None
+    return Batch(sides[0], sides[1], int((sides[1] != 0).sum()), weights)
 
 
 def gradients(model: Transformer) -> dict[str, Tensor]:
@@ -68,7 +69,7 @@ def rows(batch: Batch) -> list[tuple[np.ndarray, np.ndarray]]:
 
 @pytest.mark.parametrize("parts", [2, 3, 7])
 def test_the_gradient_of_the_parts_is_that_of_the_whole(parts: int) -> None:
-    model, batches = make_model(), [make_batch(7), make_batch(5, seed=2)]
+    model, batches = make_model(), [make_batch(7), make_batch(5, seed=2, weighed=True)]
     total, tokens = gradient(model, batches, SETTINGS, 1)
     wanted = gradients(model)
     found, counted = gradient(model, cut(batches, parts), SETTINGS, 1)

@@ -2,17 +2,20 @@
 
 The pairs of an epoch are shuffled without holding the shuffle: place i is given its pair (see mixture.py). A window
 of them at a time is sorted by length, cut into batches that fit the token budget with their padding, and the batches
-are shuffled. So nothing grows with the corpus, and to resume one needs only three numbers.
+are shuffled. So nothing grows with the corpus, and to resume one needs only three numbers. With `contrast`, lines that
+belong together stay together (see contrast.py).
 
 Shapes: B pairs, S source length, T target length.
 """
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
+from regard.data.contrast import NONE, join, weigh
 from regard.data.mixture import Mixture
 from regard.data.permutation import mix
 from regard.data.shards import Shard
@@ -37,37 +40,55 @@ _BEGINNING = Position()
 
 @dataclass(frozen=True)
 class Batch:
-    """Pairs as ids, padded with PAD; both sides end in END. `target_tokens` counts the target without padding."""
+    """Pairs as ids, padded with PAD; both sides end in END. `target_tokens` counts the target without padding.
+
+    `weight_BT` is how much each target piece counts; None is 1 for all.
+    """
 
     source_BS: NDArray[np.int64]
     target_BT: NDArray[np.int64]
     target_tokens: int
+    weight_BT: NDArray[np.float32] | None = None
+
+
+class _Cut(NamedTuple):
+    """The pairs of a batch; a row that `leads` is followed by the other of its two."""
+
+    indices: Indices
+    leads: NDArray[np.bool_]
 
 
 def batches(
-    shard: Shard, *, tokens: int, seed: int, position: Position = _BEGINNING, weights: Sequence[float] = ()
+    shard: Shard,
+    *,
+    tokens: int,
+    seed: int,
+    position: Position = _BEGINNING,
+    weights: Sequence[float] = (),
+    contrast: float = 0.0,
 ) -> Iterator[tuple[Batch, Position]]:
     """Batches without end from `position` on, each with the position after it.
 
     Pairs times the longer side's length stays within `tokens`, unless a single pair is longer. `weights` are those of
-    the shard's corpora; none means 1 for each.
+    the shard's corpora; none means 1 for each. `contrast` is how much the piece counts in which the targets of a two
+    differ; 0 knows no twos.
     """
     mixture = Mixture(shard.corpus_sizes(len(weights)), weights) if weights else Mixture([len(shard)], [1])
     while True:
-        cut = _window(shard, mixture, tokens, seed, position)
+        cut = _window(shard, mixture, tokens, seed, position, twos=contrast > 0)
         if position.batch >= len(cut):
             raise ValueError(f"{position} is not in this data: the window has {len(cut)} batches")
         for number in range(position.batch, len(cut)):
             position = _after(position, number, len(cut), windows(len(mixture)))
-            yield _pad(shard, cut[number]), position
+            yield _pad(shard, cut[number], contrast), position
 
 
 def in_order(shard: Shard, *, tokens: int) -> Iterator[Batch]:
     """Every pair once, the same batches every time: for validation."""
     for start in range(0, len(shard), WINDOW):
         indices = np.arange(start, min(start + WINDOW, len(shard)), dtype=np.int64)
-        for chosen in _cut(shard, indices, tokens):
-            yield _pad(shard, chosen)
+        for chosen in _cut(shard, indices, tokens, twos=False):
+            yield _pad(shard, chosen, 0.0)
 
 
 def epoch_tokens(shard: Shard, weights: Sequence[float] = ()) -> int:
@@ -91,41 +112,50 @@ def _after(position: Position, number: int, of_batches: int, of_windows: int) ->
     return Position(position.epoch + 1)
 
 
-def _window(shard: Shard, mixture: Mixture, tokens: int, seed: int, position: Position) -> list[Indices]:
-    """The batches of a window as pair numbers, in the order of training."""
+def _window(shard: Shard, mixture: Mixture, tokens: int, seed: int, position: Position, *, twos: bool) -> list[_Cut]:
+    """The batches of a window, in the order of training."""
     pairs, count = len(mixture), windows(len(mixture))
     if position.window >= count:
         raise ValueError(f"{position} is not in this data: an epoch has {count} windows")
     # Windows of equal size: a last one of a few pairs would make a few bad batches.
     places = np.arange(pairs * position.window // count, pairs * (position.window + 1) // count)
-    cut = _cut(shard, mixture.draw(places, seed, position.epoch), tokens)
+    cut = _cut(shard, mixture.draw(places, seed, position.epoch), tokens, twos=twos)
     shuffled = mix(np.arange(len(cut), dtype=np.uint64), (seed, position.epoch, position.window))
     order = np.argsort(shuffled, kind="stable")
     return [cut[number] for number in order]
 
 
-def _cut(shard: Shard, indices: Indices, tokens: int) -> list[Indices]:
+def _cut(shard: Shard, indices: Indices, tokens: int, *, twos: bool) -> list[_Cut]:
     """Sort pairs so that neighbours are of similar length on both sides, then fill one batch after the other."""
+    indices, others = join(shard, indices) if twos else (indices, np.full(len(indices), NONE))
     source, target = shard.source_lengths(indices), shard.target_lengths(indices)
     longer, difference = np.maximum(source, target), source - target
+    led = others != NONE
+    longer[led] = np.maximum.reduce([longer[led], shard.source_lengths(others[led]), shard.target_lengths(others[led])])
     # The longer side decides how many pairs fit. Among equals the shorter side goes up and down in turn, so that it
     # does not jump where one length ends and the next begins.
     order = np.lexsort((np.where(longer % 2, difference, -difference), longer))
-    indices, longer = indices[order], longer[order]
+    indices, others, longer = indices[order], others[order], longer[order]
+    rows = np.cumsum(1 + (others != NONE))
     cut, start = [], 0
     while start < len(indices):
         longest = np.maximum.accumulate(longer[start : start + tokens])
-        fitting = int(np.searchsorted(longest * np.arange(1, len(longest) + 1), tokens, side="right"))
-        cut.append(indices[start : start + max(1, fitting)])
-        start += max(1, fitting)
+        wide = rows[start : start + len(longest)] - (rows[start - 1] if start else 0)
+        stop = start + max(1, int(np.searchsorted(longest * wide, tokens, side="right")))
+        both = np.stack([indices[start:stop], others[start:stop]], axis=1).ravel()
+        leads = np.stack([others[start:stop] != NONE, np.zeros(stop - start, dtype=bool)], axis=1).ravel()
+        cut.append(_Cut(both[both != NONE], leads[both != NONE]))
+        start = stop
     return cut
 
 
-def _pad(shard: Shard, indices: Indices) -> Batch:
+def _pad(shard: Shard, cut: _Cut, contrast: float) -> Batch:
+    indices = cut.indices
     source_BS = _gather(shard.source_ids, shard.source_starts[indices], shard.source_lengths(indices))
     lengths = shard.target_lengths(indices)
     target_BT = _gather(shard.target_ids, shard.target_starts[indices], lengths)
-    return Batch(source_BS, target_BT, int(lengths.sum()))
+    weight_BT = weigh(target_BT, cut.leads, contrast) if cut.leads.any() else None
+    return Batch(source_BS, target_BT, int(lengths.sum()), weight_BT)
 
 
 def _gather(ids: NDArray[np.generic], starts: Indices, lengths: Indices) -> NDArray[np.int64]:

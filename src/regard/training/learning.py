@@ -48,6 +48,7 @@ def learn_by(out: Path, plan: Plan, made: Prepared, stop: Callable[[], bool]) ->
         seed=settings.seed,
         position=progress.position,
         weights=plan.request.get("weights", ()),
+        contrast=settings.contrast,
     )
     saved_step, saved_time = progress.step, time.monotonic()
 

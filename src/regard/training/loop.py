@@ -136,6 +136,7 @@ def gradient(model: SequenceModel, batches: list[Batch], settings: TrainSettings
                 smoothing=settings.smoothing,
                 tokens=tokens,
                 bfloat16=settings.precision == "bfloat16",
+                weight_BT=None if batch.weight_BT is None else torch.from_numpy(batch.weight_BT).to(device),
             )
     return loss, tokens
 

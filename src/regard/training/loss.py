@@ -19,33 +19,36 @@ GPU_CHUNK_NUMBERS = 64_000_000  # a GPU wants larger products
 
 
 class SmoothedLoss(torch.autograd.Function):
-    """Cross entropy against (1 - smoothing) on the right piece and smoothing spread over all, summed.
+    """Cross entropy against (1 - smoothing) on the right piece and smoothing spread over all, summed by weight.
 
     The gradient, softmax minus that target, takes the place of the scores: they are used up.
     """
 
     @staticmethod
-    def forward(ctx: Any, scores_NV: Tensor, target_N: Tensor, smoothing: float) -> Tensor:
+    def forward(ctx: Any, scores_NV: Tensor, target_N: Tensor, smoothing: float, weight_N: Tensor | None) -> Tensor:
         each = smoothing / scores_NV.size(1)
         right_N1, sum_N1 = scores_NV.gather(1, target_N[:, None]), scores_NV.sum(dim=1, keepdim=True)
         highest_N1 = scores_NV.amax(dim=1, keepdim=True)
         gradient_NV = scores_NV.detach().sub_(highest_N1).exp_()
         total_N1 = gradient_NV.sum(dim=1, keepdim=True)
-        loss = (highest_N1 + total_N1.log() - (1 - smoothing) * right_N1 - each * sum_N1).sum()
+        loss_N1 = highest_N1 + total_N1.log() - (1 - smoothing) * right_N1 - each * sum_N1
         gradient_NV.div_(total_N1).sub_(each)
         gradient_NV.scatter_add_(1, target_N[:, None], torch.full_like(right_N1, smoothing - 1))
+        if weight_N is not None:
+            loss_N1 = loss_N1 * weight_N[:, None]
+            gradient_NV.mul_(weight_N[:, None])
         ctx.save_for_backward(gradient_NV)
-        return loss
+        return loss_N1.sum()
 
     @staticmethod
-    def backward(ctx: Any, *gradients: Tensor) -> tuple[Tensor, None, None]:
+    def backward(ctx: Any, *gradients: Tensor) -> tuple[Tensor, None, None, None]:
         (gradient_NV,) = ctx.saved_tensors
-        return gradient_NV * gradients[0], None, None
+        return gradient_NV * gradients[0], None, None, None
 
 
-def summed_loss(scores_NV: Tensor, target_N: Tensor, smoothing: float) -> Tensor:
+def summed_loss(scores_NV: Tensor, target_N: Tensor, smoothing: float, weight_N: Tensor | None = None) -> Tensor:
     """The loss of N positions. Uses up `scores_NV`."""
-    loss: Tensor = SmoothedLoss.apply(scores_NV, target_N, smoothing)  # type: ignore[no-untyped-call]
+    loss: Tensor = SmoothedLoss.apply(scores_NV, target_N, smoothing, weight_N)  # type: ignore[no-untyped-call]
     return loss
 
 
@@ -59,17 +62,25 @@ def add_gradient(
     smoothing: float,
     tokens: int,
     bfloat16: bool = False,
+    weight_BT: Tensor | None = None,
 ) -> float:
-    """Add to `.grad` this micro-batch's share of the mean loss over `tokens` pieces; return its summed loss."""
+    """Add to `.grad` this micro-batch's share of the mean loss over `tokens` pieces; return its summed loss.
+
+    `weight_BT` is how much each piece counts; None is 1 for all.
+    """
     forward = partial(torch.autocast, source_BS.device.type, torch.bfloat16, enabled=bfloat16)
     with forward():
         hidden_ND, target_N = _before_each_piece(model, source_BS, target_BT, start, pad)
     leaf_ND = hidden_ND.detach().requires_grad_()
     total = torch.zeros((), device=source_BS.device)
+    weight_N = None if weight_BT is None else weight_BT[target_BT != pad]
+    done = 0
     for part_ND, part_N in _chunks(model, leaf_ND, target_N):
         with forward():
             scores_NV = model.project(part_ND)
-        loss = summed_loss(scores_NV.float(), part_N, smoothing)
+        part_weight_N = None if weight_N is None else weight_N[done : done + len(part_N)]
+        loss = summed_loss(scores_NV.float(), part_N, smoothing, part_weight_N)
+        done += len(part_N)
         (loss / tokens).backward()
         total += loss.detach()
     hidden_ND.backward(leaf_ND.grad)

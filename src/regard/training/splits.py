@@ -55,7 +55,8 @@ def _rows(batch: Batch, rows: np.ndarray) -> Batch:
     source_BS, target_BT = batch.source_BS[rows], batch.target_BT[rows]
     lengths_B = (target_BT != PAD).sum(axis=1)
     longest = (source_BS != PAD).sum(axis=1).max()
-    return Batch(source_BS[:, :longest], target_BT[:, : lengths_B.max()], int(lengths_B.sum()))
+    weight_BT = None if batch.weight_BT is None else batch.weight_BT[rows, : lengths_B.max()]
+    return Batch(source_BS[:, :longest], target_BT[:, : lengths_B.max()], int(lengths_B.sum()), weight_BT)
 
 
 class Splits:

@@ -11,6 +11,7 @@ from typing import Any
 import torch
 
 from regard.data.batches import batches, epoch_tokens
+from regard.data.contrast import has_twos
 from regard.data.shards import Shards
 from regard.data.texts import Preparing
 from regard.errors import RunError
@@ -86,6 +87,11 @@ def make_plan(
     began: float,
 ) -> Generator[Preparing, None, Plan]:
     """Measure the machine and fix the micro-batch and the number of steps."""
+    if settings.train.contrast and not has_twos(shards.train):
+        raise RunError(
+            "train.contrast needs neighbouring lines (1 and 2, 3 and 4, …) whose sources differ in little; there are "
+            "none at the beginning of this data: put such sentences together, or leave the setting out"
+        )
     yield Preparing("measuring speed", 0, 1)
     free = memory.free_memory(device)
     weights = memory.weights_bytes(settings.model, device)

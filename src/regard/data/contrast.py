@@ -1,0 +1,64 @@
+"""Learning by contrast: two neighbouring lines that differ in little, and the piece in which their targets part.
+
+Lines 1 and 2 of a file, 3 and 4, and so on, are a two if more than half of their sources is the same from both ends:
+"… because it was too tired", "… because it was too wide". Both stay in one batch, where what they share cancels out,
+and the first piece in which their targets differ counts more than the others: here "il" or "elle", one piece of many.
+"""
+
+import numpy as np
+from numpy.typing import NDArray
+
+from regard.data.permutation import Indices
+from regard.data.shards import Ids, Shard
+
+NONE = -1
+
+
+def has_twos(shard: Shard) -> bool:
+    """Whether there are twos near the beginning."""
+    return bool((followers(shard, np.arange(min(len(shard), 10_000))) != NONE).any())
+
+
+def followers(shard: Shard, indices: Indices) -> Indices:
+    """For each pair that leads a two the one that follows it; NONE for the others."""
+    found = np.full(len(indices), NONE, dtype=np.int64)
+    first = np.flatnonzero(indices + 1 < len(shard))
+    lines, after = shard.lines[indices[first]], shard.lines[indices[first] + 1]
+    neighbours = (lines[:, 0] == after[:, 0]) & (lines[:, 1] % 2 == 1) & (after[:, 1] == lines[:, 1] + 1)
+    for place in first[neighbours]:
+        one = int(indices[place])
+        if _alike(shard.source(one), shard.source(one + 1)):
+            found[place] = one + 1
+    return found
+
+
+def join(shard: Shard, indices: Indices) -> tuple[Indices, Indices]:
+    """The same pairs with every two in one place: who leads or is alone, and who follows, or NONE.
+
+    A pair that follows comes with its leader and not where it was drawn itself, so that it comes once.
+    """
+    before = followers(shard, np.maximum(indices - 1, 0))
+    kept = indices[before != indices]
+    return kept, followers(shard, kept)
+
+
+def weigh(target_BT: NDArray[np.int64], leads_B: NDArray[np.bool_], counts: float) -> NDArray[np.float32]:
+    """What each target piece counts, where every row that leads is followed by the other of its two."""
+    weight_BT = np.ones(target_BT.shape, dtype=np.float32)
+    for row in np.flatnonzero(leads_B):
+        differ = target_BT[row] != target_BT[row + 1]
+        if differ.any():
+            weight_BT[row : row + 2, differ.argmax()] = counts
+    return weight_BT
+
+
+def _alike(one: Ids, other: Ids) -> bool:
+    """Whether they differ, and share more than half of the longer from both ends."""
+    length = min(len(one), len(other))
+    differ = np.flatnonzero(one[:length] != other[:length])
+    if len(differ) == 0:
+        return False
+    beginning = int(differ[0])
+    differ = np.flatnonzero(one[::-1][: length - beginning] != other[::-1][: length - beginning])
+    ending = int(differ[0]) if len(differ) else length - beginning
+    return 2 * (beginning + ending) > max(len(one), len(other))
