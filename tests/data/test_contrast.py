@@ -7,8 +7,9 @@ import numpy as np
 import pytest
 
 from regard.data import batches as module
+from regard.data import contrast
 from regard.data.batches import Batch, batches
-from regard.data.contrast import NONE, followers, weigh
+from regard.data.contrast import NONE, followers, has_twos, weigh
 from regard.data.shards import Shard
 from regard.data.tokenizer import END, PAD
 
@@ -55,6 +56,15 @@ def test_a_two_is_an_odd_line_and_the_next_that_differ_in_little(tmp_path: Path)
 )
 def test_others_are_none(tmp_path: Path, sources: list[Text], lines: list[tuple[int, int]]) -> None:
     assert two_by_two(tmp_path / "shard", sources, lines) == [NONE] * len(sources)
+
+
+def test_there_may_be_a_two_anywhere(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(contrast, "_BLOCK", 3)
+    pairs = [([100 * line, line], [9]) for line in range(1, 11)]
+    lines = [(0, line) for line in range(1, 11)]
+    assert not has_twos(write_shard(tmp_path / "none", pairs, lines))
+    pairs[-2:] = [(TIRED, [9]), (WIDE, [9])]
+    assert has_twos(write_shard(tmp_path / "last", pairs, lines))
 
 
 def test_one_text_may_go_on_where_the_other_ends(tmp_path: Path) -> None:

@@ -12,11 +12,13 @@ from regard.data.permutation import Indices
 from regard.data.shards import Ids, Shard
 
 NONE = -1
+_BLOCK = 10_000
 
 
 def has_twos(shard: Shard) -> bool:
-    """Whether there are twos near the beginning."""
-    return bool((followers(shard, np.arange(min(len(shard), 10_000))) != NONE).any())
+    """Whether there is a two anywhere."""
+    starts = range(0, len(shard), _BLOCK)
+    return any((followers(shard, np.arange(at, min(at + _BLOCK, len(shard)))) != NONE).any() for at in starts)
 
 
 def followers(shard: Shard, indices: Indices) -> Indices:

@@ -89,8 +89,8 @@ def make_plan(
     """Measure the machine and fix the micro-batch and the number of steps."""
     if settings.train.contrast and not has_twos(shards.train):
         raise RunError(
-            "train.contrast needs neighbouring lines (1 and 2, 3 and 4, …) whose sources differ in little; there are "
-            "none at the beginning of this data: put such sentences together, or leave the setting out"
+            "train.contrast needs neighbouring lines (1 and 2, 3 and 4, …) whose sources differ in little, and "
+            "there are none: put such sentences together, or leave the setting out"
         )
     yield Preparing("measuring speed", 0, 1)
     free = memory.free_memory(device)
