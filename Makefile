@@ -35,11 +35,14 @@ clean: ## Remove what make has made, the virtual environment included
 	rm -rf .venv build dist demo-model .hypothesis .import_linter_cache .mypy_cache .pytest_cache .ruff_cache src/*.egg-info
 	find $(wildcard src tests bench) -name __pycache__ -type d -prune -exec rm -rf {} +
 
-# The exported page is tested in Chromium. A package manager needs root; whoever is not gets to know what to do.
+# The exported page is tested in Chromium, and French spelling by hunspell, if there is one. A package manager needs
+# root; whoever is not gets to know what to do.
 $(BROWSER): | $(READY)
 	@if command -v chromium || command -v chromium-browser || command -v google-chrome; then :; \
 	elif [ "$$(id -u)" = 0 ] && command -v apt-get; then apt-get update -qq || :; apt-get install -y -qq chromium; \
 	else echo "error: the tests need Chromium; install it, for example: sudo apt-get install chromium" >&2; exit 1; fi >/dev/null
+	@command -v hunspell >/dev/null || [ "$$(id -u)" != 0 ] || ! command -v apt-get >/dev/null || \
+	apt-get install -y -qq hunspell hunspell-fr >/dev/null || echo "no hunspell: the test of French spelling is skipped"
 	@touch $@
 
 # Made anew when a dependency changes. The constraints pin the tested versions, torch's among them.
