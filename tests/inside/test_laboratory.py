@@ -126,7 +126,7 @@ def finding(right: float, *, beyond: bool, forced: float) -> Laboratory:
 def test_the_verdict_says_no_more_than_was_found():
     assert "does not know" in finding(0.51, beyond=True, forced=0.2).verdict
     assert "no head moves more often than chance" in finding(0.9, beyond=False, forced=0.9).verdict
-    assert "depends on where they look" in finding(0.9, beyond=True, forced=0.4).verdict
+    assert "depends on where it looks" in finding(0.9, beyond=True, forced=0.4).verdict
     assert "fall from 90% to 40%" in finding(0.9, beyond=True, forced=0.4).verdict
     assert "Attending is not using" in finding(0.9, beyond=True, forced=0.89).verdict
     assert "Attending is not using" in finding(0.9, beyond=True, forced=0.95).verdict

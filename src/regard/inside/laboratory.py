@@ -97,15 +97,17 @@ class Laboratory:
             )
         forced = next(one for one in self.interventions if one.name == "forced to the other noun")
         removed = next(one for one in self.interventions if one.name == "removed")
-        what = f"{len(forced.heads)} head{'s move' if len(forced.heads) > 1 else ' moves'} with the deciding word"
+        many = len(forced.heads) > 1
+        what = f"{len(forced.heads)} head{'s move' if many else ' moves'} with the deciding word"
+        where, them = ("where they look", "them") if many else ("where it looks", "it")
         before = forced.right.value - forced.change.value
         if forced.change.high < 0:
             return (
-                f"{what}, and the pronoun depends on where they look: forced to the other noun, right pronouns fall "
-                f"from {before:.0%} to {forced.right.value:.0%}; without these heads, to {removed.right.value:.0%}."
+                f"{what}, and the pronoun depends on {where}: forced to the other noun, right pronouns fall "
+                f"from {before:.0%} to {forced.right.value:.0%}; without {them}, to {removed.right.value:.0%}."
             )
         return (
-            f"{what}, but the pronoun does not depend on where they look: forced to the other noun, right pronouns go "
+            f"{what}, but the pronoun does not depend on {where}: forced to the other noun, right pronouns go "
             f"from {before:.0%} to {forced.right.value:.0%}, which may be chance. Attending is not using."
         )
 
