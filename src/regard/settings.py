@@ -91,7 +91,7 @@ class TrainSettings:
     clip: float = _setting(0.0, "the largest gradient norm; 0 is no limit, as in the paper")
     smoothing: float = _setting(0.1, "label smoothing")
     contrast: float = _setting(
-        0.0, "how much the piece counts in which two neighbouring lines part (data/contrast.py); 0 looks for none"
+        0.0, "how much the piece counts in which two neighbouring lines part (docs/data.md); 0 looks for none"
     )
     dropout: float = _setting(0.1, "share of numbers dropped, where section 5.4 says")
     validate_every: int = _setting(0, "steps between validations and checkpoints; 0 chooses from the plan")

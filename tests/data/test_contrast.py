@@ -52,6 +52,7 @@ def test_a_two_is_an_odd_line_and_the_next_that_differ_in_little(tmp_path: Path)
         ([TIRED, TIRED], [(0, 1), (0, 2)]),  # the same
         ([TIRED, [10, 21, 22, 23, 24]], [(0, 1), (0, 2)]),  # the beginning and the end alone are shared
         ([TIRED], [(0, 1)]),  # the last line
+        ([[10, 9], [11, 9]], [(0, 1), (0, 2)]),  # half, and the end mark, which all share
     ],
 )
 def test_others_are_none(tmp_path: Path, sources: list[Text], lines: list[tuple[int, int]]) -> None:
@@ -136,5 +137,14 @@ def test_any_position_continues_the_stream(shard: Shard) -> None:
     for number in (0, 7, 60, 149):
         _, position = stream[number - 1] if number else (None, module.Position())
         batch, after = next(batches(shard, tokens=256, seed=1, position=position, contrast=5.0))
-        assert np.array_equal(batch.source_BS, stream[number][0].source_BS)
-        assert after == stream[number][1]
+        expected, expected_after = stream[number]
+        for one in ("source_BS", "target_BT", "weight_BT"):
+            assert np.array_equal(getattr(batch, one), getattr(expected, one))
+        assert after == expected_after
+
+
+def test_drawn_by_weight_a_two_comes_whole_and_something_always_comes(tmp_path: Path) -> None:
+    shard = write_shard(tmp_path / "shard", [(TIRED, [7, 8]), (WIDE, [7, 9])], [(0, 1), (0, 2)])
+    for batch, _ in islice(batches(shard, tokens=64, seed=1, weights=[0.5], contrast=2.0), 20):
+        assert batch.target_BT.tolist() == [[7, 8, END], [7, 9, END]]
+        assert batch.weight_BT is not None and batch.weight_BT.tolist() == [[1, 2, 1], [1, 2, 1]]

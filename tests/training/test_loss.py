@@ -2,6 +2,7 @@
 
 import itertools
 import random
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -302,7 +303,7 @@ def test_bfloat16_runs_and_stays_close() -> None:
 
 
 def test_the_weights_of_a_batch_find_their_pieces_across_chunks(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Weights on padding change nothing; a weight on a real piece is that share of the loss more."""
+    """Weights on padding change nothing; with all weight on one pair, the loss is that of the pair alone."""
     model, both = make_model(), batch(pairs(6), extra=2)
     source_BS, target_BT = torch.from_numpy(both.source_BS), torch.from_numpy(both.target_BT)
     options = {"start": START, "pad": PAD, "smoothing": 0.0, "tokens": 1}
@@ -312,8 +313,21 @@ def test_the_weights_of_a_batch_find_their_pieces_across_chunks(monkeypatch: pyt
         return add_gradient(model, source_BS, target_BT, weight_BT=weight_BT, **options)  # type: ignore[arg-type]
 
     plain, real_BT = total(None), target_BT != PAD
-    whole = total(torch.where(real_BT, 3.0, 100.0))
+    assert total(torch.where(real_BT, 3.0, 100.0)) == pytest.approx(3 * plain, rel=1e-5)
     monkeypatch.setattr(loss, "CHUNK_NUMBERS", 5 * VOCABULARY)
-    rows = [total(F.one_hot(torch.tensor(row), 6)[:, None] * real_BT * 1.0) for row in range(6)]
-    assert whole == pytest.approx(3 * plain, rel=1e-5)
-    assert sum(rows) == pytest.approx(plain, rel=1e-5)
+    for row in range(6):
+        one = slice(row, row + 1)
+        alone = add_gradient(model, source_BS[one], target_BT[one], **options)  # type: ignore[arg-type]
+        weight_BT = torch.zeros(target_BT.shape)
+        weight_BT[row] = 1
+        assert total(weight_BT) == pytest.approx(alone, rel=1e-5)
+
+
+def test_a_step_weighs_what_its_batch_weighs() -> None:
+    model, both = make_model(), batch(pairs(6))
+    plain, _ = gradient(model, [both], PLAIN, 1)
+    wanted = gradients(model)
+    weighed = replace(both, weight_BT=np.full(both.target_BT.shape, 3, dtype=np.float32))
+    total, _ = gradient(model, [weighed], PLAIN, 1)
+    assert total == pytest.approx(3 * plain, rel=1e-5)
+    assert_close(gradients(model), {name: 3 * tensor for name, tensor in wanted.items()}, within=1e-5)

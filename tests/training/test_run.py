@@ -813,6 +813,20 @@ def test_a_fine_tune_resumes_too(tiny: TinyRuns, whole: Whole, tmp_path: Path) -
     assert Result.of(tmp_path / "resumed") == Result.of(tmp_path / "whole")
 
 
+def test_a_run_by_contrast_is_another_run_and_resumes_too(tiny: TinyRuns, whole: Whole, tmp_path: Path) -> None:
+    data = tmp_path / "twos.tsv"
+    twos = [f"{one} {one} {last}\t{other} {last}\n" for one, other in tiny.sentences(60, 3) for last in ("a", "b")]
+    data.write_text("".join(twos), "utf-8")
+    changes: dict[str, Any] = {"files": [data], "size": None, "steps": 6, "parent": whole.out}
+    tiny(tmp_path / "plain", overrides=FINE, **changes)
+    changes["overrides"] = (*FINE, "train.contrast=9")
+    tiny(tmp_path / "whole", **changes)
+    tiny.stopped(tmp_path / "resumed", 4, **changes)
+    tiny(tmp_path / "resumed", **changes)
+    assert Result.of(tmp_path / "resumed") == Result.of(tmp_path / "whole")
+    assert Result.of(tmp_path / "whole") != Result.of(tmp_path / "plain")
+
+
 @pytest.mark.parametrize(
     ("changes", "message"),
     [

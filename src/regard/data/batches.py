@@ -69,9 +69,9 @@ def batches(
 ) -> Iterator[tuple[Batch, Position]]:
     """Batches without end from `position` on, each with the position after it.
 
-    Pairs times the longer side's length stays within `tokens`, unless a single pair is longer. `weights` are those of
-    the shard's corpora; none means 1 for each. `contrast` is how much the piece counts in which the targets of a two
-    differ; 0 knows no twos.
+    Pairs times the longer side's length stays within `tokens`, unless a single pair, or a two, is longer. `weights` are
+    those of the shard's corpora; none means 1 for each. `contrast` is how much the piece counts in which the targets of
+    a two differ; 0 knows no twos.
     """
     mixture = Mixture(shard.corpus_sizes(len(weights)), weights) if weights else Mixture([len(shard)], [1])
     while True:

@@ -29,7 +29,7 @@ def followers(shard: Shard, indices: Indices) -> Indices:
     neighbours = (lines[:, 0] == after[:, 0]) & (lines[:, 1] % 2 == 1) & (after[:, 1] == lines[:, 1] + 1)
     for place in first[neighbours]:
         one = int(indices[place])
-        if _alike(shard.source(one), shard.source(one + 1)):
+        if _alike(shard.source(one)[:-1], shard.source(one + 1)[:-1]):  # the end mark is always the same
             found[place] = one + 1
     return found
 
@@ -41,6 +41,8 @@ def join(shard: Shard, indices: Indices) -> tuple[Indices, Indices]:
     """
     before = followers(shard, np.maximum(indices - 1, 0))
     kept = indices[before != indices]
+    if not len(kept):  # by weight, only such as follow may be drawn
+        kept = indices - 1
     return kept, followers(shard, kept)
 
 
@@ -56,11 +58,15 @@ def weigh(target_BT: NDArray[np.int64], leads_B: NDArray[np.bool_], counts: floa
 
 def _alike(one: Ids, other: Ids) -> bool:
     """Whether they differ, and share more than half of the longer from both ends."""
+    beginning = _shared(one, other)
+    if beginning == len(one) == len(other):
+        return False
+    ending = _shared(one[beginning:][::-1], other[beginning:][::-1])
+    return 2 * (beginning + ending) > max(len(one), len(other))
+
+
+def _shared(one: Ids, other: Ids) -> int:
+    """How many pieces they begin with alike."""
     length = min(len(one), len(other))
     differ = np.flatnonzero(one[:length] != other[:length])
-    if len(differ) == 0:
-        return False
-    beginning = int(differ[0])
-    differ = np.flatnonzero(one[::-1][: length - beginning] != other[::-1][: length - beginning])
-    ending = int(differ[0]) if len(differ) else length - beginning
-    return 2 * (beginning + ending) > max(len(one), len(other))
+    return int(differ[0]) if len(differ) else length

@@ -51,7 +51,7 @@ class It(Shown):
         )
         parts = [
             '<text x="8" y="20" font-weight="bold">Does attention tell what “it” stands for?</text>',
-            f'<text x="8" y="40">{escape(self.model)}; {found.pairs} pairs that differ in the deciding word</text>',
+            f'<text x="8" y="40">{escape(self.model)}; {found.pairs:,} pairs of sentences</text>',
             *top,
             *bottom,
         ]

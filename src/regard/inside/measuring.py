@@ -57,13 +57,13 @@ def alignment_sample(
 
 def heads_measured(model: "Model", sample: Sample) -> Work[Measured]:
     """What every head does and is worth."""
-    return measure(model.torch, model.pieces, sample, name=visible(model.name))
+    return measure(model.torch, model.pieces, sample, name=_called(model))
 
 
 def layers_measured(model: "Model", sample: Sample) -> Work[Layers]:
     """What each layer knows."""
     probed = yield from measure_layers(model.torch, sample)
-    return Layers(visible(model.name), len(sample), sample.name, probed)
+    return Layers(_called(model), len(sample), sample.name, probed)
 
 
 def alignment_measured(model: "Model", sample: Sample) -> Work[Aligning]:
@@ -81,4 +81,9 @@ def it_measured(model: "Model", count: int) -> Work[It]:
     found = yield from measure_it(
         model.torch, model.pieces, pairs, lambda texts: (one.text for one in model.stream(texts))
     )
-    return It(visible(model.name), found)
+    return It(_called(model), found)
+
+
+def _called(model: "Model") -> str:
+    """The name of its folder: whoever is shown the figures need not know where it is."""
+    return visible(Path(model.name).absolute().name)

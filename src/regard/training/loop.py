@@ -33,7 +33,7 @@ class Step:
     """What one step did."""
 
     step: int
-    loss: float  # per target piece, smoothed, with dropout
+    loss: float  # per target piece, smoothed, weighed, with dropout
     learning_rate: float
     target_tokens: int
     seconds: float

@@ -87,12 +87,12 @@ def make_plan(
     began: float,
 ) -> Generator[Preparing, None, Plan]:
     """Measure the machine and fix the micro-batch and the number of steps."""
+    yield Preparing("measuring speed", 0, 1)
     if settings.train.contrast and not has_twos(shards.train):
         raise RunError(
-            "train.contrast needs neighbouring lines (1 and 2, 3 and 4, …) whose sources differ in little, and "
-            "there are none: put such sentences together, or leave the setting out"
+            "train.contrast needs neighbouring lines (1 and 2, 3 and 4, …) whose sources differ in little, in texts, "
+            "TSVs or JSON lines, and there are none: put such sentences together, or leave the setting out"
         )
-    yield Preparing("measuring speed", 0, 1)
     free = memory.free_memory(device)
     weights = memory.weights_bytes(settings.model, device)
     memory.check(weights, free)
