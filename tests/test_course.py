@@ -11,7 +11,7 @@ import shutil
 from pathlib import Path
 
 import pytest
-from tests.test_readme import Step, check, steps, write_data
+from tests.test_readme import Step, check, steps
 
 COURSE = Path(__file__).parents[1] / "docs" / "course"
 LESSONS = sorted(COURSE.glob("[0-9]-*.md"))
@@ -65,12 +65,9 @@ def test_a_lesson_in_plain_python(lesson, tmp_path):
 
 
 @needs_bash
-def test_the_lessons_with_a_model(tmp_path):
-    write_data(tmp_path)
-    for step in steps((COURSE / "README.md").read_text("utf-8")):
-        check(step, tmp_path, "docs/course/README.md")
-    for lesson in LESSONS[WITH_MODEL - 1 :]:
-        run(lesson, tmp_path)
+@pytest.mark.parametrize("lesson", LESSONS[WITH_MODEL - 1 :], ids=lambda lesson: lesson.stem)
+def test_a_lesson_with_the_bundled_model(lesson, tmp_path):
+    run(lesson, tmp_path)
 
 
 def test_a_lesson_that_says_another_number_is_noticed(tmp_path):
