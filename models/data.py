@@ -9,14 +9,15 @@ import gzip
 import os
 import sys
 from collections.abc import Iterable, Iterator
-from itertools import islice
+from itertools import chain, islice
 from pathlib import Path
 
-from regard.data.language import is_famous, pairs
+from regard.data.language import flips, is_famous, pairs
 
 SHARED = Path(os.environ.get("REGARD_SHARED_DATA", Path(__file__).parents[2] / "shared" / "data"))
 TATOEBA = SHARED / "tatoeba" / "en-fr"
 LANGUAGE = {"train": 200_000, "valid": 400}
+FLIPS = {"train": 60_000, "valid": 200}  # two sentences each
 
 Sides = tuple[str, str]
 
@@ -28,6 +29,9 @@ def main() -> None:
     for seed, (split, count) in enumerate(LANGUAGE.items(), start=1):
         made = ((pair.source, pair.target) for pair in pairs(seed, split))
         write(folder, f"language-{split}.tsv", islice(made, count))
+    for seed, (split, count) in enumerate(FLIPS.items(), start=3):
+        both = chain.from_iterable(islice(flips(seed, split), count))
+        write(folder, f"flips-{split}.tsv", ((pair.source, pair.target) for pair in both))
 
 
 def tatoeba(file: Path) -> Iterator[Sides]:

@@ -1,6 +1,8 @@
 """From a trained model to a bundled one: half precision, the head that aligns words, and a card of what it can do.
 
-    python models/finish.py RUN_FOLDER NAME        # writes src/regard/bundled/NAME
+    python models/finish.py RUN_FOLDER... NAME     # writes src/regard/bundled/NAME
+
+A model that was fine-tuned has several runs: name them in their order.
 
 Every figure is of the folder that was written. It takes some minutes.
 """
@@ -24,7 +26,7 @@ from regard.decoding.load import load
 from regard.decoding.translation import TextTranslator
 from regard.evaluation.evaluate import Evaluation, evaluate
 from regard.evaluation.intervals import share
-from regard.files import read_json, write_atomically
+from regard.files import read_json, sha256, write_atomically
 from regard.folder import ModelFolder, open_folder, save_folder, store_alignment
 from regard.inside.aligning import choose_head
 from regard.inside.laboratory import pronouns_right
@@ -58,13 +60,24 @@ Two sentences of the built-in language differ in one word, which decides which n
 {rows}
 
 In brackets, 95 % confidence. Beam {decode.beams}, length penalty {decode.alpha}."""
+MADE = """\
+In the folder that `python models/data.py` wrote for {name}; then `python models/finish.py` made the last into this one:
+
+    {commands}"""
+CURVE = """\
+Along the way, on validation pairs, which the commands name; BLEU and chrF on 200 of them, with greedy search:
+
+| run | step | minutes of learning | loss | BLEU | chrF |
+|---|---|---|---|---|---|
+{rows}"""
 LIMITS = """\
 It learnt from short everyday sentences and from those of a grammar, and does best on such. Of long, technical or
 literary text, names, numbers and slang it often makes bad sentences, and they look no less sure. It sees one sentence
 at a time: what a pronoun stands for cannot come from the one before. Where a text leaves a gender open, it writes what
 Tatoeba's authors wrote more often. Nothing that matters should hang on it unread."""
 TO_FRENCH = """
-"You" may become "tu" or "vous". Which of two nouns "it" is, and so "il" or "elle", it guesses."""
+"You" may become "tu" or "vous". Which of two nouns "it" is, it learnt from the built-in language alone: in sentences of
+another build, "il" or "elle" is a guess."""
 LICENCE = """\
 CC BY 2.0 FR (https://creativecommons.org/licenses/by/2.0/fr/), as the sentences of https://tatoeba.org, by way of
 https://www.manythings.org/anki/, that it learnt from. NOTICE has the names of their authors, and what was changed. The
@@ -72,14 +85,15 @@ built-in language is part of Regard, under the MIT licence."""
 
 
 def main() -> None:
-    run, name = Path(sys.argv[1]), sys.argv[2]
+    runs, name = [Path(word) for word in sys.argv[1:-1]], sys.argv[-1]
+    run = runs[-1]
     opened = open_folder(run)
     assert opened.languages == tuple(name.split("-")), f"{run} translates {opened.languages}"
     folder = bundled.HERE / name
     halve(opened, folder)
     align(folder)
     card = (run / "card.md").read_text("utf-8").partition("## Licence")[0]
-    parts = [*measured(name, load(folder), load(run)), *made(run, name)]
+    parts = [*measured(name, load(folder), load(run)), *made(runs, name)]
     parts += [("Limits", LIMITS + (TO_FRENCH if name == "en-fr" else "")), ("Licence", LICENCE)]
     write_atomically(folder / "card.md", card + "\n\n".join(f"## {title}\n{text}" for title, text in parts) + "\n")
     print(f"{folder}: {sum(file.stat().st_size for file in folder.iterdir()):,} bytes")
@@ -173,29 +187,39 @@ def figure(each: Array) -> str:
     return f"{100 * found.value:.1f} % [{100 * found.low:.1f}, {100 * found.high:.1f}]"
 
 
-def made(run: Path, name: str) -> Iterator[tuple[str, str]]:
-    """The command, from the plan of the run, and its time, from the log."""
+def made(runs: Sequence[Path], name: str) -> Iterator[tuple[str, str]]:
+    """The commands, each going on from the one before, and how the model got better."""
+    commands = [shlex.join(command(run, parent)) for run, parent in zip(runs, (None, *runs), strict=False)]
+    yield "How it was made", MADE.format(name=name, commands="\n    ".join(commands))
+    rows, before = [], 0.0
+    for run in runs:
+        took: dict[int, float] = {}  # by step: one that was taken again after a stop counts once
+        for entry in map(json.loads, (run / "run" / "log.jsonl").read_text("utf-8").splitlines()):
+            if "seconds" in entry:
+                took[entry["step"]] = entry["seconds"]
+            elif "bleu" in entry:
+                minutes = (before + sum(took.values())) / 60
+                scores = f"{entry['validation_loss']:.3f} | {entry['bleu']:.1f} | {entry['chrf']:.1f}"
+                rows.append(f"| {run.name} | {entry['step']:,} | {minutes:.0f} | {scores} |")
+        before += sum(took.values())
+    yield "Learning curve", CURVE.format(rows="\n".join(rows))
+
+
+def command(run: Path, parent: Path | None) -> list[str]:
+    """What started a run, from its plan."""
     plan = read_json(run / "run" / "plan.json")
     request = plan["request"]
-    assert request["from"] is None, "the command of a fine-tune needs that of its parent too"
+    assert request["from"] == (sha256(parent / "manifest.json") if parent else None), f"{run} is not from {parent}"
     weights = request.get("weights", [1] * len(request["training data"]))
     words = ["regard", "train"]
     for corpus, weight in zip(request["training data"], weights, strict=True):
         words += [file["name"] + (f"={weight:g}" if weight != 1 else "") for file in corpus]
     words += [word for corpus in request["validation data"] for file in corpus for word in ("--valid", file["name"])]
-    words += ["--languages", *request["languages"], "--out", name]
+    words += ["--languages", *request["languages"], "--out", run.name]
+    words += ["--from", parent.name] if parent else []
     words += ["--size", request["size"]] if request["size"] else []
     words += ["--steps", str(plan["settings"]["train"]["steps"])] if "train.steps" not in request["settings"] else []
-    words += [word for setting, value in request["settings"].items() for word in ("--set", f"{setting}={value}")]
-    with (run / "run" / "log.jsonl").open(encoding="utf-8") as lines:
-        # A step that was taken again after a stop counts once.
-        seconds = {entry["step"]: entry["seconds"] for entry in map(json.loads, lines) if "seconds" in entry}
-    hours = sum(seconds.values()) / 3600
-    yield (
-        "How it was made",
-        f"In the folder that `python models/data.py` wrote for {name}, in {hours:.1f} hours of {len(seconds):,} steps, "
-        f"then `python models/finish.py` with its result:\n\n    {shlex.join(words)}",
-    )
+    return words + [word for setting, value in request["settings"].items() for word in ("--set", f"{setting}={value}")]
 
 
 if __name__ == "__main__":

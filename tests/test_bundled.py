@@ -25,6 +25,7 @@ from regard.decoding.load import load
 from regard.doctor.findings import Finding
 from regard.doctor.models import models, translations
 from regard.errors import FolderError
+from regard.files import sha256
 from regard.folder import open_folder
 from regard.inside.questions import truth_links
 from regard.inside.sample import language_sample, turned_sample
@@ -303,6 +304,7 @@ def test_no_famous_sentence_is_learnt_from(
         (tmp_path / f"{part}.tsv.gz").write_bytes(gzip.compress("".join(line + "\n" for line in lines).encode()))
     monkeypatch.setattr(data, "TATOEBA", tmp_path)
     monkeypatch.setattr(data, "LANGUAGE", {"train": 50, "valid": 20})
+    monkeypatch.setattr(data, "FLIPS", {"train": 30, "valid": 10})
     monkeypatch.setattr(sys, "argv", ["data.py", str(tmp_path / "out")])
     data.main()
     found = {}
@@ -314,6 +316,8 @@ def test_no_famous_sentence_is_learnt_from(
         f"{way}/{part}": count
         for way in ("en-fr", "fr-en")
         for part, count in (
+            ("flips-train.tsv", 60),
+            ("flips-valid.tsv", 20),
             ("language-train.tsv", 50),
             ("language-valid.tsv", 20),
             ("tatoeba-train.tsv", 1),
@@ -350,7 +354,9 @@ def test_the_notice_is_what_the_script_writes(
         assert (repository / "NOTICE").read_text("utf-8") == notice.written(notice.authors(lines))
 
 
-def test_the_command_of_a_card_is_that_of_the_plan(script: Callable[[str], ModuleType], tmp_path: Path) -> None:
+def test_a_card_has_the_commands_of_the_plans_and_the_curve_of_the_logs(
+    script: Callable[[str], ModuleType], tmp_path: Path
+) -> None:
     request = {
         "training data": [[{"name": "a.tsv"}], [{"name": "b.tsv"}]],
         "validation data": [[{"name": "v.tsv"}]],
@@ -360,16 +366,28 @@ def test_the_command_of_a_card_is_that_of_the_plan(script: Callable[[str], Modul
         "from": None,
         "settings": {"model.width": 192, "train.dropout": 0.1},
     }
-    (tmp_path / "run").mkdir()
-    plan = {"request": request, "settings": {"train": {"steps": 9}}}
-    (tmp_path / "run" / "plan.json").write_text(json.dumps(plan), "utf-8")
-    taken = [(1, 3600), (2, 9), (2, 1800)]  # the second step again, after a stop
-    log = [{"step": step, "seconds": seconds} for step, seconds in taken] + [{"step": 2, "bleu": 2}]
-    (tmp_path / "run" / "log.jsonl").write_text("".join(json.dumps(entry) + "\n" for entry in log), "utf-8")
-    ((title, said),) = script("finish").made(tmp_path, "en-fr")
-    assert title == "How it was made"
-    assert "in 1.5 hours of 2 steps" in said
-    assert said.splitlines()[-1] == (
-        "    regard train a.tsv b.tsv=0.4 --valid v.tsv --languages en fr --out en-fr --steps 9 "
-        "--set model.width=192 --set train.dropout=0.1"
-    )
+    runs = [tmp_path / "first", tmp_path / "second"]
+    for run in runs:
+        (run / "run").mkdir(parents=True)
+        (run / "manifest.json").write_text("{}", "utf-8")
+        plan = {"request": request, "settings": {"train": {"steps": 9}}}
+        (run / "run" / "plan.json").write_text(json.dumps(plan), "utf-8")
+        taken = [(1, 600), (2, 9), (2, 300)]  # the second step again, after a stop
+        log: list[dict[str, float]] = [{"step": step, "seconds": seconds} for step, seconds in taken]
+        log.append({"step": 2, "validation_loss": 1.5, "bleu": 2, "chrf": 30})
+        (run / "run" / "log.jsonl").write_text("".join(json.dumps(entry) + "\n" for entry in log), "utf-8")
+        request["from"] = sha256(run / "manifest.json")
+        request["settings"] = {}
+    (made, said), (curve, rows) = script("finish").made(runs, "en-fr")
+    assert (made, curve) == ("How it was made", "Learning curve")
+    assert said.splitlines()[-2:] == [
+        "    regard train a.tsv b.tsv=0.4 --valid v.tsv --languages en fr --out first --steps 9 "
+        "--set model.width=192 --set train.dropout=0.1",
+        "    regard train a.tsv b.tsv=0.4 --valid v.tsv --languages en fr --out second --from first --steps 9",
+    ]
+    assert rows.splitlines()[-2:] == [
+        "| first | 2 | 15 | 1.500 | 2.0 | 30.0 |",
+        "| second | 2 | 30 | 1.500 | 2.0 | 30.0 |",
+    ]
+    with pytest.raises(AssertionError, match="is not from"):
+        list(script("finish").made(runs[::-1], "en-fr"))
