@@ -75,7 +75,7 @@ def test_a_head_that_follows_is_found_and_measured(model_of, follower, monkeypat
     assert 0.8 <= best.moves.value <= 1 and best.antecedent > 0.8 > 0.2 > best.other
     assert best.moves.count == 30 and best.moves.low > 0.25 > found.untrained
     assert found.follows.value == 1 and found.right.count == 60
-    assert found.it_head == best.head
+    assert found.looks == (best.place, best.head)
     assert found.interventions[0].heads[0] == "encoder.2.self.2"
     lines = list(laboratory_lines(found, Paper()))
     assert any("encoder.2.self.2 from “it”: moves in 0." in line for line in lines)

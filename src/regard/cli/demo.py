@@ -135,6 +135,7 @@ def _look(model: "Model") -> None:
     """Where "it" looks in the famous sentence, through the head that follows it best, and what that proves."""
     from regard.data.language import FAMOUS
     from regard.inside.findings import guess_lines
+    from regard.inside.laboratory import famous_word
     from regard.inside.measuring import it_measured
     from regard.inside.shown import paper_of
     from regard.inside.terminal import show_row
@@ -143,12 +144,14 @@ def _look(model: "Model") -> None:
     found = show_work(it_measured(model, FLIPS)).found
     paper = paper_of(os.environ, sys.stdout.isatty())
     lines = [f"What it knows of “it”, on {FLIPS} flips that no model learns from:", "", *guess_lines(found)]
-    for source, _ in FAMOUS[:2]:
+    for number, (source, _) in enumerate(FAMOUS[:2]):
         view = model.look(source)
         lines += ["", paper.strong(source), view.text]
-        if found.it_head is not None:
+        if found.looks is not None:
+            place, head = found.looks
             words = view.trace.source.words
-            lines += show_row(view.attention(found.it_head), words.index(chosen_word("it", words)), paper)
+            for word in dict.fromkeys(("it", famous_word(place, number))):
+                lines += show_row(view.attention(head), words.index(chosen_word(word, words)), paper)
     click.echo("\n".join([*lines, "", *found.famous[2:], found.verdict]))
 
 

@@ -74,7 +74,7 @@ class Laboratory:
     follows: Figure  # the share of pairs with the right pronoun in both translations
     guesses: tuple[Guess, ...]  # the pronouns of this model, forced up to them, and of those who know less
     interventions: tuple[Intervention, ...]
-    it_head: str | None  # the best one from "it", if any is among the best
+    looks: Test | None  # from "it" or the deciding word, the best head, if any is among the best
     famous: tuple[str, ...]
 
     @property
@@ -134,7 +134,7 @@ def measure_it(
     yield Preparing("asking those who know less", 0, 1)
     guesses = _guesses(model, flips, pairs)
     bench = _Meddling(model, flips[told_of])
-    it_head = next((head for place, head in chosen or best if place == "it"), None)
+    looks = next((test for test in chosen or best if PLACES[test[0]] == "encoder.self"), None)
     return Laboratory(
         len(pairs),
         len(watched),
@@ -145,8 +145,8 @@ def measure_it(
         _share(follows),
         guesses,
         tuple((yield from bench.interventions(chosen or best[:1], model))),
-        it_head,
-        _famous(model, tokenizer, it_head),
+        looks,
+        _famous(model, tokenizer, looks),
     )
 
 
@@ -297,19 +297,25 @@ def _others(heads: Sequence[str], model: "Transformer") -> tuple[str, ...]:
     return tuple(chosen)
 
 
-def _famous(model: "Transformer", tokenizer: Tokenizer, head: str | None) -> tuple[str, ...]:
-    """The sentence everybody shows, through the best head for "it", and what such a picture is worth."""
-    if head is None:
+def famous_word(place: str, sentence: int) -> str:
+    """Who looks in the famous two sentences: "it", or the word that decides."""
+    return "it" if place == "it" else ("tired", "wide")[sentence]
+
+
+def _famous(model: "Transformer", tokenizer: Tokenizer, looks: Test | None) -> tuple[str, ...]:
+    """The sentence everybody shows, through the best head, and what such a picture is worth."""
+    if looks is None:
         return ()
+    place, head = looks
     attention, _, number = head.rpartition(".")
     lines = []
     items = [text_item(*pair, tokenizer) for pair in FAMOUS[:2]]
     for at, weights in sorted(weights_of(model, items)):
         words = {word.text: word for word in items[at].source_words}
-        it = words["it"]
-        row_M = weights[attention][int(number) - 1, it.begin : it.end].mean(axis=0)
-        looks = [f"{noun} {row_M[words[noun].begin : words[noun].end].sum():.2f}" for noun in ("animal", "street")]
-        lines.append(f"{items[at].source} {head}: it → {', '.join(looks)}")
+        who = words[famous_word(place, at)]
+        row_M = weights[attention][int(number) - 1, who.begin : who.end].mean(axis=0)
+        seen = [f"{noun} {row_M[words[noun].begin : words[noun].end].sum():.2f}" for noun in ("animal", "street")]
+        lines.append(f"{items[at].source} {head}: {who.text} → {', '.join(seen)}")
     encoder = model.settings.encoder_layers * model.settings.heads
     chance = 1 - (1 - 1 / len(words)) ** encoder
     return (
