@@ -39,7 +39,7 @@ SENTENCES = (
 
 
 @main.command()
-@click.option("--quick", is_flag=True, help="Only the bundled model: no training, under a minute.")
+@click.option("--quick", is_flag=True, help="Only the bundled model: no training, about a minute.")
 @click.option("--out", default="demo-model", show_default=True, type=click.Path(path_type=Path), help="Where to train.")
 @click.option("--steps", default=STEPS, show_default=True, type=click.IntRange(min=1), help="How many steps to train.")
 @click.option("--write", type=click.Path(path_type=Path), help="Only write pairs of the built-in language to this TSV.")
