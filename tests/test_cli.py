@@ -841,7 +841,7 @@ def test_measure_heads_on_pairs_of_ones_own(model: Path, folder: Path, tmp_path:
     page, picture = tmp_path / "heads.html", tmp_path / "heads.svg"
     done = call("measure", "heads", "--model", model, pairs, "--count", 20)
     assert done.code == 0, done.said
-    assert done.lines[0] == f"6 heads of {model}, watched on 20 pairs of {pairs}"
+    assert done.lines[0] == f"6 heads of {model.name}, watched on 20 pairs of {pairs}"
     assert sum(line.startswith(("encoder.1.", "decoder.1.")) for line in done.lines) == 6
     assert any(
         line.startswith("Not measured, for want of 30 cases or of the truth: adjective → noun") for line in done.lines

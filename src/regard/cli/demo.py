@@ -139,19 +139,18 @@ def _look(model: "Model") -> None:
     from regard.inside.measuring import it_measured
     from regard.inside.shown import paper_of
     from regard.inside.terminal import show_row
-    from regard.inside.words import chosen_word
 
     found = show_work(it_measured(model, FLIPS)).found
     paper = paper_of(os.environ, sys.stdout.isatty())
     lines = [f"What it knows of “it”, on {FLIPS} flips that no model learns from:", "", *guess_lines(found)]
-    for number, (source, _) in enumerate(FAMOUS[:2]):
+    for source, _ in FAMOUS[:2]:
         view = model.look(source)
         lines += ["", paper.strong(source), view.text]
         if found.looks is not None:
             place, head = found.looks
             words = view.trace.source.words
-            for word in dict.fromkeys(("it", famous_word(place, number))):
-                lines += show_row(view.attention(head), words.index(chosen_word(word, words)), paper)
+            for word in dict.fromkeys(famous_word(one, words) for one in ("it", place)):
+                lines += show_row(view.attention(head), words.index(word), paper)
     click.echo("\n".join([*lines, "", *found.famous[2:], found.verdict]))
 
 

@@ -15,6 +15,7 @@ import numpy as np
 from regard.data.language import FAMOUS, Pair
 from regard.data.texts import Preparing, Work
 from regard.data.tokenizer import Tokenizer
+from regard.decoding.linking import Word
 from regard.evaluation.intervals import Figure, beyond_chance, mean, share
 from regard.inside.baselines import Guess, baselines, guess
 from regard.inside.edits import Edit, Forced, attention_addresses, head_addresses
@@ -297,9 +298,10 @@ def _others(heads: Sequence[str], model: "Transformer") -> tuple[str, ...]:
     return tuple(chosen)
 
 
-def famous_word(place: str, sentence: int) -> str:
-    """Who looks in the famous two sentences: "it", or the word that decides."""
-    return "it" if place == "it" else ("tired", "wide")[sentence]
+def famous_word(place: str, words: Sequence[Word]) -> Word:
+    """Who looks in the famous two sentences: "it", or what decides, which a piece may tie to the full stop."""
+    wanted = ("it",) if place == "it" else ("tired", "wide")
+    return next(word for word in words if word.text.rstrip(".") in wanted)
 
 
 def _famous(model: "Transformer", tokenizer: Tokenizer, looks: Test | None) -> tuple[str, ...]:
@@ -312,7 +314,7 @@ def _famous(model: "Transformer", tokenizer: Tokenizer, looks: Test | None) -> t
     items = [text_item(*pair, tokenizer) for pair in FAMOUS[:2]]
     for at, weights in sorted(weights_of(model, items)):
         words = {word.text: word for word in items[at].source_words}
-        who = words[famous_word(place, at)]
+        who = famous_word(place, items[at].source_words)
         row_M = weights[attention][int(number) - 1, who.begin : who.end].mean(axis=0)
         seen = [f"{noun} {row_M[words[noun].begin : words[noun].end].sum():.2f}" for noun in ("animal", "street")]
         lines.append(f"{items[at].source} {head}: {who.text} → {', '.join(seen)}")

@@ -86,4 +86,5 @@ def it_measured(model: "Model", count: int) -> Work[It]:
 
 def _called(model: "Model") -> str:
     """The name of its folder: whoever is shown the figures need not know where it is."""
-    return visible(Path(model.name).absolute().name)
+    folder = Path(model.name)
+    return visible(folder.absolute().name if folder.is_dir() else model.name)
