@@ -55,10 +55,10 @@ def training(model: Transformer) -> float:
     ids = torch.randint(END + 1, ROWS, (2048 // LENGTH, LENGTH)).numpy()
     batch, settings = Batch(ids, ids, ids.size), TrainSettings()
     model.train()
-    gradient(model, [batch], settings, 0)
+    gradient([model], [batch], settings, 0)
     began, done = time.perf_counter(), 0
     while time.perf_counter() - began < SECONDS:
-        gradient(model, [batch], settings, 0)
+        gradient([model], [batch], settings, 0)
         done += ids.size
     return done / (time.perf_counter() - began)
 

@@ -1,6 +1,7 @@
 """What a run meets on the way: gradients that are no numbers, learning rates beyond reason, memory that runs out."""
 
 import random
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -34,10 +35,12 @@ def test_gradients_that_are_no_numbers(
     steps = 3 * count
     bad = set(numbers.sample(range(1, steps + 1), count))
 
-    def spoiled(model: Transformer, batches: list[Batch], settings: TrainSettings, step: int) -> tuple[float, int]:
-        found = original(model, batches, settings, step)
+    def spoiled(
+        models: Sequence[Transformer], batches: list[Batch], settings: TrainSettings, step: int
+    ) -> tuple[float, int]:
+        found = original(models, batches, settings, step)
         if step in bad:
-            grad = numbers.choice([each.grad for each in model.parameters() if each.grad is not None]).view(-1)
+            grad = numbers.choice([each.grad for each in models[0].parameters() if each.grad is not None]).view(-1)
             grad[numbers.randrange(len(grad))] = numbers.choice([float("nan"), float("inf"), float("-inf")])
         return found
 
@@ -78,7 +81,7 @@ def test_memory_that_runs_out(tiny: TinyRuns, report: Report, monkeypatch: pytes
     stream = batches(shards.train, tokens=120, seed=1)
     for step in range(count):
         micro = [next(stream)[0] for _ in range(3)]
-        loss, tokens = gradient(model, micro, settings, step)
+        loss, tokens = gradient([model], micro, settings, step)
         wanted = {name: each.grad.clone() for name, each in model.named_parameters() if each.grad is not None}
         most = numbers.randrange(1, max(len(batch.source_BS) for batch in micro))
 
@@ -89,7 +92,7 @@ def test_memory_that_runs_out(tiny: TinyRuns, report: Report, monkeypatch: pytes
             return found
 
         monkeypatch.setattr(loop, "add_gradient", short)
-        found, counted, parts = fitting_gradient(model, micro, settings, step, 1)
+        found, counted, parts = fitting_gradient([model], micro, settings, step, 1)
         monkeypatch.setattr(loop, "add_gradient", original)
         assert parts > 1
         assert counted == tokens

@@ -137,7 +137,7 @@ def test_the_scores_are_used_up() -> None:
 def test_a_batch_gives_the_gradient_of_torchs_mean_per_real_piece(smoothing: float) -> None:
     model, chosen = make_model(), pairs(6)
     total, wanted = reference(model, chosen, smoothing)
-    found, tokens = gradient(model, [batch(chosen)], TrainSettings(dropout=0.0, smoothing=smoothing), step=1)
+    found, tokens = gradient([model], [batch(chosen)], TrainSettings(dropout=0.0, smoothing=smoothing), step=1)
     assert found == pytest.approx(total, rel=1e-6)
     assert tokens == sum(len(target) for _, target in chosen)
     assert_close(gradients(model), wanted)
@@ -145,9 +145,9 @@ def test_a_batch_gives_the_gradient_of_torchs_mean_per_real_piece(smoothing: flo
 
 def test_padding_adds_nothing() -> None:
     model, chosen = make_model(), pairs(5)
-    plain = gradient(model, [batch(chosen)], PLAIN, 1)
+    plain = gradient([model], [batch(chosen)], PLAIN, 1)
     wanted = gradients(model)
-    wide = gradient(model, [batch(chosen, extra=7)], PLAIN, 1)
+    wide = gradient([model], [batch(chosen, extra=7)], PLAIN, 1)
     assert wide == pytest.approx(plain, rel=1e-6)
     assert_close(gradients(model), wanted)
 
@@ -189,11 +189,11 @@ def cuts(count: int) -> list[list[int]]:
 @pytest.mark.parametrize("sizes", cuts(5), ids=lambda sizes: "+".join(map(str, sizes)))
 def test_any_split_into_micro_batches_gives_the_same_gradient(sizes: list[int]) -> None:
     model, chosen = make_model(), pairs(5)
-    whole = gradient(model, [batch(chosen)], PLAIN, 1)
+    whole = gradient([model], [batch(chosen)], PLAIN, 1)
     wanted = gradients(model)
     ends = list(itertools.accumulate(sizes))
     parts = [batch(chosen[end - size : end]) for end, size in zip(ends, sizes, strict=True)]
-    found = gradient(model, parts, PLAIN, 1)
+    found = gradient([model], parts, PLAIN, 1)
     assert found == pytest.approx(whole, rel=1e-6)
     assert_close(gradients(model), wanted)
 
@@ -201,11 +201,11 @@ def test_any_split_into_micro_batches_gives_the_same_gradient(sizes: list[int]) 
 def test_a_mean_of_means_would_be_another_gradient() -> None:
     """The common mistake is far outside the tolerance above, so these tests would see it."""
     model, chosen = make_model(), pairs(5)
-    gradient(model, [batch(chosen)], PLAIN, 1)
+    gradient([model], [batch(chosen)], PLAIN, 1)
     wanted = gradients(model)
     means = []
     for one in chosen:
-        gradient(model, [batch([one])], PLAIN, 1)
+        gradient([model], [batch([one])], PLAIN, 1)
         means.append(gradients(model))
     wrong = {name: sum(each[name] for each in means) / len(means) for name in wanted}
     assert max((wrong[name] - wanted[name]).abs().max().item() for name in wanted) > 1e-3
@@ -213,9 +213,9 @@ def test_a_mean_of_means_would_be_another_gradient() -> None:
 
 def test_a_gradient_starts_from_nothing() -> None:
     model, chosen = make_model(), pairs(3)
-    gradient(model, [batch(chosen)], PLAIN, 1)
+    gradient([model], [batch(chosen)], PLAIN, 1)
     wanted = gradients(model)
-    gradient(model, [batch(chosen)], PLAIN, 1)
+    gradient([model], [batch(chosen)], PLAIN, 1)
     assert_close(gradients(model), wanted, within=0.0)
 
 
@@ -238,11 +238,11 @@ def test_any_chunk_gives_the_same_loss_and_gradient(monkeypatch: pytest.MonkeyPa
     model, chosen = make_model(), pairs(6)
     both = batch(chosen)
     source_BS, target_BT = torch.from_numpy(both.source_BS), torch.from_numpy(both.target_BT)
-    whole = gradient(model, [both], PLAIN, 1)
+    whole = gradient([model], [both], PLAIN, 1)
     wanted = gradients(model)
     alone = loss_only(model, source_BS, target_BT, start=START, pad=PAD)
     monkeypatch.setattr(loss, "CHUNK_NUMBERS", rows * VOCABULARY)
-    assert gradient(model, [both], PLAIN, 1) == pytest.approx(whole, rel=1e-6)
+    assert gradient([model], [both], PLAIN, 1) == pytest.approx(whole, rel=1e-6)
     assert_close(gradients(model), wanted)
     assert loss_only(model, source_BS, target_BT, start=START, pad=PAD) == pytest.approx(alone, rel=1e-6)
 
@@ -259,7 +259,7 @@ def test_no_more_scores_are_held_at_once_than_a_chunk(monkeypatch: pytest.Monkey
 
     monkeypatch.setattr(model, "project", record)
     monkeypatch.setattr(loss, "CHUNK_NUMBERS", 5 * VOCABULARY + 1)
-    gradient(model, [batch(chosen)], PLAIN, 1)
+    gradient([model], [batch(chosen)], PLAIN, 1)
     assert max(held) == 5 * VOCABULARY
     assert sum(held) == VOCABULARY * sum(len(target) for _, target in chosen)
 
@@ -268,7 +268,7 @@ def test_a_vocabulary_beyond_a_chunk_still_goes_a_row_at_a_time(monkeypatch: pyt
     monkeypatch.setattr(loss, "CHUNK_NUMBERS", 1)
     model, chosen = make_model(), pairs(2)
     total, wanted = reference(model, chosen, 0.1)
-    assert gradient(model, [batch(chosen)], PLAIN, 1)[0] == pytest.approx(total, rel=1e-6)
+    assert gradient([model], [batch(chosen)], PLAIN, 1)[0] == pytest.approx(total, rel=1e-6)
     assert_close(gradients(model), wanted)
 
 
@@ -281,18 +281,18 @@ def test_dropout_follows_from_seed_step_and_micro_batch() -> None:
     losses: dict[tuple[int, int], float] = {}
     for seed, step in [(5, 1), (5, 1), (5, 2), (6, 1)]:
         torch.rand(step)  # whatever happened before does not matter
-        found, _ = gradient(model, parts, TrainSettings(dropout=0.3, seed=seed), step)
+        found, _ = gradient([model], parts, TrainSettings(dropout=0.3, seed=seed), step)
         assert losses.setdefault((seed, step), found) == found
     assert len(set(losses.values())) == 3
-    first, _ = gradient(model, parts[:1], settings, 1)
+    first, _ = gradient([model], parts[:1], settings, 1)
     assert losses[5, 1] != pytest.approx(2 * first, rel=1e-6)  # the second micro-batch draws its own
 
 
 def test_bfloat16_runs_and_stays_close() -> None:
     model, chosen = make_model(), pairs(6)
-    total, _ = gradient(model, [batch(chosen)], PLAIN, 1)
+    total, _ = gradient([model], [batch(chosen)], PLAIN, 1)
     wanted = gradients(model)
-    mixed, _ = gradient(model, [batch(chosen)], TrainSettings(dropout=0.0, precision="bfloat16"), 1)
+    mixed, _ = gradient([model], [batch(chosen)], TrainSettings(dropout=0.0, precision="bfloat16"), 1)
     assert mixed != total
     assert mixed == pytest.approx(total, rel=0.01)
     found = gradients(model)
@@ -325,9 +325,9 @@ def test_the_weights_of_a_batch_find_their_pieces_across_chunks(monkeypatch: pyt
 
 def test_a_step_weighs_what_its_batch_weighs() -> None:
     model, both = make_model(), batch(pairs(6))
-    plain, _ = gradient(model, [both], PLAIN, 1)
+    plain, _ = gradient([model], [both], PLAIN, 1)
     wanted = gradients(model)
     weighed = replace(both, weight_BT=np.full(both.target_BT.shape, 3, dtype=np.float32))
-    total, _ = gradient(model, [weighed], PLAIN, 1)
+    total, _ = gradient([model], [weighed], PLAIN, 1)
     assert total == pytest.approx(3 * plain, rel=1e-5)
     assert_close(gradients(model), {name: 3 * tensor for name, tensor in wanted.items()}, within=1e-5)

@@ -588,10 +588,12 @@ def spoil(monkeypatch: pytest.MonkeyPatch, *steps: int, value: float = float("na
     """Put a number that is not finite into the gradients of these steps."""
     original = loop.gradient
 
-    def gradient(model: Transformer, batches: list[Batch], settings: TrainSettings, step: int) -> tuple[float, int]:
-        found = original(model, batches, settings, step)
+    def gradient(
+        models: Sequence[Transformer], batches: list[Batch], settings: TrainSettings, step: int
+    ) -> tuple[float, int]:
+        found = original(models, batches, settings, step)
         if step in steps:
-            grad = model.encoder["1"].self.query.weight.grad  # type: ignore[union-attr]
+            grad = models[0].encoder["1"].self.query.weight.grad  # type: ignore[union-attr]
             assert isinstance(grad, Tensor)
             grad[0, 0] = value
         return found

@@ -70,9 +70,9 @@ def rows(batch: Batch) -> list[tuple[np.ndarray, np.ndarray]]:
 @pytest.mark.parametrize("parts", [2, 3, 7])
 def test_the_gradient_of_the_parts_is_that_of_the_whole(parts: int) -> None:
     model, batches = make_model(), [make_batch(7), make_batch(5, seed=2, weighed=True)]
-    total, tokens = gradient(model, batches, SETTINGS, 1)
+    total, tokens = gradient([model], batches, SETTINGS, 1)
     wanted = gradients(model)
-    found, counted = gradient(model, cut(batches, parts), SETTINGS, 1)
+    found, counted = gradient([model], cut(batches, parts), SETTINGS, 1)
     assert found == pytest.approx(total, rel=1e-6)
     assert counted == tokens
     for name, tensor in gradients(model).items():
@@ -115,7 +115,7 @@ def test_cut_until_it_fits_it_gives_the_gradient_of_the_whole(
 ) -> None:
     """What a failed attempt had added before it failed is gone."""
     model, batches = make_model(), [make_batch(7), make_batch(5, seed=2)]
-    total, _ = gradient(model, batches, SETTINGS, 1)
+    total, _ = gradient([model], batches, SETTINGS, 1)
     wanted = gradients(model)
     original = loss.add_gradient
 
@@ -126,7 +126,7 @@ def test_cut_until_it_fits_it_gives_the_gradient_of_the_whole(
         return found
 
     monkeypatch.setattr(loop, "add_gradient", add_gradient)
-    found, _, parts = fitting_gradient(model, batches, SETTINGS, 1, 1)
+    found, _, parts = fitting_gradient([model], batches, SETTINGS, 1, 1)
     assert parts == {1: 8, 2: 4, 3: 4, 4: 2}[most]
     assert found == pytest.approx(total, rel=1e-6)
     for name, tensor in gradients(model).items():
@@ -139,7 +139,7 @@ def test_another_error_is_not_tried_again(monkeypatch: pytest.MonkeyPatch) -> No
 
     monkeypatch.setattr(loop, "add_gradient", add_gradient)
     with pytest.raises(RuntimeError, match="shapes do not match"):
-        fitting_gradient(make_model(), [make_batch(3)], SETTINGS, 1, 1)
+        fitting_gradient([make_model()], [make_batch(3)], SETTINGS, 1, 1)
 
 
 # The record

@@ -8,7 +8,7 @@ import hashlib
 import itertools
 import math
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -18,8 +18,10 @@ from torch import nn
 from regard.data.batches import Batch, Position
 from regard.data.tokenizer import PAD, START
 from regard.errors import RunError
+from regard.model.dropout import seeded
 from regard.model.face import SequenceModel
 from regard.settings import TrainSettings
+from regard.training.hands import at_once, copies, how_many
 from regard.training.loss import add_gradient, loss_only
 from regard.training.muon import Muon
 from regard.training.schedule import learning_rate
@@ -64,14 +66,17 @@ def learn(
     parts: Callable[[int], int] = lambda step: 1,
 ) -> Iterator[Step]:
     """Take the steps from `first` to the last, one per request; `parts` says how finely a step is cut at least."""
-    model.train()
+    device = next(model.parameters()).device
+    models = copies(model, how_many(width, settings.micro_tokens, device.type))
+    for one in models:
+        one.train()
     for step in range(first, settings.steps + 1):
         began = time.perf_counter()
         rate = learning_rate(step, settings, width)
         for group in optimizer.param_groups:
             group["lr"] = rate
         micro = list(itertools.islice(stream, micro_batches(settings)))
-        loss, tokens, used = fitting_gradient(model, [batch for batch, _ in micro], settings, step, parts(step))
+        loss, tokens, used = fitting_gradient(models, [batch for batch, _ in micro], settings, step, parts(step))
         gradients = [parameter.grad for parameter in model.parameters() if parameter.grad is not None]
         norm = nn.utils.get_total_norm(gradients, foreach=True)
         finite = math.isfinite(loss) and math.isfinite(norm.item())
@@ -85,24 +90,25 @@ def learn(
 
 
 def fitting_gradient(
-    model: SequenceModel, batches: list[Batch], settings: TrainSettings, step: int, parts: int
+    models: Sequence[SequenceModel], batches: list[Batch], settings: TrainSettings, step: int, parts: int
 ) -> tuple[float, int, int]:
-    """As `gradient`, from the beginning in twice as many parts whenever memory runs out; also in how many at last."""
+    """As `gradient`, a part for each model; whenever memory runs out, in twice as many. Also in how many at last."""
     most = max(len(batch.source_BS) for batch in batches)
     while True:
         try:
-            return *gradient(model, cut(batches, parts), settings, step), parts
+            return *gradient(models, cut(batches, parts * len(models)), settings, step), parts
         except (MemoryError, RuntimeError) as error:
             if not is_out_of_memory(error):
                 raise
-            if parts >= most:
+            if parts * len(models) >= most:
                 raise RunError(
                     f"step {step:,} does not fit in memory, even a pair at a time; end other programs and give the "
                     "same command again, or start anew with a smaller --size or a smaller model.longest"
                 ) from error
         # Only here has the failed attempt given back what it held.
         parts *= 2
-        model.zero_grad(set_to_none=True)
+        for model in models:
+            model.zero_grad(set_to_none=True)
         if torch.cuda.is_available():
             torch.cuda.empty_cache()
 
@@ -112,33 +118,47 @@ def micro_batches(settings: TrainSettings) -> int:
     return -(-settings.batch_tokens // settings.micro_tokens)
 
 
-def gradient(model: SequenceModel, batches: list[Batch], settings: TrainSettings, step: int) -> tuple[float, int]:
-    """Leave in `.grad` the gradient of the mean loss per target piece of all batches; return summed loss and pieces.
+def gradient(
+    models: Sequence[SequenceModel], batches: list[Batch], settings: TrainSettings, step: int
+) -> tuple[float, int]:
+    """Leave in `.grad` of the first model the gradient of the mean loss per target piece of all batches; return summed
+    loss and pieces. Models that share its weights take their share of the batches, all at once.
 
     One division by all real pieces, so that any split into micro-batches gives the same gradient.
     """
-    model.zero_grad(set_to_none=True)
-    device = next(model.parameters()).device
     tokens = sum(batch.target_tokens for batch in batches)
-    loss = 0.0
-    for number, batch in enumerate(batches):
-        source_BS = torch.from_numpy(batch.source_BS).to(device)
-        target_BT = torch.from_numpy(batch.target_BT).to(device)
-        # The caller's own random numbers are not touched.
-        with torch.random.fork_rng(devices=[device] if device.type == "cuda" else []):
-            torch.manual_seed(derived_seed(settings.seed, "dropout", step, number))
-            loss += add_gradient(
-                model,
-                source_BS,
-                target_BT,
-                start=START,
-                pad=PAD,
-                smoothing=settings.smoothing,
-                tokens=tokens,
-                bfloat16=settings.precision == "bfloat16",
-                weight_BT=None if batch.weight_BT is None else torch.from_numpy(batch.weight_BT).to(device),
-            )
+
+    def share(hand: int) -> float:
+        models[hand].zero_grad(set_to_none=True)
+        numbers = range(hand, len(batches), len(models))
+        return sum(_add_gradient(models[hand], batches[number], settings, step, number, tokens) for number in numbers)
+
+    loss = sum(at_once(share, len(models)))
+    for other in models[1:]:
+        for whole, part in zip(models[0].parameters(), other.parameters(), strict=True):
+            if part.grad is not None and whole.grad is not None:
+                whole.grad += part.grad
+        other.zero_grad(set_to_none=True)
     return loss, tokens
+
+
+def _add_gradient(
+    model: SequenceModel, batch: Batch, settings: TrainSettings, step: int, number: int, tokens: int
+) -> float:
+    """Add to `.grad` the share of micro-batch `number`; return its summed loss."""
+    device = next(model.parameters()).device
+    with seeded(derived_seed(settings.seed, "dropout", step, number), device):
+        return add_gradient(
+            model,
+            torch.from_numpy(batch.source_BS).to(device),
+            torch.from_numpy(batch.target_BT).to(device),
+            start=START,
+            pad=PAD,
+            smoothing=settings.smoothing,
+            tokens=tokens,
+            bfloat16=settings.precision == "bfloat16",
+            weight_BT=None if batch.weight_BT is None else torch.from_numpy(batch.weight_BT).to(device),
+        )
 
 
 @torch.inference_mode()

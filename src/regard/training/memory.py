@@ -25,13 +25,13 @@ _LIBRARIES = 100_000_000  # what they set aside for themselves, once there is wo
 _SCORES = 3  # chunks of scores at once: the scores, their gradient, and one in the making
 
 
-def weights_bytes(settings: ModelSettings, device: str) -> int:
+def weights_bytes(settings: ModelSettings, device: str, hands: int = 1) -> int:
     """What learning takes whatever the micro-batch. Nothing is allocated to find out."""
     with torch.device("meta"):
         sizes = [parameter.numel() for parameter in Transformer(settings).parameters()]
     scores = CHUNK_NUMBERS if device == "cpu" else GPU_CHUNK_NUMBERS
-    # Weight, gradient, two of Adam; and the gradient of the largest once more, before it is added.
-    return _LIBRARIES + _NUMBER * (4 * sum(sizes) + max(sizes) + _SCORES * scores)
+    # Weight and two of Adam; for each hand a gradient, that of the largest once more, before it is added, and scores.
+    return _LIBRARIES + _NUMBER * (3 * sum(sizes) + hands * (sum(sizes) + max(sizes) + _SCORES * scores))
 
 
 def bytes_per_piece(model: SequenceModel, batch: Batch, settings: TrainSettings) -> float:

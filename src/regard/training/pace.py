@@ -78,7 +78,7 @@ def _arithmetic(model: Transformer, settings: Settings, sample: Sample) -> float
     """Operations of matrix products for a target piece, forward and back."""
     stream = batches(sample.shards.train, tokens=settings.train.micro_tokens, seed=settings.train.seed)
     with FlopCounterMode(display=False) as counter:
-        _, tokens = gradient(model, [next(stream)[0]], settings.train, 0)
+        _, tokens = gradient([model], [next(stream)[0]], settings.train, 0)
     return float(counter.get_total_flops()) / tokens
 
 

@@ -22,7 +22,9 @@ from regard.errors import RunError, SettingsError
 from regard.files import read_sealed, write_sealed
 from regard.model.transformer import Transformer
 from regard.settings import DecodeSettings, ModelSettings, Settings, TokenizerSettings, TrainSettings, from_dict
+from regard.training.hands import copies, how_many
 from regard.training.loop import gradient, micro_batches
+from regard.training.splits import cut
 
 SMALL_FROM_PAIRS = 100_000  # below this, a processor gets more out of `tiny` in the same time
 LONGEST_SECONDS = 2 * 3600  # what we take on ourselves when nobody named a time
@@ -105,11 +107,13 @@ def measure(
 ) -> Speed:
     """How long a step takes here, from a few micro-batches. No step is taken."""
     model.train()
-    gradient(model, [next(stream)[0]], settings, 0)
+    device = next(model.parameters()).device.type
+    models = copies(model, how_many(model.settings.width, settings.micro_tokens, device))
+    gradient(models, cut([next(stream)[0]], len(models)), settings, 0)
     began, batches, tokens = time.perf_counter(), 0, 0
     while batches < 3 or time.perf_counter() - began < seconds:
         batch = next(stream)[0]
-        gradient(model, [batch], settings, 0)
+        gradient(models, cut([batch], len(models)), settings, 0)
         batches, tokens = batches + 1, tokens + batch.target_tokens
     per_micro = (time.perf_counter() - began) / batches
     count = micro_batches(settings)

@@ -21,6 +21,7 @@ from regard.model.transformer import Transformer
 from regard.settings import FINE_TUNE, Layer, Settings, TrainSettings, assemble, size_layer
 from regard.training import memory
 from regard.training import plan as planning
+from regard.training.hands import how_many
 from regard.training.log import check_tensorboard
 from regard.training.plan import Plan
 
@@ -94,7 +95,8 @@ def make_plan(
             "TSVs or JSON lines, and there are none: put such sentences together, or leave the setting out"
         )
     free = memory.free_memory(device)
-    weights = memory.weights_bytes(settings.model, device)
+    hands = how_many(settings.model.width, settings.train.micro_tokens, device)
+    weights = memory.weights_bytes(settings.model, device, hands)
     memory.check(weights, free)
     model = Transformer(settings.model, settings.train.dropout).to(device)
     mixed = request.get("weights", ())

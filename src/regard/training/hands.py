@@ -1,0 +1,49 @@
+"""Many hands: each takes its own part of a batch, from the first layer to the last gradient, through its own copy.
+
+Torch divides every single operation among its threads, which then wait for each other; in a narrow model operations are
+so short that two threads are hardly faster than one. Hands wait for each other once a step. Copies share their weights
+and have gradients of their own, added in a fixed order: with as many threads, a run is the same every time.
+"""
+
+import copy
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from typing import TypeVar
+
+import torch
+
+from regard.model.face import SequenceModel
+
+Result = TypeVar("Result")
+
+WIDE = 512  # from this width on, torch's own way is as fast, and takes no further gradients
+LEAST_TOKENS = 512  # for a hand; with fewer, Python's own time begins to count
+
+
+def how_many(width: int, tokens: int, device: str) -> int:
+    """How many hands take a micro-batch of so many tokens, with the threads that torch has now."""
+    if device != "cpu" or width >= WIDE:
+        return 1
+    return max(1, min(torch.get_num_threads(), tokens // LEAST_TOKENS))
+
+
+def copies(model: SequenceModel, count: int) -> list[SequenceModel]:
+    """The model itself, and others with the same weights, in the same memory."""
+    models = [model]
+    for _ in range(1, count):
+        other = copy.deepcopy(model)
+        for shared, own in zip(model.parameters(), other.parameters(), strict=True):
+            own.data = shared.data
+            own.grad = None
+        models.append(other)
+    return models
+
+
+def at_once(work: Callable[[int], Result], count: int) -> list[Result]:
+    """What `work` returns for 0 to `count` - 1, each in a thread, which have torch's threads divided among them."""
+    if count == 1:
+        return [work(0)]
+    threads = max(1, torch.get_num_threads() // count)
+    # Leaving the block waits for all, also when one has failed.
+    with ThreadPoolExecutor(count, initializer=torch.set_num_threads, initargs=(threads,)) as pool:
+        return list(pool.map(work, range(count)))

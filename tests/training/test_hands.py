@@ -1,0 +1,165 @@
+"""Many hands find the gradient that one finds, the same every time, and a run that is resumed takes the same steps."""
+
+import itertools
+import threading
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+import torch
+from tests.training.test_splits import gradients, make_batch, make_model
+from torch import Tensor
+
+from regard.data.batches import Position
+from regard.model.transformer import Transformer
+from regard.settings import ModelSettings, TrainSettings
+from regard.training import loop, loss
+from regard.training.hands import at_once, copies, how_many
+from regard.training.loop import fitting_gradient, gradient, learn, make_optimizer
+from regard.training.splits import cut
+
+PLAIN, DROPPING = TrainSettings(dropout=0.0), TrainSettings(dropout=0.3)
+
+
+@pytest.fixture(autouse=True)
+def two_threads() -> Iterator[None]:
+    before = torch.get_num_threads()
+    torch.set_num_threads(2)
+    yield
+    torch.set_num_threads(before)
+
+
+def dropping() -> Transformer:
+    torch.manual_seed(1)
+    shape = ModelSettings(vocabulary=24, width=16, heads=2, feedforward=24, encoder_layers=1, decoder_layers=1)
+    return Transformer(shape, 0.3)
+
+
+@pytest.mark.parametrize("hands", [2, 3, 20])
+def test_hands_find_the_gradient_of_one(hands: int) -> None:
+    model, batches = make_model(), [make_batch(7), make_batch(5, seed=2, weighed=True)]
+    total, tokens = gradient([model], batches, PLAIN, 1)
+    wanted = gradients(model)
+    models = copies(model, hands)
+    found, counted = gradient(models, cut(batches, hands), PLAIN, 1)
+    assert found == pytest.approx(total, rel=1e-6)
+    assert counted == tokens
+    for name, tensor in gradients(model).items():
+        assert (tensor - wanted[name]).abs().max() <= 1e-6, name
+    assert all(parameter.grad is None for other in models[1:] for parameter in other.parameters())
+
+
+def test_dropout_follows_from_the_part_and_not_from_the_hand_that_takes_it() -> None:
+    parts = cut([make_batch(40)], 8)
+    found: dict[int, dict[str, Tensor]] = {}
+    for hands in (1, 2, 4, 8):
+        model = dropping()
+        gradient(copies(model, hands), parts, DROPPING, 1)
+        found[hands] = gradients(model)
+    for hands, name in itertools.product((2, 4, 8), found[1]):
+        assert (found[hands][name] - found[1][name]).abs().max() <= 1e-6, (hands, name)
+    other = dropping()
+    gradient(copies(other, 2), parts, DROPPING, 2)
+    assert any((tensor - found[1][name]).abs().max() > 1e-3 for name, tensor in gradients(other).items())
+
+
+def test_the_same_bits_every_time() -> None:
+    parts = cut([make_batch(60)], 4)
+    model = dropping()
+    models = copies(model, 4)
+    first, _ = gradient(models, parts, DROPPING, 1)
+    wanted = gradients(model)
+    for _ in range(20):
+        assert gradient(models, parts, DROPPING, 1)[0] == first
+        assert all(torch.equal(tensor, wanted[name]) for name, tensor in gradients(model).items())
+
+
+def test_the_random_numbers_of_others_are_not_touched() -> None:
+    model = dropping()
+    before = torch.random.get_rng_state()
+    gradient(copies(model, 2), cut([make_batch(6)], 2), DROPPING, 1)
+    gradient([model], [make_batch(6)], DROPPING, 1)
+    assert torch.equal(torch.random.get_rng_state(), before)
+
+
+def test_copies_share_weights_and_see_each_update() -> None:
+    model = make_model()
+    optimizer = make_optimizer(model, PLAIN)
+    models = copies(model, 2)
+    gradient(models, cut([make_batch(6)], 2), PLAIN, 1)
+    before = [parameter.clone() for parameter in models[1].parameters()]
+    for group in optimizer.param_groups:
+        group["lr"] = 0.1
+    optimizer.step()
+    pairs = list(zip(model.parameters(), models[1].parameters(), strict=True))
+    assert all(own.data_ptr() == other.data_ptr() and own is not other for own, other in pairs)
+    assert not all(torch.equal(old, new) for old, new in zip(before, models[1].parameters(), strict=True))
+
+
+def test_resumed_is_uninterrupted_with_hands() -> None:
+    # Wide enough in tokens that two threads are two hands.
+    settings = TrainSettings(steps=4, dropout=0.3, batch_tokens=1024, micro_tokens=1024, warmup=1, optimizer="muon")
+    assert how_many(16, settings.micro_tokens, "cpu") == 2
+    stream = [(make_batch(60, seed=step), Position(batch=step)) for step in range(4)]
+    whole = dropping()
+    steps = list(learn(whole, make_optimizer(whole, settings), iter(stream), settings, width=16))
+    parted = dropping()
+    optimizer = make_optimizer(parted, settings)
+    first = list(itertools.islice(learn(parted, optimizer, iter(stream), settings, width=16), 2))
+    rest = list(learn(parted, optimizer, iter(stream[2:]), settings, width=16, first=3))
+    assert [step.loss for step in (*first, *rest)] == [step.loss for step in steps]
+    assert all(torch.equal(a, b) for a, b in zip(whole.parameters(), parted.parameters(), strict=True))
+
+
+@pytest.mark.parametrize(
+    ("width", "tokens", "threads", "device", "hands"),
+    [
+        (128, 2048, 2, "cpu", 2),
+        (128, 2048, 64, "cpu", 4),
+        (256, 4096, 3, "cpu", 3),
+        (128, 2048, 1, "cpu", 1),
+        (128, 256, 2, "cpu", 1),
+        (512, 4096, 2, "cpu", 1),
+        (128, 2048, 2, "cuda", 1),
+    ],
+)
+def test_as_many_as_have_enough_to_do(width: int, tokens: int, threads: int, device: str, hands: int) -> None:
+    torch.set_num_threads(threads)
+    assert how_many(width, tokens, device) == hands
+
+
+def test_each_hand_has_its_share_of_the_threads() -> None:
+    torch.set_num_threads(6)
+    assert at_once(lambda hand: (hand, torch.get_num_threads()), 2) == [(0, 3), (1, 3)]
+    assert torch.get_num_threads() == 6
+    assert at_once(lambda hand: (hand, torch.get_num_threads()), 1) == [(0, 6)]
+
+
+def test_a_hand_that_fails_is_heard_and_leaves_no_thread_behind() -> None:
+    before = threading.active_count()
+
+    def fail(hand: int) -> None:
+        if hand == 1:
+            raise ValueError("no")
+
+    with pytest.raises(ValueError, match="no"):
+        at_once(fail, 3)
+    assert threading.active_count() == before
+
+
+def test_hands_that_run_out_of_memory_cut_finer(monkeypatch: pytest.MonkeyPatch) -> None:
+    model, batches = make_model(), [make_batch(12)]
+    total, _ = gradient([model], batches, PLAIN, 1)
+    wanted, real = gradients(model), loss.add_gradient
+
+    def small(model: Transformer, source_BS: Tensor, *rest: Any, **options: Any) -> float:
+        if len(source_BS) > 2:
+            raise MemoryError
+        return real(model, source_BS, *rest, **options)
+
+    monkeypatch.setattr(loop, "add_gradient", small)
+    found, _, parts = fitting_gradient(copies(model, 2), batches, PLAIN, 1, 1)
+    assert found == pytest.approx(total, rel=1e-6)
+    assert parts == 4
+    for name, tensor in gradients(model).items():
+        assert (tensor - wanted[name]).abs().max() <= 1e-6, name
