@@ -8,7 +8,7 @@ import pytest
 import torch
 
 from regard.data.language import flips, pairs
-from regard.data.language.export import export
+from regard.data.language.export import export, lines
 from regard.folder import open_folder
 from regard.inside.learning import pronouns_line, with_pronouns
 from regard.inside.pronouns import Pronouns
@@ -28,7 +28,7 @@ SETTINGS = (
 @pytest.fixture
 def events(tmp_path: Path):
     for split in ("train", "valid"):
-        export(tmp_path / f"{split}.tsv", islice(pairs(1, split), 200 if split == "train" else 5))
+        export(tmp_path / f"{split}.tsv", map(lines, islice(pairs(1, split), 200 if split == "train" else 5)))
     return train(
         [tmp_path / "train.tsv"],
         valid=[tmp_path / "valid.tsv"],

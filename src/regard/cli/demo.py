@@ -91,7 +91,7 @@ def _translate() -> None:
 def _train(out: Path, steps: int) -> None:
     """Train on the built-in language, or go on with it."""
     from regard.data.language import flips, pairs
-    from regard.data.language.export import export
+    from regard.data.language.export import export, lines
     from regard.inside.learning import with_pronouns
     from regard.training.run import train
 
@@ -99,7 +99,7 @@ def _train(out: Path, steps: int) -> None:
     data.parent.mkdir(parents=True, exist_ok=True)
     for file, found, count in ((valid, pairs(1, "valid"), VALID), (data, _lessons(), steps * PAIRS_PER_STEP)):
         if not file.exists():
-            export(file, follow(islice(found, count), "pairs", count))
+            export(file, map(lines, follow(islice(found, count), "pairs", count)))
     asked = list(islice(flips(1, "valid"), VALID))
     say(
         f"A new model learns the built-in language from {steps * PAIRS_PER_STEP:,} pairs, two thirds of them with "
@@ -167,9 +167,8 @@ What next:
 
 def _write(path: Path, count: int, seed: int, split: str, *, truth: bool) -> None:
     """Write pairs of the built-in language."""
-    from regard.data.language import pairs
-    from regard.data.language.export import export
+    from regard.data.language.export import export, many
 
-    found = follow(islice(pairs(seed, split), count), "pairs", count)
+    found = follow(many(count, seed, split, truth=truth), "pairs", count)
     for file in export(path, found, truth=truth):
         say(f"wrote {file}: {count:,} lines")

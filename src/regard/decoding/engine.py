@@ -6,7 +6,6 @@ What it does otherwise than torch's road is left to that road: it draws pieces b
 it passes over texts that end at once. It also tells each piece's log-probability as if none were forbidden.
 """
 
-import os
 import time
 from collections.abc import Callable, Iterator, Sequence
 from functools import cache
@@ -16,6 +15,7 @@ from typing import Any
 
 import ctranslate2
 
+from regard.cores import cores
 from regard.data.tokenizer import END, Tokenizer
 from regard.decoding.hypothesis import Hypothesis, length_penalty, ranked
 from regard.decoding.translation import Forced, Sources, TextTranslator
@@ -46,7 +46,7 @@ class Engine(TextTranslator):
         super().__init__(tokenizer, longest=longest, aligning=aligning)
         self._other_road = cache(other_road)
         self._files, self._compute_type = str(files), compute_type
-        self._cores = _cores()
+        self._cores = cores()
         self.workers = 1
         self._for_many = self._for_one = self._open(workers=1)
         self._tried = self._cores == 1
@@ -194,11 +194,3 @@ def can_write(decode: DecodeSettings) -> bool:
     """Whether the engine writes the text of torch's road, and tells the same numbers."""
     forbids = decode.shortest > 0 or decode.no_repeat > 0
     return not (decode.temperature or decode.prefix or (decode.log_probabilities and forbids))
-
-
-def _cores() -> int:
-    """How many cores to use: those that may be used, or as many as someone who shares the machine has asked for."""
-    asked = os.environ.get("OMP_NUM_THREADS", "")
-    if asked.isdigit() and int(asked) > 0:
-        return int(asked)
-    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1

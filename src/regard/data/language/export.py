@@ -1,17 +1,60 @@
-"""Pairs into files: a TSV that `train` reads, and beside it, if asked for, the truth as JSON, a line for each pair."""
+"""Pairs into files: a TSV that `train` reads, and beside it, if asked for, the truth as JSON, a line for each pair.
+
+Many pairs are made in blocks, each a stream with a seed of its own, so that all cores can make some at once.
+"""
 
 import json
-from collections.abc import Iterable
+import signal
+from collections.abc import Iterable, Iterator
+from concurrent.futures import ProcessPoolExecutor
 from contextlib import ExitStack
 from dataclasses import asdict
+from functools import partial
+from itertools import islice
 from pathlib import Path
 
+from regard.cores import cores
+from regard.data.language import pairs
 from regard.data.language.writing import Pair
 from regard.errors import UserError
 from regard.files import sync
 
+BLOCK = 5_000
+Lines = tuple[str, ...]  # for the TSV, and for the truth
 
-def export(path: Path, found: Iterable[Pair], *, truth: bool = False) -> list[Path]:
+
+def lines(pair: Pair, *, truth: bool = False) -> Lines:
+    """What the files say of a pair."""
+    text = f"{pair.source}\t{pair.target}\n"
+    return (text, json.dumps(asdict(pair.truth), ensure_ascii=False) + "\n") if truth else (text,)
+
+
+def many(count: int, seed: int, split: str, *, truth: bool = False) -> Iterator[Lines]:
+    """The lines of so many pairs. The first block is the beginning of `pairs(seed, split)`."""
+    make = partial(_block, count, seed, split, truth)
+    blocks = range(-(-count // BLOCK))
+    if len(blocks) == 1:
+        yield from make(0)
+        return
+    pool = ProcessPoolExecutor(min(cores(), len(blocks)), initializer=_leave_interrupts_to_us)
+    try:
+        for made in pool.map(make, blocks):
+            yield from made
+    finally:
+        pool.shutdown(wait=False, cancel_futures=True)
+
+
+def _block(count: int, seed: int, split: str, truth: bool, block: int) -> list[Lines]:
+    # No other seed that a person would choose comes near.
+    stream = pairs(seed + (block << 64), split)
+    return [lines(pair, truth=truth) for pair in islice(stream, min(BLOCK, count - block * BLOCK))]
+
+
+def _leave_interrupts_to_us() -> None:
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+
+
+def export(path: Path, found: Iterable[Lines], *, truth: bool = False) -> list[Path]:
     """Write all of `found`, and return the files. They appear when they are whole."""
     if path.suffix != ".tsv":
         raise UserError(f"{path}: give a name that ends in .tsv, such as {path.with_suffix('.tsv').name}")
@@ -20,11 +63,10 @@ def export(path: Path, found: Iterable[Pair], *, truth: bool = False) -> list[Pa
     paths = [path, path.with_suffix(".jsonl")] if truth else [path]
     drafts = [one.with_name(one.name + ".tmp") for one in paths]
     with ExitStack() as stack:
-        pairs, *beside = [stack.enter_context(draft.open("w", encoding="utf-8", newline="\n")) for draft in drafts]
-        for pair in found:
-            pairs.write(f"{pair.source}\t{pair.target}\n")
-            for file in beside:
-                file.write(json.dumps(asdict(pair.truth), ensure_ascii=False) + "\n")
+        files = [stack.enter_context(draft.open("w", encoding="utf-8", newline="\n")) for draft in drafts]
+        for row in found:
+            for file, line in zip(files, row, strict=True):
+                file.write(line)
     for draft, final in zip(drafts, paths, strict=True):
         sync(draft)
         draft.replace(final)
