@@ -219,17 +219,19 @@ class TextTranslator(ABC):
         if decode.links and self.aligning is not None:
             links = self._links([text for text, _ in parts], found)
         for part, hypotheses in zip(parts, found, strict=True):
-            each = (self._translation(part[0], next(texts), one, tell=tell) for one in hypotheses)
-            yield part, [replace(one, links=next(links)) for one in each]
+            yield part, [self._translation(part[0], next(texts), one, next(links), tell=tell) for one in hypotheses]
 
-    def _translation(self, source: str, text: str, found: Hypothesis, *, tell: bool) -> Translation:
+    def _translation(
+        self, source: str, text: str, found: Hypothesis, links: tuple[Link, ...] | None = None, *, tell: bool
+    ) -> Translation:
         return Translation(
             source,
             text,
-            found.score,
-            found.log_probability,
+            found.score + 0.0,  # nobody wants to read "-0.0"
+            found.log_probability + 0.0,
             tuple(self.tokenizer.pieces(found.pieces)),
             found.piece_log_probabilities if tell else (),
+            links=links,
         )
 
     def _links(self, texts: list[str], found: list[list[Hypothesis]]) -> Iterator[tuple[Link, ...]]:
@@ -265,12 +267,9 @@ def _batches(lengths: Sequence[int], tokens: int) -> Iterator[list[int]]:
     """Indices of like length together, longest first: if one does not fit into memory, that shows at once."""
     batch: list[int] = []
     for index in sorted(range(len(lengths)), key=lambda index: -lengths[index]):
-        if batch:
-            length, size = lengths[batch[0]] + 1, len(batch)
-            # A batch half full ends where the next length begins: of one length, it has no padding and one limit.
-            if (size + 1) * length > tokens or (2 * size * length > tokens and lengths[index] < lengths[batch[0]]):
-                yield batch
-                batch = []
+        if batch and (len(batch) + 1) * (lengths[batch[0]] + 1) > tokens:
+            yield batch
+            batch = []
         batch.append(index)
     if batch:
         yield batch
@@ -278,6 +277,10 @@ def _batches(lengths: Sequence[int], tokens: int) -> Iterator[list[int]]:
 
 def _joined(text: str, plan: _Plan, translated: _Known) -> Translation:
     """The best of every part is the translation, the second best of every part the first alternative, and so on."""
+    part, space = plan[0]
+    if len(plan) == 1 and not space and part in translated:
+        best, *others = translated[part]  # what the rest comes to where a text is one part, as most are
+        return replace(best, alternatives=tuple(others)) if others else best
     ranks = max((len(translated[part]) for part, _ in plan if part in translated), default=1)
     best, *others = (_joined_at(text, plan, translated, rank) for rank in range(ranks))
     return replace(best, alternatives=tuple(others))
