@@ -3,6 +3,7 @@
 import os
 from dataclasses import replace
 from pathlib import Path
+from typing import Literal
 
 import numpy as np
 import pytest
@@ -256,14 +257,15 @@ def test_files_that_differ_are_named_with_the_start_of_their_hashes() -> None:
 # The machine
 
 
-def test_speed_is_measured_without_changing_the_model() -> None:
+@pytest.mark.parametrize("optimizer", ["adam", "muon"])
+def test_speed_is_measured_without_changing_the_model(optimizer: Literal["adam", "muon"]) -> None:
     model = Transformer(
         ModelSettings(vocabulary=16, width=8, heads=2, feedforward=8, encoder_layers=1, decoder_layers=1), 0.1
     )
     before = {name: tensor.clone() for name, tensor in model.state_dict().items()}
     ids = np.array([[5, 6, 3]])
     stream = iter([(Batch(ids, ids, 3), Position())] * 4)
-    settings = TrainSettings(batch_tokens=100, micro_tokens=50)
+    settings = TrainSettings(batch_tokens=100, micro_tokens=50, optimizer=optimizer)
     speed = measure(model, stream, settings, seconds=0.0)
     assert speed.seconds > 0
     assert speed.tokens == 6  # two micro-batches of three pieces make a step

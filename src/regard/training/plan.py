@@ -23,7 +23,7 @@ from regard.files import read_sealed, write_sealed
 from regard.model.transformer import Transformer
 from regard.settings import DecodeSettings, ModelSettings, Settings, TokenizerSettings, TrainSettings, from_dict
 from regard.training.hands import copies, how_many
-from regard.training.loop import gradient, micro_batches
+from regard.training.loop import gradient, make_optimizer, micro_batches
 from regard.training.splits import cut
 
 SMALL_FROM_PAIRS = 100_000  # below this, a processor gets more out of `tiny` in the same time
@@ -105,7 +105,7 @@ def choose_steps(target_tokens: int, speed: Speed) -> tuple[int, str]:
 def measure(
     model: Transformer, stream: Iterator[tuple[Batch, Position]], settings: TrainSettings, seconds: float
 ) -> Speed:
-    """How long a step takes here, from a few micro-batches. No step is taken."""
+    """How long a step takes here, from a few micro-batches, and an update at a rate of 0, which changes no weight."""
     model.train()
     device = next(model.parameters()).device.type
     models = copies(model, how_many(model.settings.width, settings.micro_tokens, device))
@@ -116,8 +116,13 @@ def measure(
         gradient(models, cut([batch], len(models)), settings, 0)
         batches, tokens = batches + 1, tokens + batch.target_tokens
     per_micro = (time.perf_counter() - began) / batches
+    optimizer = make_optimizer(model, settings)
+    optimizer.step()  # a first time is slower
+    began = time.perf_counter()
+    optimizer.step()
+    update = time.perf_counter() - began
     count = micro_batches(settings)
-    return Speed(per_micro * count, tokens / batches * count)
+    return Speed(per_micro * count + update, tokens / batches * count)
 
 
 def choose_validations(steps: int, seconds_per_step: float) -> int:
