@@ -12,8 +12,6 @@ import gzip
 import json
 import statistics
 import tempfile
-import time
-from contextlib import ExitStack
 from dataclasses import asdict
 from itertools import chain
 from pathlib import Path
@@ -65,32 +63,26 @@ def main() -> None:
 def measure(size: str, asked: argparse.Namespace) -> None:
     """Rounds in which the systems take turns, another one first each time."""
     names, steps = asked.only, asked.steps or STEPS[size]
-    found: dict[str, list[dict[str, Any]]] = {name: [] for name in names}
-    with ExitStack() as stack:
-        job = job_for(size, Path(stack.enter_context(tempfile.TemporaryDirectory())))
-        dropout = json.loads(job.read_text("utf-8"))["dropout"]
-        workers = {}
-        for name in names:
+    systems: dict[str, Any] = {}
+    for number in range(asked.rounds):
+        first = number % len(names)
+        for name in names[first:] + names[:first]:
             environment, script = SYSTEMS[name]
-            command = [python_of(environment), str(HERE / script), str(job)]
-            workers[name] = stack.enter_context(working(command, f"train-{name}"))
-            print(f"{size}, {name}: {plain(workers[name].about)}", flush=True)
-            workers[name].train(max(2, steps // 2))  # warm up
-        for number in range(asked.rounds):
-            first = number % len(names)
-            for name in names[first:] + names[:first]:
-                time.sleep(0.5)  # threads of the one before may still be spinning
-                one = workers[name].train(steps)
-                found[name].append(one)
-                print(f"  round {number + 1}, {name}: {rate(one):,.0f} target pieces a second", flush=True)
-        systems = {
-            name: {
-                "rates": [round(rate(one), 1) for one in found[name]],
-                "memory": found[name][-1]["memory"],
-                "about": workers[name].about,
-            }
-            for name in names
-        }
+            # One at a time, from its start to its end: together, those of `base` do not fit into memory.
+            with tempfile.TemporaryDirectory() as scratch:
+                job = job_for(size, Path(scratch))
+                dropout = json.loads(job.read_text("utf-8"))["dropout"]
+                command = [python_of(environment), str(HERE / script), str(job)]
+                with working(command, f"train-{name}") as worker:
+                    worker.train(max(2, steps // 2))  # warm up
+                    one = worker.train(steps)
+                    about = worker.about
+            if name not in systems:
+                print(f"{size}, {name}: {plain(about)}", flush=True)
+            its = systems.setdefault(name, {"rates": [], "memory": 0, "about": about})
+            its["rates"].append(round(rate(one), 1))
+            its["memory"] = max(its["memory"], one["memory"])
+            print(f"  round {number + 1}, {name}: {rate(one):,.0f} target pieces a second", flush=True)
     for name in names[1:]:
         ours, theirs = (statistics.median(systems[one]["rates"]) for one in (names[0], name))
         print(f"  {names[0]} / {name}: {ours / theirs:.2f}", flush=True)

@@ -735,11 +735,14 @@ def test_the_language_is_written_for_train_to_read(tmp_path: Path) -> None:
         (["--write", "pairs.tsv", "--count", "0"], "Invalid value for '--count': 0 is not in the range x>=1."),
     ],
 )
-def test_bad_requests_for_the_language(words: list[str], message: str) -> None:
+def test_bad_requests_for_the_language(
+    words: list[str], message: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
     done = call("demo", *words)
     assert done.code == 2
     assert message in done.said
-    assert not Path("pairs.tsv").exists()
+    assert list(tmp_path.iterdir()) == []
 
 
 # translate, as a process of its own

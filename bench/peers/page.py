@@ -42,9 +42,9 @@ batches of 8, those that did alone and all at once, and those that are not float
 
 TRAINING = """\
 Multi30k, English to German, float32, batches of 4,096 target pieces (each program fills them in its own way), the same
-dropout, Adam. A rate counts real target pieces, end marks included, over whole steps: batches, loss, gradient,
-optimizer. Each program runs its own loop and waits between rounds; the first round is not counted. Memory is the most
-that the process held at any time."""
+dropout, Adam (for Regard's `tiny` and `small` too, which learn by Muon otherwise). A rate counts real target pieces,
+end marks included, over whole steps: batches, loss, gradient, optimizer. Each program runs its own loop, alone, in a
+process of its own; its first steps are not counted. Memory is the most that the process held at any time."""
 
 
 def page(results: Path) -> str:

@@ -13,6 +13,7 @@ overrides = [
     f"train.dropout={gate.job['dropout']}",
     "train.validate_every=100000",
     "tokenizer.pieces=8000",
+    "train.optimizer=adam",  # as the others; `tiny` and `small` learn by Muon of themselves
 ]
 gate.about = {"regard": regard.__version__, "torch": torch.__version__, "threads": torch.get_num_threads()}
 for event in regard.train(

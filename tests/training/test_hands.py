@@ -2,18 +2,21 @@
 
 import itertools
 import threading
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
 from typing import Any
 
 import pytest
 import torch
+from tests.training.conftest import Result, TinyRuns
 from tests.training.test_splits import gradients, make_batch, make_model
 from torch import Tensor
 
 from regard.data.batches import Position
 from regard.model.transformer import Transformer
 from regard.settings import ModelSettings, TrainSettings
-from regard.training import loop, loss
+from regard.training import hands, loop, loss
 from regard.training.hands import at_once, copies, how_many
 from regard.training.loop import fitting_gradient, gradient, learn, make_optimizer
 from regard.training.splits import cut
@@ -35,13 +38,13 @@ def dropping() -> Transformer:
     return Transformer(shape, 0.3)
 
 
-@pytest.mark.parametrize("hands", [2, 3, 20])
-def test_hands_find_the_gradient_of_one(hands: int) -> None:
+@pytest.mark.parametrize("count", [2, 3, 20])
+def test_hands_find_the_gradient_of_one(count: int) -> None:
     model, batches = make_model(), [make_batch(7), make_batch(5, seed=2, weighed=True)]
     total, tokens = gradient([model], batches, PLAIN, 1)
     wanted = gradients(model)
-    models = copies(model, hands)
-    found, counted = gradient(models, cut(batches, hands), PLAIN, 1)
+    models = copies(model, count)
+    found, counted = gradient(models, cut(batches, count), PLAIN, 1)
     assert found == pytest.approx(total, rel=1e-6)
     assert counted == tokens
     for name, tensor in gradients(model).items():
@@ -52,12 +55,12 @@ def test_hands_find_the_gradient_of_one(hands: int) -> None:
 def test_dropout_follows_from_the_part_and_not_from_the_hand_that_takes_it() -> None:
     parts = cut([make_batch(40)], 8)
     found: dict[int, dict[str, Tensor]] = {}
-    for hands in (1, 2, 4, 8):
+    for count in (1, 2, 4, 8):
         model = dropping()
-        gradient(copies(model, hands), parts, DROPPING, 1)
-        found[hands] = gradients(model)
-    for hands, name in itertools.product((2, 4, 8), found[1]):
-        assert (found[hands][name] - found[1][name]).abs().max() <= 1e-6, (hands, name)
+        gradient(copies(model, count), parts, DROPPING, 1)
+        found[count] = gradients(model)
+    for count, name in itertools.product((2, 4, 8), found[1]):
+        assert (found[count][name] - found[1][name]).abs().max() <= 1e-6, (count, name)
     other = dropping()
     gradient(copies(other, 2), parts, DROPPING, 2)
     assert any((tensor - found[1][name]).abs().max() > 1e-3 for name, tensor in gradients(other).items())
@@ -111,8 +114,27 @@ def test_resumed_is_uninterrupted_with_hands() -> None:
     assert all(torch.equal(a, b) for a, b in zip(whole.parameters(), parted.parameters(), strict=True))
 
 
+def test_a_run_with_hands_is_resumed_as_if_never_stopped(
+    tiny: TinyRuns, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    counts: set[int] = set()
+
+    def counted(work: Callable[[int], float], count: int) -> list[float]:
+        counts.add(count)
+        return at_once(work, count)
+
+    monkeypatch.setattr(hands, "LEAST_TOKENS", 16)
+    monkeypatch.setattr(loop, "at_once", counted)
+    whole, parted = tmp_path / "whole", tmp_path / "parted"
+    tiny(whole, steps=6)
+    assert counts == {2}
+    tiny.stopped(parted, 3, steps=6)
+    tiny(parted, steps=6)
+    assert Result.of(parted) == Result.of(whole)
+
+
 @pytest.mark.parametrize(
-    ("width", "tokens", "threads", "device", "hands"),
+    ("width", "tokens", "threads", "device", "count"),
     [
         (128, 2048, 2, "cpu", 2),
         (128, 2048, 64, "cpu", 4),
@@ -123,15 +145,17 @@ def test_resumed_is_uninterrupted_with_hands() -> None:
         (128, 2048, 2, "cuda", 1),
     ],
 )
-def test_as_many_as_have_enough_to_do(width: int, tokens: int, threads: int, device: str, hands: int) -> None:
+def test_as_many_as_have_enough_to_do(width: int, tokens: int, threads: int, device: str, count: int) -> None:
     torch.set_num_threads(threads)
-    assert how_many(width, tokens, device) == hands
+    assert how_many(width, tokens, device) == count
 
 
 def test_each_hand_has_its_share_of_the_threads() -> None:
     torch.set_num_threads(6)
     assert at_once(lambda hand: (hand, torch.get_num_threads()), 2) == [(0, 3), (1, 3)]
     assert torch.get_num_threads() == 6
+    with ThreadPoolExecutor(1) as pool:  # a thread to come
+        assert pool.submit(torch.get_num_threads).result() == 6
     assert at_once(lambda hand: (hand, torch.get_num_threads()), 1) == [(0, 6)]
 
 

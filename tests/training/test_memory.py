@@ -61,7 +61,7 @@ def test_estimating_touches_neither_gradients_nor_random_numbers() -> None:
     ("free", "tokens"), [(10**12, 4_096), (125 * 10**6, 2_048), (75 * 10**6, 1_024), (30 * 10**6, 256)]
 )
 def test_the_micro_batch_is_halved_until_it_fits(free: int, tokens: int) -> None:
-    fitted, reason = fit(10**7, 40_000.0, 4_096, free)
+    fitted, reason = fit(lambda _: 10**7, 40_000.0, 4_096, free)
     assert fitted == tokens
     assert reason.startswith(
         f"about {show(10**7 + 40_000 * tokens)} of memory for a step of {tokens:,} pieces at a time"
@@ -72,7 +72,7 @@ def test_the_micro_batch_is_halved_until_it_fits(free: int, tokens: int) -> None
 
 def test_what_does_not_fit_at_all_is_refused() -> None:
     with pytest.raises(RunError) as caught:
-        fit(4 * 10**9, 40_000.0, 4_096, 10**9)
+        fit(lambda _: 4 * 10**9, 40_000.0, 4_096, 10**9)
     assert str(caught.value) == (
         "learning would take about 4.0 GB of memory, and 1.0 GB are free, of which a run takes at most 80%; end other "
         "programs, or choose a smaller --size"

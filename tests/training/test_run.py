@@ -707,12 +707,12 @@ def test_a_step_that_does_not_fit_in_memory_is_cut_and_the_run_resumes_the_same(
     with monkeypatch.context() as patch:
         starve(patch, rows=3, steps=[14])
         (note,) = notes(tiny(whole))
-        parts = int(note.split()[-2])
-        assert note == f"step 14 did not fit in memory: from it on, each micro-batch is cut into {parts} parts"
+        parts = int(note.split()[-4])
+        assert note == f"step 14 did not fit in memory: from it on, each micro-batch is cut {parts} times as fine"
         tiny.stopped(parted, 16)
     assert [line["parts"] for line in Result.of(whole).log if "parts" in line] == [parts] * 37
     card = (whole / "card.md").read_text("utf-8")
-    assert f"- from step 14 on each micro-batch computed in {parts} parts, to fit in memory\n" in card
+    assert f"- from step 14 on each micro-batch cut {parts} times as fine, to fit in memory\n" in card
     # Memory is there again, and the newest checkpoint is lost: the cut steps are taken once more, and cut the same.
     shutil.rmtree(parted / "run" / "checkpoints" / "step-00000016")
     assert notes(tiny(parted)) == []

@@ -90,7 +90,7 @@ class Engine(TextTranslator):
         A small model is quickest with a core for each batch, a large one with all of them at the same.
         """
         ways = [self._cores >> halvings for halvings in range(self._cores.bit_length())]
-        each = 2 * self._cores
+        each = self._cores
         if len(batches) < each * len(ways):
             return {}
         self._tried = True

@@ -20,7 +20,7 @@ _this_thread = threading.local()
 
 @contextmanager
 def seeded(seed: int, device: torch.device) -> Iterator[None]:
-    """Within, this thread's dropout follows from `seed`. Nobody else's random numbers are touched."""
+    """Within, this thread's dropout follows from `seed`; on a processor nobody else's random numbers are touched."""
     if device.type != "cpu":
         with torch.random.fork_rng(devices=[device] if device.type == "cuda" else []):
             torch.manual_seed(seed)

@@ -99,7 +99,7 @@ def _events(progress: Progress, splits: Splits) -> list[str]:
     skipped = progress.health.skipped
     lines = [f"- {skipped:,} steps skipped, because their gradients were not finite"] if skipped else []
     return lines + [
-        f"- from step {step:,} on each micro-batch computed in {parts} parts, to fit in memory"
+        f"- from step {step:,} on each micro-batch cut {parts} times as fine, to fit in memory"
         for step, parts in splits.until(progress.step)
     ]
 

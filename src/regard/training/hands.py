@@ -34,7 +34,6 @@ def copies(model: SequenceModel, count: int) -> list[SequenceModel]:
         other = copy.deepcopy(model)
         for shared, own in zip(model.parameters(), other.parameters(), strict=True):
             own.data = shared.data
-            own.grad = None
         models.append(other)
     return models
 
@@ -43,7 +42,11 @@ def at_once(work: Callable[[int], Result], count: int) -> list[Result]:
     """What `work` returns for 0 to `count` - 1, each in a thread, which have torch's threads divided among them."""
     if count == 1:
         return [work(0)]
-    threads = max(1, torch.get_num_threads() // count)
-    # Leaving the block waits for all, also when one has failed.
-    with ThreadPoolExecutor(count, initializer=torch.set_num_threads, initargs=(threads,)) as pool:
-        return list(pool.map(work, range(count)))
+    threads = torch.get_num_threads()
+    each = max(1, threads // count)
+    try:
+        # Leaving the block waits for all, also when one has failed.
+        with ThreadPoolExecutor(count, initializer=torch.set_num_threads, initargs=(each,)) as pool:
+            return list(pool.map(work, range(count)))
+    finally:
+        torch.set_num_threads(threads)  # a thread's own number is also that of every thread to come

@@ -103,7 +103,7 @@ def _record(step: Step, progress: Progress, splits: Splits, log: Log) -> Generat
     if step.parts > splits.parts(step.step):
         splits.record(step.step, step.parts)
         yield Note(
-            f"step {step.step:,} did not fit in memory: from it on, each micro-batch is cut into {step.parts} parts"
+            f"step {step.step:,} did not fit in memory: from it on, each micro-batch is cut {step.parts} times as fine"
         )
     health = progress.health.after_skipped() if step.skipped else progress.health.after(step.loss)
     if step.skipped:

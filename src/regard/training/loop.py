@@ -1,7 +1,7 @@
 """The training loop: a generator that takes steps and yields what each one did. It neither prints, saves nor stops.
 
-Every random number of a step follows from the seed, the step and the micro-batch, so a step is the same whether the
-run was interrupted before it or not.
+Every random number of a step follows from the seed, the step and the part of the batch, so a step is the same whether
+the run was interrupted before it or not.
 """
 
 import hashlib
@@ -41,7 +41,7 @@ class Step:
     seconds: float
     position: Position  # where the data goes on
     skipped: bool = False  # the gradient was not finite, so the weights are as before
-    parts: int = 1  # in which each micro-batch was computed, to fit in memory
+    parts: int = 1  # in which each hand computed its share of a micro-batch, to fit in memory
 
 
 def derived_seed(*parts: int | str) -> int:
@@ -136,8 +136,8 @@ def gradient(
     loss = sum(at_once(share, len(models)))
     for other in models[1:]:
         for whole, part in zip(models[0].parameters(), other.parameters(), strict=True):
-            if part.grad is not None and whole.grad is not None:
-                whole.grad += part.grad
+            if part.grad is not None:
+                whole.grad = part.grad if whole.grad is None else whole.grad.add_(part.grad)
         other.zero_grad(set_to_none=True)
     return loss, tokens
 

@@ -5,6 +5,7 @@ few pairs, because it grows with the pieces of a micro-batch and with nothing el
 """
 
 import math
+from collections.abc import Callable
 from pathlib import Path
 
 import psutil
@@ -26,7 +27,7 @@ _SCORES = 3  # chunks of scores at once: the scores, their gradient, and one in 
 
 
 def weights_bytes(settings: ModelSettings, device: str, hands: int = 1) -> int:
-    """What learning takes whatever the micro-batch. Nothing is allocated to find out."""
+    """What learning takes beside what grows with the micro-batch. Nothing is allocated to find out."""
     with torch.device("meta"):
         sizes = [parameter.numel() for parameter in Transformer(settings).parameters()]
     scores = CHUNK_NUMBERS if device == "cpu" else GPU_CHUNK_NUMBERS
@@ -54,12 +55,15 @@ def bytes_per_piece(model: SequenceModel, batch: Batch, settings: TrainSettings)
     return _WAY_BACK * 2 * sum(kept.values()) / (source_BS.numel() + target_BT.numel())
 
 
-def fit(weights: int, per_piece: float, micro_tokens: int, free: int) -> tuple[int, str]:
-    """The largest micro-batch, halved as often as need be, that fits; and what was found."""
+def fit(weights: Callable[[int], int], per_piece: float, micro_tokens: int, free: int) -> tuple[int, str]:
+    """The largest micro-batch, halved as often as need be, that fits; and what was found.
+
+    `weights` gives the bytes of `weights_bytes` for a micro-batch: a smaller one has fewer hands.
+    """
     tokens = micro_tokens
-    while weights + per_piece * tokens > SHARE * free and tokens > LEAST_TOKENS:
+    while weights(tokens) + per_piece * tokens > SHARE * free and tokens > LEAST_TOKENS:
         tokens = max(LEAST_TOKENS, math.ceil(tokens / 2))
-    needed = weights + per_piece * tokens
+    needed = weights(tokens) + per_piece * tokens
     check(needed, free)
     found = f"about {show(needed)} of memory for a step of {tokens:,} pieces at a time"
     if tokens < micro_tokens:

@@ -95,9 +95,11 @@ def make_plan(
             "TSVs or JSON lines, and there are none: put such sentences together, or leave the setting out"
         )
     free = memory.free_memory(device)
-    hands = how_many(settings.model.width, settings.train.micro_tokens, device)
-    weights = memory.weights_bytes(settings.model, device, hands)
-    memory.check(weights, free)
+
+    def weights(tokens: int) -> int:
+        return memory.weights_bytes(settings.model, device, how_many(settings.model.width, tokens, device))
+
+    memory.check(weights(memory.LEAST_TOKENS), free)
     model = Transformer(settings.model, settings.train.dropout).to(device)
     mixed = request.get("weights", ())
     few, _ = next(batches(shards.train, tokens=memory.LEAST_TOKENS, seed=settings.train.seed, weights=mixed))

@@ -5,12 +5,14 @@ Many pairs are made in blocks, each a stream with a seed of its own, so that all
 
 import json
 import signal
-from collections.abc import Iterable, Iterator
+from collections import deque
+from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import ProcessPoolExecutor
 from contextlib import ExitStack
 from dataclasses import asdict
 from functools import partial
-from itertools import islice
+from itertools import chain, islice
+from multiprocessing import get_context
 from pathlib import Path
 
 from regard.cores import cores
@@ -20,6 +22,7 @@ from regard.errors import UserError
 from regard.files import sync
 
 BLOCK = 5_000
+_MOST_WORKERS = 61  # Windows waits for no more processes at once
 Lines = tuple[str, ...]  # for the TSV, and for the truth
 
 
@@ -31,15 +34,21 @@ def lines(pair: Pair, *, truth: bool = False) -> Lines:
 
 def many(count: int, seed: int, split: str, *, truth: bool = False) -> Iterator[Lines]:
     """The lines of so many pairs. The first block is the beginning of `pairs(seed, split)`."""
-    make = partial(_block, count, seed, split, truth)
-    blocks = range(-(-count // BLOCK))
-    if len(blocks) == 1:
-        yield from make(0)
-        return
-    pool = ProcessPoolExecutor(min(cores(), len(blocks)), initializer=_leave_interrupts_to_us)
+    if count <= BLOCK:
+        return (lines(pair, truth=truth) for pair in islice(pairs(seed, split), count))
+    pairs(seed, split)  # a split that does not exist is refused here
+    return chain.from_iterable(_blocks(partial(_block, count, seed, split, truth), -(-count // BLOCK)))
+
+
+def _blocks(make: Callable[[int], list[Lines]], count: int) -> Iterator[list[Lines]]:
+    """Blocks in order, each made by some process; only a few wait to be written."""
+    workers = min(cores(), count, _MOST_WORKERS)
+    pool = ProcessPoolExecutor(workers, get_context("spawn"), initializer=_leave_interrupts_to_us)
     try:
-        for made in pool.map(make, blocks):
-            yield from made
+        waiting = deque(pool.submit(make, block) for block in range(2 * workers))
+        for block in range(2 * workers, count + 2 * workers):
+            yield waiting.popleft().result()
+            waiting.append(pool.submit(make, block))
     finally:
         pool.shutdown(wait=False, cancel_futures=True)
 
@@ -47,7 +56,7 @@ def many(count: int, seed: int, split: str, *, truth: bool = False) -> Iterator[
 def _block(count: int, seed: int, split: str, truth: bool, block: int) -> list[Lines]:
     # No other seed that a person would choose comes near.
     stream = pairs(seed + (block << 64), split)
-    return [lines(pair, truth=truth) for pair in islice(stream, min(BLOCK, count - block * BLOCK))]
+    return [lines(pair, truth=truth) for pair in islice(stream, max(0, min(BLOCK, count - block * BLOCK)))]
 
 
 def _leave_interrupts_to_us() -> None:
