@@ -6,7 +6,6 @@ once: positions pass through the projection a chunk at a time, and each chunk's 
 
 from collections.abc import Iterator
 from functools import partial
-from typing import Any
 
 import torch
 import torch.nn.functional as F
@@ -18,38 +17,26 @@ CHUNK_NUMBERS = 4_000_000  # scores held at once: 16 MB, which stays near the pr
 GPU_CHUNK_NUMBERS = 64_000_000  # a GPU wants larger products
 
 
-class SmoothedLoss(torch.autograd.Function):
-    """Cross entropy against (1 - smoothing) on the right piece and smoothing spread over all, summed by weight.
+def summed_loss(
+    scores_NV: Tensor, target_N: Tensor, smoothing: float, weight_N: Tensor | None = None, *, over: float = 1.0
+) -> tuple[Tensor, Tensor]:
+    """Cross entropy against (1 - smoothing) on the right piece and smoothing spread over all, summed by weight; and its
+    gradient, softmax minus that target, divided by `over`.
 
-    The gradient, softmax minus that target, takes the place of the scores: they are used up.
+    The gradient takes the place of the scores: they are used up.
     """
-
-    @staticmethod
-    def forward(ctx: Any, scores_NV: Tensor, target_N: Tensor, smoothing: float, weight_N: Tensor | None) -> Tensor:
-        each = smoothing / scores_NV.size(1)
-        right_N1, sum_N1 = scores_NV.gather(1, target_N[:, None]), scores_NV.sum(dim=1, keepdim=True)
-        highest_N1 = scores_NV.amax(dim=1, keepdim=True)
-        gradient_NV = scores_NV.detach().sub_(highest_N1).exp_()
-        total_N1 = gradient_NV.sum(dim=1, keepdim=True)
-        loss_N1 = highest_N1 + total_N1.log() - (1 - smoothing) * right_N1 - each * sum_N1
-        gradient_NV.div_(total_N1).sub_(each)
-        gradient_NV.scatter_add_(1, target_N[:, None], torch.full_like(right_N1, smoothing - 1))
-        if weight_N is not None:
-            loss_N1 = loss_N1 * weight_N[:, None]
-            gradient_NV.mul_(weight_N[:, None])
-        ctx.save_for_backward(gradient_NV)
-        return loss_N1.sum()
-
-    @staticmethod
-    def backward(ctx: Any, *gradients: Tensor) -> tuple[Tensor, None, None, None]:
-        (gradient_NV,) = ctx.saved_tensors
-        return gradient_NV * gradients[0], None, None, None
-
-
-def summed_loss(scores_NV: Tensor, target_N: Tensor, smoothing: float, weight_N: Tensor | None = None) -> Tensor:
-    """The loss of N positions. Uses up `scores_NV`."""
-    loss: Tensor = SmoothedLoss.apply(scores_NV, target_N, smoothing, weight_N)  # type: ignore[no-untyped-call]
-    return loss
+    each = smoothing / scores_NV.size(1)
+    right_N1, sum_N1 = scores_NV.gather(1, target_N[:, None]), scores_NV.sum(dim=1, keepdim=True)
+    highest_N1 = scores_NV.amax(dim=1, keepdim=True)
+    gradient_NV = scores_NV.sub_(highest_N1).exp_()
+    total_N1 = gradient_NV.sum(dim=1, keepdim=True)
+    loss_N1 = highest_N1 + total_N1.log() - (1 - smoothing) * right_N1 - each * sum_N1
+    gradient_NV.div_(total_N1 * over).sub_(each / over)
+    gradient_NV.scatter_add_(1, target_N[:, None], torch.full_like(right_N1, (smoothing - 1) / over))
+    if weight_N is not None:
+        loss_N1 = loss_N1 * weight_N[:, None]
+        gradient_NV.mul_(weight_N[:, None])
+    return loss_N1.sum(), gradient_NV
 
 
 def add_gradient(
@@ -78,11 +65,12 @@ def add_gradient(
     for part_ND, part_N in _chunks(model, leaf_ND, target_N):
         with forward():
             scores_NV = model.project(part_ND)
+        scores_NV = scores_NV.float()
         part_weight_N = None if weight_N is None else weight_N[done : done + len(part_N)]
-        loss = summed_loss(scores_NV.float(), part_N, smoothing, part_weight_N)
+        loss, gradient_NV = summed_loss(scores_NV.detach(), part_N, smoothing, part_weight_N, over=tokens)
         done += len(part_N)
-        (loss / tokens).backward()
-        total += loss.detach()
+        scores_NV.backward(gradient_NV)
+        total += loss
     hidden_ND.backward(leaf_ND.grad)
     return total.item()
 
