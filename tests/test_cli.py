@@ -678,7 +678,7 @@ def demonstrated(short_demo: None, tmp_path_factory: pytest.TempPathFactory) -> 
 def test_the_demo_trains_looks_and_says_what_next(demonstrated: Trained) -> None:
     out, done = demonstrated.path, demonstrated.done
     assert done.code == 0, done.said
-    assert "A new model learns the built-in language from 240 pairs, two thirds of them with “it”." in done.said
+    assert "A new model learns the built-in language from 240 pairs, three in four with “it”." in done.said
     assert "step 8: validation loss" in done.said and "of 4 flips (always one noun: 0%; a coin: 25%)" in done.said
     assert open_folder(out).languages == ("en", "fr")
     shown = done.output.decode("utf-8")
