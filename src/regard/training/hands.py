@@ -1,7 +1,7 @@
 """Many hands: each takes its own part of a batch, from the first layer to the last gradient, through its own copy.
 
 Torch divides every single operation among its threads, which then wait for each other; in a narrow model operations are
-so short that two threads are hardly faster than one. Hands wait for each other once a step. Copies share their weights
+so short that much of the time is waiting. Hands wait for each other once a step. Copies share their weights
 and have gradients of their own, added in a fixed order: with as many threads, a run is the same every time.
 """
 

@@ -45,10 +45,11 @@ def _blocks(make: Callable[[int], list[Lines]], count: int) -> Iterator[list[Lin
     workers = min(cores(), count, _MOST_WORKERS)
     pool = ProcessPoolExecutor(workers, get_context("spawn"), initializer=_leave_interrupts_to_us)
     try:
-        waiting = deque(pool.submit(make, block) for block in range(2 * workers))
-        for block in range(2 * workers, count + 2 * workers):
+        blocks = iter(range(count))
+        waiting = deque(pool.submit(make, block) for block in islice(blocks, 2 * workers))
+        while waiting:
             yield waiting.popleft().result()
-            waiting.append(pool.submit(make, block))
+            waiting.extend(pool.submit(make, block) for block in islice(blocks, 1))
     finally:
         pool.shutdown(wait=False, cancel_futures=True)
 
@@ -56,7 +57,7 @@ def _blocks(make: Callable[[int], list[Lines]], count: int) -> Iterator[list[Lin
 def _block(count: int, seed: int, split: str, truth: bool, block: int) -> list[Lines]:
     # No other seed that a person would choose comes near.
     stream = pairs(seed + (block << 64), split)
-    return [lines(pair, truth=truth) for pair in islice(stream, max(0, min(BLOCK, count - block * BLOCK)))]
+    return [lines(pair, truth=truth) for pair in islice(stream, min(BLOCK, count - block * BLOCK))]
 
 
 def _leave_interrupts_to_us() -> None:
