@@ -21,9 +21,10 @@ from multi30k import DATA
 from peers.driver import working
 from peers.environment import CACHE, HERE, ROOT, python_of
 from peers.page import page
+from peers.pieces import cut
 from peers.results import append, machine, plain
 
-from regard.data.tokenizer import END, Tokenizer, train_tokenizer
+from regard.data.tokenizer import Tokenizer, train_tokenizer
 from regard.settings import SIZES, assemble
 
 # What is measured: its environment and its script.
@@ -114,25 +115,16 @@ def job_for(size: str, scratch: Path) -> Path:
 
 def prepared(kind: str) -> Path:
     """The corpus as text and cut into pieces, made once."""
-    folder = CACHE / "data" / f"multi30k-{kind}-{PIECES}"
-    if (folder / "ready").exists():
-        return folder
-    (folder / "pieces").mkdir(parents=True, exist_ok=True)
-    texts = {
-        f"{part}.{side}": gzip.decompress((DATA / f"{name}.{side}.gz").read_bytes()).decode().split("\n")[:most]
-        for part, name, most in (("train", "train", -1), ("valid", "val", 100))
-        for side in ("en", "de")
-    }
-    tokenizer_data = train_tokenizer(chain(texts["train.en"], texts["train.de"]), kind=kind, pieces=PIECES)
-    tokenizer = Tokenizer(tokenizer_data)
-    (folder / "tokenizer.model").write_bytes(tokenizer_data)
-    names = tokenizer.pieces(range(END + 1, tokenizer.size))
-    (folder / "pieces" / "vocabulary").write_text("".join(f"{name}\n" for name in names), "utf-8")
-    for name, lines in texts.items():
-        (folder / name).write_text("".join(f"{line}\n" for line in lines), "utf-8")
-        cut = (" ".join(tokenizer.pieces(ids)) for ids in tokenizer.encode(lines))
-        (folder / "pieces" / name).write_text("".join(f"{line}\n" for line in cut), "utf-8")
-    (folder / "ready").touch()
+    folder = CACHE / "data" / f"multi30k-{kind}-{PIECES}-pieces"
+    if not (folder / "ready").exists():
+        parts = (("train", "train", -1), ("valid", "val", 100), ("test", "test_2016_flickr", 100))
+        texts = {
+            f"{part}.{side}": gzip.decompress((DATA / f"{name}.{side}.gz").read_bytes()).decode().split("\n")[:most]
+            for part, name, most in parts
+            for side in ("en", "de")
+        }
+        cut(folder, texts, train_tokenizer(chain(texts["train.en"], texts["train.de"]), kind=kind, pieces=PIECES))
+        (folder / "ready").touch()
     return folder
 
 

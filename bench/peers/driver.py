@@ -32,6 +32,10 @@ class Worker:
         """Seconds, the number of target pieces learnt from, and the most memory held so far."""
         return self._ask(steps=steps)
 
+    def translate_part(self, part: str, beams: int) -> list[str]:
+        """What a worker that trains makes of a part of its data, by what it has learnt so far."""
+        return self._ask(part=part, beams=beams)["texts"]
+
     def _ask(self, **request: Any) -> dict[str, Any]:
         print(json.dumps(request), file=self._process.stdin, flush=True)
         return self._read()

@@ -3,13 +3,14 @@
     python train_X.py JOB
 
 The trainer under measurement runs its own loop; only the end of each step calls the gate. So a round is whole steps,
-batches included, and between rounds the trainer waits. Standard library only.
+batches included, and between rounds the trainer waits, or translates what it is asked to. Standard library only.
 """
 
 import json
 import os
 import sys
 import time
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -23,6 +24,8 @@ class Gate:
         os.dup2(2, 1)
         self.job: dict[str, Any] = json.loads(Path(sys.argv[1]).read_text("utf-8"))
         self.about: dict[str, Any] = {}
+        # Translates the part of that name, "valid" or "test", with so many beams, by what has been learnt so far.
+        self.translate: Callable[[str, int], list[str]]
         self._left, self._tokens, self._began = 0, 0, 0.0
 
     def step_done(self, tokens: int) -> None:
@@ -36,10 +39,13 @@ class Gate:
             self._answer(seconds=seconds, tokens=self._tokens, memory=peak_memory())
         else:
             self._answer(about=self.about)
-        request = sys.stdin.readline()
-        if not request:
-            os._exit(0)  # in the middle of a trainer's loop there is no other way out
-        self._left, self._tokens, self._began = json.loads(request)["steps"], 0, time.perf_counter()
+        for line in sys.stdin:
+            request = json.loads(line)
+            if "steps" in request:
+                self._left, self._tokens, self._began = request["steps"], 0, time.perf_counter()
+                return
+            self._answer(texts=self.translate(request["part"], request["beams"]))
+        os._exit(0)  # in the middle of a trainer's loop there is no other way out
 
     def _answer(self, **content: Any) -> None:
         print(json.dumps(content), file=self._answers, flush=True)

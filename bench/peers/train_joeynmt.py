@@ -5,6 +5,8 @@ from pathlib import Path
 import torch
 from gate import Gate
 from importlib_metadata import version
+from joeynmt import training
+from joeynmt.prediction import predict
 from joeynmt.training import TrainManager, train
 
 gate = Gate()
@@ -31,6 +33,7 @@ configuration = {
     "data": {
         "train": f"{pieces}/train",
         "dev": f"{pieces}/valid",
+        "test": f"{pieces}/test",
         "dataset_type": "plain",
         "src": {"lang": "en", **side},
         "trg": {"lang": "de", **side},
@@ -39,7 +42,7 @@ configuration = {
             "bos_token": "<s>", "bos_id": 2, "eos_token": "</s>", "eos_id": 3,
         },
     },
-    "testing": {"eval_metrics": ["bleu"], "beam_size": 1},
+    "testing": {"eval_metrics": ["bleu"], "beam_size": 1, "batch_type": "token", "batch_size": 1024},
     "training": {
         "optimizer": "adam",
         "adam_betas": [0.9, 0.98],
@@ -55,7 +58,8 @@ configuration = {
         "epochs": 100_000,
         "validation_freq": 100_000,
         "logging_freq": 1_000,
-    },
+    }
+    | job.get("recipe", {}),
     "model": {
         "initializer": "xavier_uniform",
         "bias_initializer": "zeros",
@@ -72,14 +76,30 @@ gate.about = {
     "threads": torch.get_num_threads(),
     "norm": shape["norm"],
 }
-step = TrainManager._train_step
+step, prepare = TrainManager._train_step, training.prepare
+read = {}
+
+
+def keeping(*arguments, **named):
+    """What was read, kept for translating."""
+    found = prepare(*arguments, **named)
+    read.update(valid=found[2], test=found[3])
+    return found
 
 
 def gated(trainer: TrainManager, batch):
     found = step(trainer, batch)
+    gate.translate = lambda part, beams: predict(
+        trainer.model,
+        read[part],
+        trainer.device,
+        trainer.n_gpu,
+        args=trainer.dev_cfg._replace(beam_size=beams, beam_alpha=1.0),
+        autocast=trainer.autocast,
+    )[2]
     gate.step_done(int(batch.ntokens))
     return found
 
 
-TrainManager._train_step = gated
+training.prepare, TrainManager._train_step = keeping, gated
 train(rank=0, world_size=1, cfg=configuration, skip_test=True)

@@ -1,0 +1,21 @@
+"""Text cut into pieces, for programs that are to learn from the very pieces Regard learns from."""
+
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+
+from regard.data.tokenizer import END, Tokenizer
+
+
+def cut(folder: Path, texts: Mapping[str, Sequence[str]], tokenizer_data: bytes) -> None:
+    """Write each text as it is and, in `pieces/`, with spaces between its pieces; tokenizer and vocabulary too."""
+    tokenizer = Tokenizer(tokenizer_data)
+    (folder / "pieces").mkdir(parents=True, exist_ok=True)
+    (folder / "tokenizer.model").write_bytes(tokenizer_data)
+    _write(folder / "pieces" / "vocabulary", tokenizer.pieces(range(END + 1, tokenizer.size)))
+    for name, lines in texts.items():
+        _write(folder / name, lines)
+        _write(folder / "pieces" / name, [" ".join(tokenizer.pieces(ids)) for ids in tokenizer.encode(lines)])
+
+
+def _write(path: Path, lines: Sequence[str]) -> None:
+    path.write_text("".join(f"{line}\n" for line in lines), "utf-8")
