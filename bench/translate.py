@@ -43,6 +43,7 @@ TYPES = ["float32", "int8", "int16", "bfloat16"]
 BEAMS = (4, 1)
 TRIAL = {"tiny": 512, "small": 256, "base": 128, "big": 64}  # sentences on which settings are tried
 WARM = 1280  # sentences for Regard, which tries its settings by itself while it works
+DUEL_ROUNDS = {"tiny": 15, "small": 9, "base": 5, "big": 3}
 COLD_ROUNDS = 5
 COLD_TEXT = "A man in a blue shirt is standing on a ladder cleaning a window."
 
@@ -115,16 +116,12 @@ class System:
 
 def speed(size: str, folder: Path, asked: argparse.Namespace) -> None:
     """All systems side by side, each with the settings that suit it best."""
-    trial = lines_of("train", 20 * WARM)[::20]
     with ExitStack() as stack:
         workers = {name: stack.enter_context(start(name, folder)) for name in asked.only}
         for name, worker in workers.items():
             print(f"{size}, {name}: {plain(worker.about)}", flush=True)
         for beams in BEAMS:
-            systems = {
-                name: try_settings(name, worker, trial[: WARM if name == "regard" else TRIAL[size]], beams)
-                for name, worker in workers.items()
-            }
+            systems = ready(workers, size, beams)
             for count in asked.sentences:
                 lines = texts(count)
                 print(f"{size}, {len(lines):,} sentences, beams {beams}", flush=True)
@@ -143,6 +140,15 @@ def speed(size: str, folder: Path, asked: argparse.Namespace) -> None:
 def start(name: str, folder: Path) -> AbstractContextManager[Worker]:
     environment, road = SYSTEMS[name]
     return working([*command_of(environment, folder), *road], name)
+
+
+def ready(workers: dict[str, Worker], size: str, beams: int) -> dict[str, System]:
+    """Each with the settings that suit it best."""
+    trial = lines_of("train", 20 * WARM)[::20]
+    return {
+        name: try_settings(name, worker, trial[: WARM if name == "regard" else TRIAL[size]], beams)
+        for name, worker in workers.items()
+    }
 
 
 def try_settings(name: str, worker: Worker, lines: list[str], beams: int) -> System:
@@ -187,6 +193,32 @@ def compare(systems: dict[str, System], lines: list[str], beams: int, rounds: in
         ratio = rate(measured[names[0]]) / rate(measured[name])
         print(f"  {names[0]} / {name}: {ratio:.2f}; the same text: {measured[name]['same']:.1%}", flush=True)
     return measured
+
+
+# -- beside the engine
+
+
+def duel(size: str, folder: Path, asked: argparse.Namespace) -> None:
+    """Regard and CTranslate2 back to back, each with the settings that suit it best, in more rounds than all can have.
+
+    The two are close, and a machine's speed changes within minutes: only what follows at once can be compared.
+    """
+    lines = texts(1_000)
+    with ExitStack() as stack:
+        workers = {name: stack.enter_context(start(name, folder)) for name in ("regard", "ctranslate2")}
+        for beams in BEAMS:
+            systems = ready(workers, size, beams)
+            ratios = []
+            for number in range(DUEL_ROUNDS[size]):
+                rates = {}
+                for name in list(systems)[:: 1 if number % 2 else -1]:
+                    time.sleep(0.5)  # threads of the one before may still be spinning
+                    found = systems[name].worker.translate(lines, beams, systems[name].settings)
+                    rates[name] = found["pieces"] / found["seconds"]
+                ratios.append(round(rates["regard"] / rates["ctranslate2"], 3))
+                print(f"{size}, beams {beams}, round {number + 1}: {plain(rates)}, ratio {ratios[-1]}", flush=True)
+            facts = {"size": size, "sentences": len(lines), "beams": beams, "ratios": ratios}
+            append(asked.results / "translate.jsonl", part="duel", settings=systems["ctranslate2"].settings, **facts)
 
 
 def is_copier(folder: Path) -> bool:
@@ -279,7 +311,7 @@ def rate(system: dict[str, Any]) -> float:
     return system["pieces"] / statistics.median(system["seconds"])
 
 
-PARTS = {"speed": speed, "cold": cold, "quantised": quantised}
+PARTS = {"speed": speed, "duel": duel, "cold": cold, "quantised": quantised}
 
 if __name__ == "__main__":
     main()

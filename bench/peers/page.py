@@ -18,6 +18,7 @@ NAMES = {
     "import torch": '`python -c "import torch"`, nothing else',
 }
 SIZES = ["tiny", "small", "base", "big"]
+PARTS = ("speed", "duel", "cold", "quantised")
 INTRODUCTION = """\
 # Benchmarks
 
@@ -35,6 +36,10 @@ What the searches do not share: Regard and OpenNMT-py divide by ((5 + n) / 6)^0.
 n^0.6; OpenNMT-py stops when the likeliest beam has ended, the others when as many hypotheses are finished as there are
 beams. Regard translates repeated sentences once.
 """
+DUEL = """\
+Regard and CTranslate2 called directly, 1,000 sentences, one after the other in each round, whichever comes first: the
+median of the rounds' ratios, with the least and the most. The speed of a machine changes within minutes, so this is the
+better comparison of two that are close. Regard also returns the score of every text."""
 QUANTISED = """\
 `regard translate --fast TYPE`, on test_2016_flickr. Texts that changed: those that came out differently alone and in
 batches of 8, those that did alone and all at once, and those that are not float32's."""
@@ -56,13 +61,15 @@ def page(results: Path) -> str:
 def _translating(results: Path) -> list[str]:
     records = latest(results, "part", "size", "sentences", "beams")
     records.sort(key=lambda record: (SIZES.index(record["size"]), record.get("sentences", 0), -record.get("beams", 0)))
-    parts = {part: [record for record in records if record["part"] == part] for part in ("speed", "cold", "quantised")}
+    parts = {part: [record for record in records if record["part"] == part] for part in PARTS}
     lines: list[str] = []
     if parts["speed"]:
         lines += ["## Translating", "", TRANSLATING]
         for size, sentences in dict.fromkeys((record["size"], record["sentences"]) for record in parts["speed"]):
             group = [record for record in parts["speed"] if (record["size"], record["sentences"]) == (size, sentences)]
             lines += _speed(group)
+    if parts["duel"]:
+        lines += ["## Beside the engine", "", DUEL, "", *_duels(parts["duel"])]
     if parts["cold"]:
         lines += ["## Cold start", "", "One sentence in a fresh process, from the command to the text, in seconds.", ""]
         lines += [line for record in parts["cold"] for line in _cold(record)]
@@ -135,6 +142,22 @@ def _cells(record: Record, name: str) -> list[str]:
 
 def _rate(system: Record) -> float:
     return system["pieces"] / statistics.median(system["seconds"])
+
+
+def _duels(records: list[Record]) -> list[str]:
+    head = ["size", "search", "Regard / CTranslate2", "rounds", "its settings"]
+    rows = [
+        [
+            f"`{one['size']}`",
+            _search(one),
+            spread(one["ratios"], 2),
+            str(len(one["ratios"])),
+            plain(one["settings"]),
+        ]
+        for one in records
+    ]
+    sources = {tuple(_source(record)): None for record in records}
+    return [*table(head, rows), *(line for source in sources for line in source)]
 
 
 def _cold(record: Record) -> list[str]:
