@@ -214,7 +214,7 @@ def duel(size: str, folder: Path, asked: argparse.Namespace) -> None:
                 for name in list(systems)[:: 1 if number % 2 else -1]:
                     time.sleep(0.5)  # threads of the one before may still be spinning
                     found = systems[name].worker.translate(lines, beams, systems[name].settings)
-                    rates[name] = found["pieces"] / found["seconds"]
+                    rates[name] = round(found["pieces"] / found["seconds"], 1)
                 ratios.append(round(rates["regard"] / rates["ctranslate2"], 3))
                 print(f"{size}, beams {beams}, round {number + 1}: {plain(rates)}, ratio {ratios[-1]}", flush=True)
             facts = {"size": size, "sentences": len(lines), "beams": beams, "ratios": ratios}
