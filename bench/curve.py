@@ -6,8 +6,8 @@ while a peer reads its data and while it translates the validation text; Regard'
 last. Needs the corpora in ../shared/data (or $REGARD_SHARED_DATA). Every run is added to bench/results/curve.jsonl, and
 docs/curve.md is written from the newest of each, with a picture for each corpus.
 
-    python bench/curve.py multi30k --minutes 30 --out curves
-    python bench/curve.py                        # writes the page only
+    python bench/curve.py --corpora multi30k --minutes 30 --out curves
+    python bench/curve.py --corpora              # writes the page only
 """
 
 import argparse
@@ -77,18 +77,20 @@ validation text; the last column on the test text, once, with beam 4 (Regard) or
 
 def main() -> None:
     options = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    options.add_argument("corpus", nargs="?", choices=list(CORPORA))
+    options.add_argument(
+        "--corpora", nargs="*", choices=list(CORPORA), default=list(CORPORA), help="none: the page only"
+    )
     options.add_argument("--minutes", type=float, default=30)
     options.add_argument("--only", nargs="*", choices=list(BEAMS), default=list(BEAMS), metavar="SYSTEM")
     options.add_argument("--recipe", choices=list(RECIPES), default="documented", help="of the peers")
     options.add_argument("--out", type=Path, default=Path("curves"), help="where Regard's runs are kept")
     asked = options.parse_args()
-    if asked.corpus and not DATA.is_dir():
+    if asked.corpora and not DATA.is_dir():
         print(f"no corpus in {DATA}; nothing measured")
         return
-    if asked.corpus:
-        print(machine(), flush=True)
-        measure(asked)
+    print(machine(), flush=True)
+    for corpus in asked.corpora:
+        measure(corpus, asked)
     write_page(ROOT / "docs" / "curve.md")
 
 
@@ -120,23 +122,24 @@ CORPORA = {"multi30k": (multi30k, "none"), "tatoeba": (tatoeba, "13a")}  # and s
 # -- learning
 
 
-def measure(asked: argparse.Namespace) -> None:
+def measure(corpus: str, asked: argparse.Namespace) -> None:
     """One system after the other. Regard comes first, because the others take its pieces."""
-    read, tokenize = CORPORA[asked.corpus]
+    read, tokenize = CORPORA[corpus]
     texts = read()
-    folder = asked.out / f"{asked.corpus}-{asked.minutes:g}"
+    folder = asked.out / f"{corpus}-{asked.minutes:g}"
     write(folder / "data", texts)
     for name in ["regard", *(name for name in asked.only if name != "regard")]:
+        if name not in asked.only and (folder / "regard" / "manifest.json").exists():
+            continue
         learner = with_regard(folder, asked.minutes) if name == "regard" else with_peer(name, folder, texts, asked)
         curve: list[tuple[float, float]] = []
         for minutes, part, found in learner:
             bleu = sacrebleu.corpus_bleu(found, [texts[f"{part}.de"]], tokenize=tokenize, force=True).score
-            print(f"{asked.corpus}, {name}, {minutes:.1f} minutes: BLEU {bleu:.2f} ({part})", flush=True)
+            print(f"{corpus}, {name}, {minutes:.1f} minutes: BLEU {bleu:.2f} ({part})", flush=True)
             if part == "valid":
                 curve.append((round(minutes, 2), round(bleu, 2)))
-        if name in asked.only:
-            facts = {"system": name, "recipe": "its own" if name == "regard" else asked.recipe}
-            append(RESULTS, corpus=asked.corpus, minutes=asked.minutes, **facts, curve=curve, test=round(bleu, 2))
+        facts = {"system": name, "recipe": "its own" if name == "regard" else asked.recipe}
+        append(RESULTS, corpus=corpus, minutes=asked.minutes, **facts, curve=curve, test=round(bleu, 2))
 
 
 Looks = Iterator[tuple[float, str, Sequence[str]]]  # after how many minutes, which part, what it became
