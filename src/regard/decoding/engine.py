@@ -90,10 +90,8 @@ class Engine(TextTranslator):
         A small model is quickest with a core for each batch, a large one with all of them at the same.
         """
         ways = [self._cores >> halvings for halvings in range(self._cores.bit_length())]
-        each = self._cores
-        # A moment's disturbance makes any way look slow, so each is timed twice where there is enough to do.
-        times = min(2, len(batches) // (each * len(ways)))
-        if not times:
+        each = min(len(batches) // len(ways), 4 * self._cores)
+        if each < self._cores:
             return {}
         self._tried = True
         found: dict[int, list[list[Hypothesis]]] = {}
@@ -101,16 +99,19 @@ class Engine(TextTranslator):
         for way, workers in enumerate(ways):
             engine = self._open(workers) if workers > 1 else self._for_one
             list(self._run(engine, batches[-1:] * workers, decode))  # a first time is slower
+            # Every way gets some of the long and some of the short, and two turns where there is enough for them.
+            its = range(way, each * len(ways), len(ways))
+            turns = [its[::2], its[1::2]] if each >= 2 * self._cores else [its]
             speeds = []
-            for turn in range(times):
-                # Every turn of every way gets some of the long and some of the short.
-                sample = range(way * times + turn, each * len(ways) * times, len(ways) * times)
+            for turn in turns:
                 began = time.perf_counter()
-                its = list(self._run(engine, [batches[at] for at in sample], decode))
-                speeds.append(sum(len(one[0].pieces) for batch in its for one in batch) / (time.perf_counter() - began))
-                found.update(zip(sample, its, strict=True))
-            # With so few batches, some of many workers stand idle at the end; fewer must be clearly quicker.
-            if max(speeds) < 1.1 * best:
+                written = list(self._run(engine, [batches[at] for at in turn], decode))
+                pieces = sum(len(one[0].pieces) for batch in written for one in batch)
+                speeds.append(pieces / (time.perf_counter() - began))
+                found.update(zip(turn, written, strict=True))
+            # Fewer workers must be clearly quicker in every turn: a moment's disturbance makes any way look slow, and
+            # with so few batches some of many workers stand idle at the end.
+            if min(speeds) < 1.15 * best:
                 break
             best, self._for_many, self.workers = max(speeds), engine, workers
         return found
