@@ -27,7 +27,7 @@ from multi30k import DATA
 from peers.driver import working
 from peers.environment import HERE, ROOT, python_of
 from peers.page import NAMES
-from peers.pieces import cut
+from peers.pieces import cut, write_lines
 from peers.results import Record, append, latest, machine, table
 from safetensors.torch import load_file
 from train import SYSTEMS, TOKENS
@@ -127,11 +127,15 @@ def measure(corpus: str, asked: argparse.Namespace) -> None:
     read, tokenize = CORPORA[corpus]
     texts = read()
     folder = asked.out / f"{corpus}-{asked.minutes:g}"
-    write(folder / "data", texts)
+    (folder / "data").mkdir(parents=True, exist_ok=True)
+    for name, lines in texts.items():
+        write_lines(folder / "data" / name, lines)
     for name in ["regard", *(name for name in asked.only if name != "regard")]:
-        if name not in asked.only and (folder / "regard" / "manifest.json").exists():
+        if name not in asked.only and (folder / "seen.json").exists():
             continue
-        learner = with_regard(folder, asked.minutes) if name == "regard" else with_peer(name, folder, texts, asked)
+        learner = (
+            with_regard(folder, texts, asked.minutes) if name == "regard" else with_peer(name, folder, texts, asked)
+        )
         curve: list[tuple[float, float]] = []
         for minutes, part, found in learner:
             bleu = sacrebleu.corpus_bleu(found, [texts[f"{part}.de"]], tokenize=tokenize, force=True).score
@@ -145,12 +149,13 @@ def measure(corpus: str, asked: argparse.Namespace) -> None:
 Looks = Iterator[tuple[float, str, Sequence[str]]]  # after how many minutes, which part, what it became
 
 
-def with_regard(folder: Path, minutes: float) -> Looks:
+def with_regard(folder: Path, texts: dict[str, list[str]], minutes: float) -> Looks:
     """`regard train` with a budget. What it had learnt at each validation is translated when all is done."""
     out, seen = folder / "regard", folder / "seen.json"
     paths = {part: [folder / "data" / f"{part}.{side}" for side in ("en", "de")] for part in PARTS}
     checkpoints = Checkpoints(out / "run" / "checkpoints")
-    if not (out / "manifest.json").exists():
+    if not seen.exists():
+        shutil.rmtree(out, ignore_errors=True)  # a run that was interrupted has no clock to go on with
         began, looks = time.monotonic(), []
         for event in regard.train(
             paths["train"], valid=paths["valid"], out=out, size="tiny", budget=60 * minutes, languages=("en", "de")
@@ -167,15 +172,13 @@ def with_regard(folder: Path, minutes: float) -> Looks:
     opened = open_folder(out)
     model = opened.build()
     tokenizer, longest = Tokenizer.load(out / "tokenizer.model"), opened.settings.longest
-    sources = (folder / "data" / "valid.en").read_text("utf-8").splitlines()
     *looks, (end, _) = json.loads(seen.read_text("utf-8"))
     for seconds, step in looks:
         model.load_state_dict(load_file(folder / f"step-{step}.safetensors"))
         translator = Translator(model.eval(), tokenizer, longest=longest)
-        found = translator.translate_all(sources, DecodeSettings(beams=1))
+        found = translator.translate_all(texts["valid.en"], DecodeSettings(beams=1))
         yield seconds / 60, "valid", [one.text for one in found]
-    tested = (folder / "data" / "test.en").read_text("utf-8").splitlines()
-    yield end / 60, "test", [one.text for one in regard.load(out).translate_all(tested)]
+    yield end / 60, "test", [one.text for one in regard.load(out).translate_all(texts["test.en"])]
 
 
 def with_peer(name: str, folder: Path, texts: dict[str, list[str]], asked: argparse.Namespace) -> Looks:
@@ -208,12 +211,6 @@ def _text(tokenizer: Tokenizer, lines: Sequence[str]) -> list[str]:
     """Pieces with spaces between them as text."""
     ids = {name: number for number, name in enumerate(tokenizer.pieces(range(tokenizer.size)))}
     return tokenizer.decode([[ids[name] for name in line.split() if name in ids] for line in lines])
-
-
-def write(folder: Path, texts: dict[str, list[str]]) -> None:
-    folder.mkdir(parents=True, exist_ok=True)
-    for name, lines in texts.items():
-        (folder / name).write_text("".join(f"{line}\n" for line in lines), "utf-8")
 
 
 # -- the page

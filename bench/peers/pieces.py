@@ -11,11 +11,12 @@ def cut(folder: Path, texts: Mapping[str, Sequence[str]], tokenizer_data: bytes)
     tokenizer = Tokenizer(tokenizer_data)
     (folder / "pieces").mkdir(parents=True, exist_ok=True)
     (folder / "tokenizer.model").write_bytes(tokenizer_data)
-    _write(folder / "pieces" / "vocabulary", tokenizer.pieces(range(END + 1, tokenizer.size)))
+    write_lines(folder / "pieces" / "vocabulary", tokenizer.pieces(range(END + 1, tokenizer.size)))
     for name, lines in texts.items():
-        _write(folder / name, lines)
-        _write(folder / "pieces" / name, [" ".join(tokenizer.pieces(ids)) for ids in tokenizer.encode(lines)])
+        write_lines(folder / name, lines)
+        write_lines(folder / "pieces" / name, [" ".join(tokenizer.pieces(ids)) for ids in tokenizer.encode(lines)])
 
 
-def _write(path: Path, lines: Sequence[str]) -> None:
+def write_lines(path: Path, lines: Sequence[str]) -> None:
+    """One text a line."""
     path.write_text("".join(f"{line}\n" for line in lines), "utf-8")
