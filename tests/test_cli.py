@@ -403,7 +403,7 @@ def test_validation_files_and_fine_tuning_by_flag(folder: Path, model: Path, tmp
     done = call("train", folder / "train.en", folder / "train.fr", *words)
     assert done.code == 0, done.said
     assert "  a fine-tune of model, with its size and pieces\n" in done.said
-    assert "(2 sentences)" in done.said
+    assert "(2 sentences, alpha 0.6)" in done.said
 
 
 def test_the_mean_of_models(model: Path, tmp_path: Path) -> None:

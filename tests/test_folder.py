@@ -17,7 +17,7 @@ from regard.errors import FolderError
 from regard.files import read_json, write_json, write_manifest
 from regard.folder import FORMAT, HASHED, open_folder, save_folder
 from regard.model.transformer import Transformer
-from regard.settings import ModelSettings
+from regard.settings import DecodeSettings, ModelSettings
 
 torch.set_num_threads(1)
 
@@ -474,3 +474,33 @@ def test_a_save_cut_short_is_never_taken_for_a_model(
     (folder / "run").mkdir()
     (folder / "run" / "plan.json").touch()
     assert "has not finished" in refused(folder)
+
+
+def test_a_model_brings_its_own_alpha(folder: Path, tmp_path: Path) -> None:
+    weights = make_model().state_dict()
+    own = tmp_path / "own"
+    save_folder(
+        own, settings=SETTINGS, weights=weights, tokenizer=TOKENIZER, languages=("en", None), card="", alpha=2.5
+    )
+    texts = ["a small text", "words of a few"]
+    for fast in ("float32", None):
+        plain, ours = regard.load(folder, fast=fast), regard.load(own, fast=fast)
+        found = ours.translate_all(texts)
+        assert [one.score for one in found] != [one.score for one in plain.translate_all(texts)]
+        assert found == ours.translate_all(texts, DecodeSettings(alpha=2.5))
+        assert list(ours.score([("a", "text")])) == list(plain.score([("a", "text")], DecodeSettings(alpha=2.5)))
+        assert ours.decoding({"decode": {"beams": 2}}) == DecodeSettings(beams=2, alpha=2.5)
+        assert ours.decoding({"decode": {"alpha": 1.0}}) == DecodeSettings(alpha=1.0)
+
+
+def test_a_folder_without_an_alpha_has_the_papers(folder: Path) -> None:
+    rewrite(folder, lambda facts: facts.pop("decode"))
+    assert open_folder(folder).alpha == 0.6
+
+
+@pytest.mark.parametrize(
+    ("decode", "said"), [({"alpha": 1e9}, "between -10 and 10"), ({"alpha": "x"}, "must be float"), (7, "decode is 7")]
+)
+def test_a_wrong_alpha_is_refused(folder: Path, decode: object, said: str) -> None:
+    rewrite(folder, lambda facts: facts.update(decode=decode))
+    assert said in refused(folder)

@@ -96,6 +96,9 @@ class TrainSettings:
     dropout: float = _setting(0.1, "share of numbers dropped, where section 5.4 says")
     validate_every: int = _setting(0, "steps between validations and checkpoints; 0 chooses from the plan")
     average: int = _setting(5, "checkpoints averaged at the end, where that is better on validation")
+    choose_alpha: bool = _setting(
+        False, "at the end choose the model's own decode.alpha, the one with the best BLEU on validation"
+    )
     patience: int = _setting(0, "stop after so many validations without a better loss; 0 never stops early")
     precision: Literal["float32", "bfloat16"] = _setting("float32", "bfloat16 computes in mixed precision (autocast)")
     device: Literal["auto", "cpu", "cuda", "mps"] = _setting(
@@ -118,12 +121,15 @@ class TrainSettings:
             raise SettingsError(f"train.learning_rate must be above 0, got {self.learning_rate}")
 
 
+_MOST_ALPHA = 10  # beyond, the penalty of a long text is no number any more, and long before nothing else counts
+
+
 @dataclass(frozen=True, kw_only=True)
 class DecodeSettings:
-    """How to write (section 6.1). Chosen per call; never stored in a model."""
+    """How to write (section 6.1). Chosen per call; only alpha has a default that a model may bring with it."""
 
     beams: int = _setting(4, "hypotheses kept at each step; 1 is greedy")
-    alpha: float = _setting(0.6, "strength of the length penalty ((5 + n) / 6)^alpha")
+    alpha: float = _setting(0.6, "strength of the length penalty ((5 + n) / 6)^alpha, unless the model has its own")
     extra: int = _setting(50, "how many pieces longer than its source a translation may grow")
     best: int = _setting(1, "how many translations to return, best first; at most beams, unless they are drawn")
     shortest: int = _setting(0, "pieces a translation has at least")
@@ -152,6 +158,8 @@ class DecodeSettings:
                 f"decode.best ({self.best}) cannot exceed decode.beams ({self.beams}); "
                 f"add --set decode.beams={self.best}"
             )
+        if not -_MOST_ALPHA <= self.alpha <= _MOST_ALPHA:
+            raise SettingsError(f"decode.alpha must be between {-_MOST_ALPHA} and {_MOST_ALPHA}, got {self.alpha}")
         if 0 < self.longest < self.shortest:
             raise SettingsError(f"decode.shortest ({self.shortest}) cannot exceed decode.longest ({self.longest})")
         if not 0 < self.top_p <= 1:
@@ -179,7 +187,7 @@ class Settings:
 # more dropout, and a rate that falls to zero within the time given.
 _QUICK = {
     "optimizer": "muon", "schedule": "linear", "warmup": 400, "batch_tokens": 2_048, "micro_tokens": 2_048, "clip": 1.0,
-    "epsilon": 1e-8,
+    "epsilon": 1e-8, "choose_alpha": True,
 }  # fmt: skip
 _PAPER_TOKENIZER = {"kind": "bpe"}
 

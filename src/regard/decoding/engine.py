@@ -42,8 +42,9 @@ class Engine(TextTranslator):
         other_road: Callable[[], TextTranslator],
         compute_type: str = "float32",
         aligning: AlignmentHead | None = None,
+        alpha: float = DecodeSettings.alpha,
     ) -> None:
-        super().__init__(tokenizer, longest=longest, aligning=aligning)
+        super().__init__(tokenizer, longest=longest, aligning=aligning, alpha=alpha)
         self._other_road = cache(other_road)
         self._files, self._compute_type = str(files), compute_type
         self._cores = cores()

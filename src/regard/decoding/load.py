@@ -48,6 +48,7 @@ def translator_of(folders: Sequence[ModelFolder], *, fast: str | None, device: s
             other_road=lambda: _in_torch(folders, device),
             compute_type=fast,
             aligning=opened.alignment,
+            alpha=opened.alpha,
         )
     return _in_torch(folders, device)
 
@@ -61,7 +62,9 @@ def _in_torch(folders: Sequence[ModelFolder], device: str) -> TextTranslator:
     longest = min(opened.settings.longest for opened in folders)
     # Each of several models would have a head of its own, if any.
     aligning = folders[0].alignment if len(folders) == 1 else None
-    return Translator(model, folders[0].tokenizer, longest=longest, device=device, aligning=aligning)
+    return Translator(
+        model, folders[0].tokenizer, longest=longest, device=device, aligning=aligning, alpha=folders[0].alpha
+    )
 
 
 def _check(fast: str) -> None:

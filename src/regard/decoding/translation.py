@@ -16,9 +16,8 @@ from regard.decoding.linking import Link, WordCount, links_of, moved, spaced_wor
 from regard.decoding.split import split
 from regard.errors import DataError, SettingsError
 from regard.folder import AlignmentHead
-from regard.settings import DecodeSettings
+from regard.settings import DecodeSettings, Layer, assemble
 
-DEFAULT = DecodeSettings()
 WINDOW = 2048
 REMEMBERED = 20_000  # parts, about; a part that comes again among them is not translated again
 
@@ -69,24 +68,36 @@ class TextTranslator(ABC):
 
     batch_tokens = 8192  # source pieces computed at once, padding included, times beams
 
-    def __init__(self, tokenizer: TextTokenizer, *, longest: int, aligning: AlignmentHead | None = None) -> None:
-        """`longest` is the most pieces the model takes, on either side, the end mark included."""
+    def __init__(
+        self,
+        tokenizer: TextTokenizer,
+        *,
+        longest: int,
+        aligning: AlignmentHead | None = None,
+        alpha: float = DecodeSettings.alpha,
+    ) -> None:
+        """`longest` is the most pieces the model takes, on either side, the end mark included; `alpha` is its own."""
         self.tokenizer = tokenizer
         self.longest = longest
         self.aligning = aligning
+        self.decode = DecodeSettings(alpha=alpha)  # unless a call brings others
 
-    def translate(self, text: str, decode: DecodeSettings = DEFAULT) -> Translation:
+    def decoding(self, user: Layer) -> DecodeSettings:
+        """What the user sets, over what the model brings with it."""
+        return assemble({"decode": {"alpha": self.decode.alpha}}, user).decode
+
+    def translate(self, text: str, decode: DecodeSettings | None = None) -> Translation:
         """Translate one text, of any length and any number of lines."""
         return self.translate_all([text], decode)[0]
 
-    def translate_all(self, texts: Sequence[str], decode: DecodeSettings = DEFAULT) -> list[Translation]:
+    def translate_all(self, texts: Sequence[str], decode: DecodeSettings | None = None) -> list[Translation]:
         """Translate many texts; each comes out as it would alone."""
         return list(self.stream(texts, decode))
 
     def stream(
         self,
         lines: Iterable[str],
-        decode: DecodeSettings = DEFAULT,
+        decode: DecodeSettings | None = None,
         *,
         window: int = WINDOW,
         batch_tokens: int | None = None,
@@ -95,6 +106,7 @@ class TextTranslator(ABC):
 
         An error of `lines`, such as one that cannot be read, is passed on after what came before it.
         """
+        decode = decode or self.decode
         remaining = iter(lines)
         problem: Exception | None = None
         known: _Known = {}
@@ -119,8 +131,9 @@ class TextTranslator(ABC):
         if problem is not None:
             raise problem
 
-    def score(self, pairs: Iterable[tuple[str, str]], decode: DecodeSettings = DEFAULT) -> Iterator[Translation]:
+    def score(self, pairs: Iterable[tuple[str, str]], decode: DecodeSettings | None = None) -> Iterator[Translation]:
         """How probable the model finds translations it is given: pairs of a source and what it became, each whole."""
+        alpha = (decode or self.decode).alpha
         remaining = enumerate(pairs, start=1)
         while window := list(islice(remaining, WINDOW)):
             sources, targets = (self.tokenizer.encode([pair[side] for _, pair in window]) for side in (0, 1))
@@ -132,7 +145,7 @@ class TextTranslator(ABC):
             for batch in _batches(lengths, self.batch_tokens):
                 forced = self._force([(sources[index], targets[index]) for index in batch])
                 for index, log_probabilities in zip(batch, forced, strict=True):
-                    found[index] = Hypothesis.of(targets[index], log_probabilities, decode.alpha)
+                    found[index] = Hypothesis.of(targets[index], log_probabilities, alpha)
             for index, (_, (source_text, text)) in enumerate(window):
                 yield self._translation(source_text, text, found[index], tell=True)
 

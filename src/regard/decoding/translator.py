@@ -42,9 +42,10 @@ class Translator(TextTranslator):
         longest: int,
         device: torch.device | str = "cpu",
         aligning: AlignmentHead | None = None,
+        alpha: float = DecodeSettings.alpha,
     ) -> None:
         """The model must already be on the device. One that has a head that aligns takes a lens."""
-        super().__init__(tokenizer, longest=longest, aligning=aligning)
+        super().__init__(tokenizer, longest=longest, aligning=aligning, alpha=alpha)
         self.model = model
         self.device = torch.device(device)
         self._writable_V = torch.tensor(tokenizer.writable, device=self.device)

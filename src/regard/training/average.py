@@ -32,6 +32,7 @@ def average(folders: Sequence[str | Path], *, out: str | Path) -> None:
         tokenizer=opened[0].tokenizer,
         languages=opened[0].languages,
         card=_card(opened),
+        alpha=opened[0].alpha,
     )
     make_fast(out)
 

@@ -24,10 +24,9 @@ from regard.training.log import Log
 from regard.training.loop import Step, derived_seed, learn, make_optimizer
 from regard.training.plan import Plan
 from regard.training.splits import Splits
-from regard.training.validation import Validation, Validator
+from regard.training.validation import FEW_SENTENCES, Validation, Validator
 
 SAVE_SECONDS = 600  # the most a crash can cost
-FEW_SENTENCES = 200
 
 
 def learn_by(out: Path, plan: Plan, made: Prepared, stop: Callable[[], bool]) -> Iterator[Event]:
@@ -150,7 +149,6 @@ def _finish(
         yield Preparing("choosing weights", number, len(candidates))
         model.load_state_dict(weights)
         scored.append((validator.full(model, progress.step), name, weights))
-    # On few sentences BLEU is mostly chance.
     few = scored[0][0].sentences < FEW_SENTENCES
     scores, kept, weights = max(scored, key=lambda one: (-one[0].loss if few else one[0].bleu, -one[0].loss))
     save_folder(
@@ -160,6 +158,7 @@ def _finish(
         tokenizer=made.tokenizer,
         languages=made.languages,
         card=write_card(plan, made, progress, splits, [(name, validation) for validation, name, _ in scored], kept),
+        alpha=scores.alpha,
     )
     yield Preparing("making the engine's files", 0, 1)
     make_fast(out)

@@ -1,20 +1,29 @@
-"""How good a model is on pairs it does not learn from: its loss, and BLEU and chrF by the translator users get."""
+"""How good a model is on pairs it does not learn from: its loss, and BLEU and chrF by the translator users get.
+
+At the end of a run the strength of the length penalty is chosen here too. A model that has seen little finds short
+texts too probable, and BLEU punishes what is short; how much, differs from corpus to corpus. The search itself knows no
+penalty, so one search tells what each strength would choose.
+"""
 
 import math
-from dataclasses import dataclass
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
 
 from regard.data.batches import in_order
 from regard.data.shards import Shards
 from regard.data.texts import Texts
 from regard.data.tokenizer import Tokenizer
-from regard.decoding.translator import Translator
-from regard.evaluation.scores import Judge
+from regard.decoding.hypothesis import length_penalty
+from regard.decoding.translator import Translation, Translator
+from regard.evaluation.scores import Figures, Judge
 from regard.model.transformer import Transformer
 from regard.settings import Settings
 from regard.training.loop import validation_loss
 
 QUICK_SENTENCES = 200  # enough to see a trend without taking minutes from a run
 FULL_SENTENCES = 2_000  # enough to choose by
+FEW_SENTENCES = 200  # on fewer BLEU is mostly chance
+ALPHAS = (1.0, 1.5, 2.0, 2.5, 3.0)  # beside the one that is set
 
 
 @dataclass(frozen=True)
@@ -27,6 +36,7 @@ class Validation:
     chrf: float
     sentences: int
     example: tuple[str, str, str]  # source, translation, reference
+    alpha: float  # of the length penalty they were chosen with
 
 
 class Validator:
@@ -42,13 +52,15 @@ class Validator:
 
     def quick(self, model: Transformer, step: int) -> Validation:
         """With BLEU and chrF on the first sentences only."""
-        return self._score(model, step, QUICK_SENTENCES)
+        return self._score(model, step, QUICK_SENTENCES, [self._settings.decode.alpha])
 
     def full(self, model: Transformer, step: int) -> Validation:
-        """With BLEU and chrF on all that were read."""
-        return self._score(model, step, FULL_SENTENCES)
+        """With BLEU and chrF on all that were read, by the alpha that is best for them if it may be chosen."""
+        decode = self._settings.decode
+        chooses = self._settings.train.choose_alpha and not decode.temperature and len(self._sources) >= FEW_SENTENCES
+        return self._score(model, step, FULL_SENTENCES, [decode.alpha, *(ALPHAS if chooses else ())])
 
-    def _score(self, model: Transformer, step: int, sentences: int) -> Validation:
+    def _score(self, model: Transformer, step: int, sentences: int, alphas: Sequence[float]) -> Validation:
         loss = validation_loss(model, in_order(self._shards.valid, tokens=self._settings.train.micro_tokens))
         if not math.isfinite(loss):
             raise FloatingPointError("the validation loss is not a finite number")
@@ -57,9 +69,30 @@ class Validator:
         translator = Translator(model, self._tokenizer, longest=self._settings.model.longest, device=device)
         # Whoever has little memory to learn with has little to validate with; no text depends on the batch.
         translator.batch_tokens = min(translator.batch_tokens, 2 * self._settings.train.micro_tokens)
-        texts = [translation.text for translation in translator.translate_all(sources, self._settings.decode)]
-        judge = Judge([[target] for target in targets], names=("bleu", "chrf"))  # TER would take longest
-        figures = judge.figures(list(judge.count(texts)))
+        decode = self._settings.decode
+        if len(alphas) > 1:
+            decode = replace(decode, best=decode.beams, log_probabilities=True)
+        found = translator.translate_all(sources, decode)
+        chosen = {alpha: [best_by(alpha, one).text for one in found] for alpha in alphas}
+        alpha = max(alphas, key=lambda alpha: _figures(chosen[alpha], targets, "bleu")["bleu"])
+        texts, figures = chosen[alpha], _figures(chosen[alpha], targets, "bleu", "chrf")
         shown = step % len(sources)
         example = (sources[shown], texts[shown], targets[shown])
-        return Validation(step, loss, figures["bleu"], figures["chrf"], len(sources), example)
+        return Validation(step, loss, figures["bleu"], figures["chrf"], len(sources), example, alpha)
+
+
+def _figures(texts: Sequence[str], targets: Sequence[str], *names: str) -> Figures:
+    """Those that are asked for; TER would take longest."""
+    judge = Judge([[target] for target in targets], names=names)
+    return judge.figures(list(judge.count(texts)))
+
+
+def best_by(alpha: float, found: Translation) -> Translation:
+    """The best of a translation and its alternatives with another length penalty."""
+    if not found.alternatives:
+        return found
+
+    def score(one: Translation) -> float:
+        return one.log_probability / length_penalty(len(one.log_probabilities), alpha)
+
+    return max((found, *found.alternatives), key=score)
