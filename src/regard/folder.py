@@ -32,7 +32,7 @@ from regard.files import (
     write_manifest,
     write_sealed,
 )
-from regard.settings import DecodeSettings, ModelSettings, from_dict
+from regard.settings import PAPER_ALPHA, DecodeSettings, ModelSettings, from_dict
 
 if TYPE_CHECKING:
     from torch import Tensor
@@ -70,7 +70,7 @@ class ModelFolder:
     languages: Languages
     tokenizer: Tokenizer
     alignment: AlignmentHead | None = None
-    alpha: float = DecodeSettings.alpha  # of the length penalty, unless a call says otherwise
+    alpha: float = PAPER_ALPHA  # of the length penalty, unless a call says otherwise
 
     def build(self) -> "Transformer":
         """The model itself, in evaluation mode."""
@@ -101,7 +101,7 @@ def save_folder(
     tokenizer: Tokenizer,
     languages: Languages,
     card: str,
-    alpha: float = DecodeSettings.alpha,
+    alpha: float = PAPER_ALPHA,
 ) -> None:
     """Write a model folder, each file whole or not at all, the manifest last."""
     from safetensors.torch import save
@@ -173,7 +173,7 @@ def _read_settings(path: Path) -> tuple[ModelSettings, Languages, float]:
         raise FolderError(f"{path}: not an object of settings; {_MEND}")
     if facts.get("format") != FORMAT:
         raise FolderError(f"{path}: format {facts.get('format')!r:.60}, but this Regard reads format {FORMAT}")
-    facts.setdefault("decode", {})  # folders had none
+    facts.setdefault("decode", {})  # there was a time when no alpha was kept
     for name, kind in (("model", dict), ("languages", list), ("decode", dict)):
         if name not in facts:
             raise FolderError(f"{path}: {name} is missing")
@@ -181,10 +181,12 @@ def _read_settings(path: Path) -> tuple[ModelSettings, Languages, float]:
             raise FolderError(f"{path}: {name} is {facts[name]!r:.60}; {_MEND}")
     try:
         settings = from_dict(ModelSettings, facts["model"])
-        # How long a search takes is for whoever asks to say, not for a folder.
-        alpha = DecodeSettings(alpha=facts["decode"].get("alpha", DecodeSettings.alpha)).alpha
+        decode = from_dict(DecodeSettings, facts["decode"])
     except UserError as error:
         raise FolderError(f"{path}: {error}") from None
+    alpha = PAPER_ALPHA if decode.alpha is None else decode.alpha
+    if decode != DecodeSettings(alpha=decode.alpha):
+        raise FolderError(f"{path}: decode has more than alpha, but how to search is for each call to say; {_MEND}")
     match facts["languages"]:
         case [str() | None as source, str() | None as target]:
             return settings, (source, target), alpha

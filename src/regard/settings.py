@@ -12,6 +12,7 @@ import tomllib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
+from types import NoneType, UnionType
 from typing import Any, Literal, TypeVar, get_args, get_origin, get_type_hints
 
 from regard.errors import SettingsError
@@ -121,15 +122,18 @@ class TrainSettings:
             raise SettingsError(f"train.learning_rate must be above 0, got {self.learning_rate}")
 
 
-_MOST_ALPHA = 10  # beyond, the penalty of a long text is no number any more, and long before nothing else counts
+PAPER_ALPHA = 0.6
+_MOST_ALPHA = 10  # far below where the penalty of the longest text is no number any more
 
 
 @dataclass(frozen=True, kw_only=True)
 class DecodeSettings:
-    """How to write (section 6.1). Chosen per call; only alpha has a default that a model may bring with it."""
+    """How to write (section 6.1). Chosen per call; only for alpha a model may have a default of its own."""
 
     beams: int = _setting(4, "hypotheses kept at each step; 1 is greedy")
-    alpha: float = _setting(0.6, "strength of the length penalty ((5 + n) / 6)^alpha, unless the model has its own")
+    alpha: float | None = _setting(
+        None, "strength of the length penalty ((5 + n) / 6)^alpha; none takes the model's own, or else the paper's 0.6"
+    )
     extra: int = _setting(50, "how many pieces longer than its source a translation may grow")
     best: int = _setting(1, "how many translations to return, best first; at most beams, unless they are drawn")
     shortest: int = _setting(0, "pieces a translation has at least")
@@ -158,7 +162,7 @@ class DecodeSettings:
                 f"decode.best ({self.best}) cannot exceed decode.beams ({self.beams}); "
                 f"add --set decode.beams={self.best}"
             )
-        if not -_MOST_ALPHA <= self.alpha <= _MOST_ALPHA:
+        if self.alpha is not None and abs(self.alpha) > _MOST_ALPHA:
             raise SettingsError(f"decode.alpha must be between {-_MOST_ALPHA} and {_MOST_ALPHA}, got {self.alpha}")
         if 0 < self.longest < self.shortest:
             raise SettingsError(f"decode.shortest ({self.shortest}) cannot exceed decode.longest ({self.longest})")
@@ -307,7 +311,19 @@ def _parse(overrides: Sequence[str]) -> dict[str, dict[str, Any]]:
     return result
 
 
+def plain(wanted: Any) -> Any:
+    """The type of a value that is there: `float` of `float | None`."""
+    return next(kind for kind in get_args(wanted) if kind is not NoneType) if _may_be_none(wanted) else wanted
+
+
+def _may_be_none(wanted: Any) -> bool:
+    return isinstance(wanted, UnionType)
+
+
 def _typed(text: str, wanted: Any, where: str) -> Any:
+    if _may_be_none(wanted) and text == "none":
+        return None
+    wanted = plain(wanted)
     if get_origin(wanted) is Literal or wanted is str:
         return text
     if wanted is bool:
@@ -337,11 +353,14 @@ def _check_types(settings: Any) -> None:
     section = _section_of(type(settings))
     for name, wanted in get_type_hints(type(settings)).items():
         value = getattr(settings, name)
+        if value is None and _may_be_none(wanted):
+            continue
+        wanted = plain(wanted)
         if get_origin(wanted) is Literal:
             if value not in get_args(wanted):
                 choices = ", ".join(map(str, get_args(wanted)))
                 raise SettingsError(f"{section}.{name} must be one of {choices}, got {value!r}")
-        elif wanted is float and type(value) is int:
+        elif wanted is float and type(value) is int and abs(value) < 1 << 53:
             object.__setattr__(settings, name, float(value))
         elif type(value) is not wanted:
             raise SettingsError(f"{section}.{name} must be {wanted.__name__}, got {value!r}")

@@ -32,7 +32,7 @@ class Spoiling:
     share: float
     seed: int = 1
 
-    def stream(self, lines: Iterable[str], decode: DecodeSettings | None) -> Iterator[Translation]:
+    def stream(self, lines: Iterable[str], decode: DecodeSettings) -> Iterator[Translation]:
         chance = random.Random(self.seed)
         for line in lines:
             text = " ".join("zzz" if chance.random() < self.share else word for word in line.split())

@@ -51,8 +51,7 @@ def look(
     overrides: tuple[str, ...],
 ) -> None:
     """Look inside: every number of translating TEXT. Without TEXT, draw the model."""
-    user = user_layer(overrides)
-    assemble(user)  # a wrong one is told before the model is read
+    decode = assemble(user_layer(overrides)).decode
     from regard.inside.model import load
     from regard.inside.shown import model_lines, paper_of, save_svg, view_lines
 
@@ -63,7 +62,7 @@ def look(
             raise UserError("give a text to look at; without one, the model is drawn")
         show_lines(model_lines(loaded, svg, paper))
         return
-    view = loaded.look(text, loaded.decoding(user), target=target, without=without)
+    view = loaded.look(text, decode, target=target, without=without)
     if html is not None:
         view.save(html, trace)
         say(f"the page is in {html}; it needs nothing else")

@@ -30,14 +30,14 @@ def translate(
     models: tuple[Path, ...], texts: tuple[str, ...], as_json: bool, fast: str, overrides: tuple[str, ...]
 ) -> None:
     """Translate each TEXT (put a sentence in quotes), or standard input line by line."""
-    user = user_layer(overrides)
-    decode = assemble(user).decode
+    decode = assemble(user_layer(overrides)).decode
     if decode.best > 1 and not as_json:
         raise SettingsError("several translations of a text (decode.best) are shown with --json only; add it")
     if decode.log_probabilities and not as_json:
         raise SettingsError("log-probabilities of pieces (decode.log_probabilities) are shown with --json only; add it")
     if decode.links and not as_json:
         raise SettingsError("links between words (decode.links) are shown with --json, which asks for them; add it")
+    decode = replace(decode, links=as_json)
     for text in texts:
         if os.path.isfile(text):  # noqa: PTH113 (a Path complains of a text too long for a name)
             raise UserError(f"{text} is a file; to translate its lines: regard translate --model {models[0]} < {text}")
@@ -46,7 +46,6 @@ def translate(
     from regard.decoding.load import load
 
     translator = load(*models, fast=fast)
-    decode = replace(translator.decoding(user), links=as_json)
     lines: Iterator[str] = iter(texts) if texts else lines_of(sys.stdin.buffer)
     # A person who types wants an answer after each line; a file goes quicker in large windows.
     window = 1 if not texts and sys.stdin.isatty() else 2048
@@ -114,8 +113,7 @@ def evaluate(
     BLEU, chrF and TER, of the whole and by length and rarity; with --against, whether two models differ by more than
     chance, and on which sentences.
     """
-    user = user_layer(overrides)
-    assemble(user)  # a wrong one is told before the model is read
+    decode = assemble(user_layer(overrides)).decode
     if out is not None and not out.parent.is_dir():
         raise UserError(f"--out {out}: there is no folder {out.parent}; make it first")
     if scores and (by_source or out is not None or against is not None):
@@ -125,19 +123,16 @@ def evaluate(
     from regard.evaluation.shown import evaluation_lines, facts, names_of
 
     translator = load(*models, fast=fast)
-    translator.decode = translator.decoding(user)
     if scores:
-        show_scores(follow(score_references(translator, files), "pairs"), as_json=as_json)
+        show_scores(follow(score_references(translator, files, decode), "pairs"), as_json=as_json)
         return
-    other = load(against, fast=fast) if against is not None else None
-    if other is not None:
-        other.decode = other.decoding(user)
     work = evaluating(
         translator,
         files,
+        decode,
         by_source=by_source,
         tokenize=tokenize,
-        against=other,
+        against=load(against, fast=fast) if against is not None else None,
         trained_in=models[0],
     )
     found = show_work(work)

@@ -5,6 +5,7 @@ Several folders make one translator too, on torch's road: what comes next has th
 
 from collections.abc import Sequence
 from pathlib import Path
+from statistics import fmean
 
 import ctranslate2
 
@@ -62,9 +63,8 @@ def _in_torch(folders: Sequence[ModelFolder], device: str) -> TextTranslator:
     longest = min(opened.settings.longest for opened in folders)
     # Each of several models would have a head of its own, if any.
     aligning = folders[0].alignment if len(folders) == 1 else None
-    return Translator(
-        model, folders[0].tokenizer, longest=longest, device=device, aligning=aligning, alpha=folders[0].alpha
-    )
+    alpha = fmean(opened.alpha for opened in folders)
+    return Translator(model, folders[0].tokenizer, longest=longest, device=device, aligning=aligning, alpha=alpha)
 
 
 def _check(fast: str) -> None:

@@ -151,7 +151,7 @@ def _collect(
     candidates: Candidates,
     ends_BK: Tensor,
     end: int,
-    alpha: float,
+    alpha: float | None,
 ) -> None:
     """Copy what ends at this step out of the tensors."""
     rows, ranks = ends_BK.nonzero(as_tuple=True)

@@ -35,8 +35,8 @@ class Speed:
 
 def measure(folder: Path, texts: Sequence[str], overrides: Sequence[str], *, fast: str) -> Iterator[str | Speed]:
     """Say what is being measured, then give the result; `overrides` are as of `--set`."""
-    user = user_layer(overrides)
-    if not can_write(assemble(user).decode):
+    decode = assemble(user_layer(overrides)).decode
+    if not can_write(decode):
         raise SettingsError(f"what is measured is the engine, which leaves this to torch: {', '.join(overrides)}")
     # The same text again would cost nothing.
     texts = list(dict.fromkeys(text for text in texts if text.strip()))
@@ -44,7 +44,6 @@ def measure(folder: Path, texts: Sequence[str], overrides: Sequence[str], *, fas
         raise DataError("there is no text to measure with; give some lines: regard bench translate --model … < lines")
     translator = load(folder, fast=fast)
     assert isinstance(translator, Engine)
-    decode = translator.decoding(user)
     yield "many sentences"
     some = texts[: _enough(translator, texts, decode)]
     seconds, own = [], []

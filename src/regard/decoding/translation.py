@@ -16,8 +16,9 @@ from regard.decoding.linking import Link, WordCount, links_of, moved, spaced_wor
 from regard.decoding.split import split
 from regard.errors import DataError, SettingsError
 from regard.folder import AlignmentHead
-from regard.settings import DecodeSettings, Layer, assemble
+from regard.settings import PAPER_ALPHA, DecodeSettings
 
+DEFAULT = DecodeSettings()
 WINDOW = 2048
 REMEMBERED = 20_000  # parts, about; a part that comes again among them is not translated again
 
@@ -74,30 +75,30 @@ class TextTranslator(ABC):
         *,
         longest: int,
         aligning: AlignmentHead | None = None,
-        alpha: float = DecodeSettings.alpha,
+        alpha: float = PAPER_ALPHA,
     ) -> None:
         """`longest` is the most pieces the model takes, on either side, the end mark included; `alpha` is its own."""
         self.tokenizer = tokenizer
         self.longest = longest
         self.aligning = aligning
-        self.decode = DecodeSettings(alpha=alpha)  # unless a call brings others
+        self.alpha = alpha
 
-    def decoding(self, user: Layer) -> DecodeSettings:
-        """What the user sets, over what the model brings with it."""
-        return assemble({"decode": {"alpha": self.decode.alpha}}, user).decode
+    def settled(self, decode: DecodeSettings) -> DecodeSettings:
+        """With the model's own alpha, where none is set."""
+        return decode if decode.alpha is not None else replace(decode, alpha=self.alpha)
 
-    def translate(self, text: str, decode: DecodeSettings | None = None) -> Translation:
+    def translate(self, text: str, decode: DecodeSettings = DEFAULT) -> Translation:
         """Translate one text, of any length and any number of lines."""
         return self.translate_all([text], decode)[0]
 
-    def translate_all(self, texts: Sequence[str], decode: DecodeSettings | None = None) -> list[Translation]:
+    def translate_all(self, texts: Sequence[str], decode: DecodeSettings = DEFAULT) -> list[Translation]:
         """Translate many texts; each comes out as it would alone."""
         return list(self.stream(texts, decode))
 
     def stream(
         self,
         lines: Iterable[str],
-        decode: DecodeSettings | None = None,
+        decode: DecodeSettings = DEFAULT,
         *,
         window: int = WINDOW,
         batch_tokens: int | None = None,
@@ -106,7 +107,7 @@ class TextTranslator(ABC):
 
         An error of `lines`, such as one that cannot be read, is passed on after what came before it.
         """
-        decode = decode or self.decode
+        decode = self.settled(decode)
         remaining = iter(lines)
         problem: Exception | None = None
         known: _Known = {}
@@ -131,9 +132,9 @@ class TextTranslator(ABC):
         if problem is not None:
             raise problem
 
-    def score(self, pairs: Iterable[tuple[str, str]], decode: DecodeSettings | None = None) -> Iterator[Translation]:
+    def score(self, pairs: Iterable[tuple[str, str]], decode: DecodeSettings = DEFAULT) -> Iterator[Translation]:
         """How probable the model finds translations it is given: pairs of a source and what it became, each whole."""
-        alpha = (decode or self.decode).alpha
+        alpha = self.settled(decode).alpha
         remaining = enumerate(pairs, start=1)
         while window := list(islice(remaining, WINDOW)):
             sources, targets = (self.tokenizer.encode([pair[side] for _, pair in window]) for side in (0, 1))

@@ -19,7 +19,7 @@ from regard.decoding.translation import Forced, Sources, TextTokenizer, TextTran
 from regard.folder import AlignmentHead
 from regard.model.face import SequenceModel
 from regard.model.transformer import Transformer
-from regard.settings import DecodeSettings
+from regard.settings import PAPER_ALPHA, DecodeSettings
 
 __all__ = ["Translation", "Translator"]
 
@@ -42,7 +42,7 @@ class Translator(TextTranslator):
         longest: int,
         device: torch.device | str = "cpu",
         aligning: AlignmentHead | None = None,
-        alpha: float = DecodeSettings.alpha,
+        alpha: float = PAPER_ALPHA,
     ) -> None:
         """The model must already be on the device. One that has a head that aligns takes a lens."""
         super().__init__(tokenizer, longest=longest, aligning=aligning, alpha=alpha)

@@ -20,7 +20,7 @@ Item = TypeVar("Item")
 class Translates(Protocol):
     """Anything that translates texts as they come."""
 
-    def stream(self, lines: Iterable[str], decode: DecodeSettings | None, /) -> Iterator[Translation]: ...
+    def stream(self, lines: Iterable[str], decode: DecodeSettings, /) -> Iterator[Translation]: ...
 
 
 @dataclass(frozen=True)
@@ -97,7 +97,7 @@ def _judged(
     translator: Translates, sources: Sequence[str], decode: DecodeSettings | None, judge: Judge, again: str
 ) -> Work[tuple[tuple[str, ...], list[Counts]]]:
     """What a translator writes, and the counts of it."""
-    stream = translator.stream(sources, decode)
+    stream = translator.stream(sources, decode or DecodeSettings())
     found = yield from _told(f"translating{again}", stream, len(sources))
     texts = tuple(one.text for one in found)
     return texts, (yield from _told(f"scoring{again}", judge.count(texts), len(texts)))
@@ -128,4 +128,4 @@ def score_references(
     """How probable the model finds the references of a test set, in order; of several, one after the other."""
     rows = read_references([Path(path) for path in paths])
     pairs = ((source, reference) for source, references in rows for reference in references)
-    return translator.score(pairs, decode)
+    return translator.score(pairs, decode or DecodeSettings())

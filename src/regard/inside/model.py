@@ -18,7 +18,7 @@ from regard.data.texts import finished
 from regard.data.tokenizer import END, START, Tokenizer
 from regard.decoding.hypothesis import Hypothesis
 from regard.decoding.load import open_folders, translator_of
-from regard.decoding.translation import Forced, Sources, TextTranslator
+from regard.decoding.translation import DEFAULT, Forced, Sources, TextTranslator
 from regard.errors import LookError
 from regard.folder import Languages
 from regard.inside.beams import Search, watch
@@ -73,9 +73,7 @@ class Model(TextTranslator):
         name: str,
         languages: Languages = (None, None),
     ) -> None:
-        super().__init__(
-            tokenizer, longest=translator.longest, aligning=translator.aligning, alpha=translator.decode.alpha
-        )
+        super().__init__(tokenizer, longest=translator.longest, aligning=translator.aligning, alpha=translator.alpha)
         self.name = name
         self.languages = languages
         self.batch_tokens = translator.batch_tokens
@@ -92,19 +90,14 @@ class Model(TextTranslator):
         return self._built
 
     def look(
-        self,
-        text: str,
-        decode: DecodeSettings | None = None,
-        *,
-        target: str | None = None,
-        without: str | None = None,
+        self, text: str, decode: DecodeSettings = DEFAULT, *, target: str | None = None, without: str | None = None
     ) -> View:
         """Every number of one pass over a text and what `translate` makes of it, or a target given instead.
 
         `without` leaves a part out of that pass, "positions" or "scaling"; what was written stays the same. Without a
         head, such as "encoder.2.self.5", the text is translated without it.
         """
-        decode = decode or self.decode
+        decode = self.settled(decode)
         source = self.source(text)
         written = self._sentence(target, "the target") if target is not None else None
         chosen, searched, whole = None, None, None

@@ -84,8 +84,8 @@ def write_card(
         "|---|---|---|---|---|",
         *scores,
         "",
-        f"Beam {decode.beams}, length penalty ((5 + n) / 6)^alpha, sacreBLEU's defaults. The weights and their alpha "
-        "were chosen by these scores, so a test set of its own will be a little less kind.",
+        f"Beam {decode.beams}, length penalty ((5 + n) / 6)^alpha, sacreBLEU's defaults. By these scores the weights "
+        "were chosen, and alpha if `train.choose_alpha` said so; a test set of its own will be a little less kind.",
         "",
         "## Licence",
         "That of the data above, as far as it reaches. Fill in.",

@@ -15,7 +15,7 @@ from regard.decoding.convert import make_fast
 from regard.errors import RunError
 from regard.folder import ModelFolder, save_folder
 from regard.model.transformer import Transformer
-from regard.settings import TrainSettings
+from regard.settings import PAPER_ALPHA, TrainSettings
 from regard.training.card import Prepared, write_card
 from regard.training.checkpoints import Checkpoints, Progress
 from regard.training.events import Event, Finished, Note, Planned, Stopped
@@ -39,7 +39,8 @@ def learn_by(out: Path, plan: Plan, made: Prepared, stop: Callable[[], bool]) ->
     for problem in problems:
         yield Note(f"a checkpoint is damaged, so the run goes on from the one before it, if any: {problem}")
     yield Planned(plan, progress.step)
-    validator = Validator(made.texts, made.shards, made.tokenizer, plan.settings)
+    own = made.parent.alpha if made.parent else PAPER_ALPHA
+    validator = Validator(made.texts, made.shards, made.tokenizer, plan.settings, alpha=own)
     splits = Splits(out / "run" / "splits.json")
     stream = batches(
         made.shards.train,
