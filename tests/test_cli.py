@@ -423,10 +423,11 @@ def test_a_model_brings_its_own_alpha_and_the_flag_overrules_it(model: Path, tmp
     one = write(tmp_path / "one.tsv", ["a bo\tbo a"])
 
     def scores(folder: Path, *words: str) -> list[float]:
-        asked = ("--model", folder, "--json", *words)
-        found = [call("translate", *asked, "a bo"), call("evaluate", *asked, "--scores", one)]
-        searched = json.loads(call("look", *asked, "--trace", "search", "a bo").output)["search"]
-        return [*(json.loads(done.output)["score"] for done in found), searched["found"][0]["score"]]
+        asked = ("--model", folder, *words)
+        found = [call("translate", *asked, "--json", "a bo"), call("evaluate", *asked, "--json", "--scores", one)]
+        looked = re.search(r"\(score (\S+)\)", call("look", *asked, "a bo").output.decode("utf-8"))
+        assert looked
+        return [*(json.loads(done.output)["score"] for done in found), float(looked[1])]
 
     set_so = ("--set", "decode.alpha=10")
     assert scores(own) == scores(model, *set_so) != scores(model)
