@@ -1,7 +1,7 @@
 """Memory that one step gives back is kept for the next.
 
-A step takes hundreds of megabytes and gives them back. glibc hands large blocks to the system at once, which clears every
-page before it gives it out again: about a tenth of a step of `tiny`. Here glibc is told to keep them, and to serve all
+A step takes hundreds of megabytes and gives them back. glibc hands large blocks to the system, which clears every page
+before it gives it out again: thousands of pages in a step of `tiny`. Here glibc is told to keep them, and to serve all
 threads from one heap, because that of a thread is emptied whenever nothing is left in it.
 """
 
