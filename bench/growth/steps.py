@@ -16,6 +16,7 @@ from regard.data.batches import Batch, Position
 from regard.data.tokenizer import END, FIRST_PIECE, PAD
 from regard.model.transformer import Transformer
 from regard.settings import SIZES, assemble
+from regard.training.heap import kept_memory
 from regard.training.loop import learn, make_optimizer
 
 SIZE, ROWS = "tiny", 8_000
@@ -29,7 +30,8 @@ def main(length: int, tokens: int, steps: int) -> None:
     torch.manual_seed(1)
     model = Transformer(shape, train.dropout)
     stream = repeat((batch(length, tokens // length), Position()))
-    taken = list(learn(model, make_optimizer(model, train), stream, train, width=shape.width))[_WARM:]
+    with kept_memory():
+        taken = list(learn(model, make_optimizer(model, train), stream, train, width=shape.width))[_WARM:]
     attentions = shape.encoder_layers + 2 * shape.decoder_layers
     tell(
         seconds=[round(step.seconds, 4) for step in taken],

@@ -25,6 +25,7 @@ from regard.errors import SettingsError
 from regard.model.transformer import Transformer
 from regard.settings import SIZES, Layer, Settings, assemble, size_layer
 from regard.training import plan as planning
+from regard.training.heap import kept_memory
 from regard.training.plan import Speed
 
 SAMPLE = 20_000  # pairs: pieces found in them are close to those found in all
@@ -106,7 +107,7 @@ def forecast(train: Sequence[Corpus], report: Report, user: Layer) -> Work[Forec
     device = planning.pick_device(assemble(user).train.device)
     chosen, reason = planning.choose_size(pairs, device)
     settings = assemble(size_layer(chosen), user)
-    with tempfile.TemporaryDirectory() as folder:
+    with tempfile.TemporaryDirectory() as folder, kept_memory():
         sample = yield from take_sample(Path(folder), train, report, settings)
         left_out = _left_out(report, sample.tokenizer, sample.long, settings.model.longest)
         yield Preparing("measuring speed", 0, 1)

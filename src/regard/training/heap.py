@@ -7,15 +7,28 @@ threads from one heap, because that of a thread is emptied whenever nothing is l
 
 import ctypes
 import platform
+from collections.abc import Iterator
+from contextlib import contextmanager
 
-# Their numbers in glibc's malloc.h.
-_TRIM_THRESHOLD, _MMAP_THRESHOLD, _ARENA_MAX = -1, -3, -8
-_NEVER = 1 << 30  # bytes: more than any block of a step
+# Their numbers in glibc's malloc.h, and what they are set to.
+_TRIM_THRESHOLD, _NEVER = -1, -1
+_MMAP_MAX, _NONE = -4, 0
+_ARENA_MAX, _ONE = -8, 1
 
 
-def keep_memory() -> None:
-    """From now on, for the whole process. Other systems than Linux with glibc are left as they are."""
-    if platform.libc_ver()[0] == "glibc":
-        libc = ctypes.CDLL(None)
-        for option, value in ((_TRIM_THRESHOLD, _NEVER), (_MMAP_THRESHOLD, _NEVER), (_ARENA_MAX, 1)):
-            libc.mallopt(option, value)
+@contextmanager
+def kept_memory() -> Iterator[None]:
+    """Keep memory, and give back at the end what is free then. Only for glibc; other systems are left as they are.
+
+    Before the first thread: one that has had a heap of its own may hand it on to the next.
+    """
+    if platform.libc_ver()[0] != "glibc":
+        yield
+        return
+    libc = ctypes.CDLL(None)
+    for option, value in ((_TRIM_THRESHOLD, _NEVER), (_MMAP_MAX, _NONE), (_ARENA_MAX, _ONE)):
+        libc.mallopt(option, value)
+    try:
+        yield
+    finally:
+        libc.malloc_trim(0)

@@ -22,7 +22,6 @@ from regard.model.dropout import seeded
 from regard.model.face import SequenceModel
 from regard.settings import TrainSettings
 from regard.training.hands import at_once, copies, how_many
-from regard.training.heap import keep_memory
 from regard.training.loss import add_gradient, loss_only
 from regard.training.muon import Muon
 from regard.training.schedule import learning_rate
@@ -67,7 +66,6 @@ def learn(
     parts: Callable[[int], int] = lambda step: 1,
 ) -> Iterator[Step]:
     """Take the steps from `first` to the last, one per request; `parts` says how finely a step is cut at least."""
-    keep_memory()
     device = next(model.parameters()).device
     models = copies(model, how_many(width, settings.micro_tokens, device.type))
     for one in models:

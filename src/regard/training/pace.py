@@ -20,6 +20,7 @@ from regard.model.transformer import Transformer
 from regard.settings import Layer, Settings, assemble, size_layer
 from regard.training import plan as planning
 from regard.training.forecast import Sample, take_sample, training_pairs
+from regard.training.heap import kept_memory
 from regard.training.loop import gradient, learn, make_optimizer
 from regard.training.plan import Speed
 from regard.training.splits import explained
@@ -49,7 +50,7 @@ def measure(train: Sequence[Corpus], report: Report, size: str | None, user: Lay
     device = planning.pick_device(assemble(user).train.device)
     size = size or planning.choose_size(training_pairs(report), device)[0]
     settings = assemble(size_layer(size), user)
-    with tempfile.TemporaryDirectory() as folder:
+    with tempfile.TemporaryDirectory() as folder, kept_memory():
         sample = yield from take_sample(Path(folder), train, report, settings)
         settings = replace(settings, model=replace(settings.model, vocabulary=sample.tokenizer.rows))
         model = Transformer(settings.model, settings.train.dropout).to(device)

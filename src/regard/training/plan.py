@@ -23,7 +23,6 @@ from regard.files import read_sealed, write_sealed
 from regard.model.transformer import Transformer
 from regard.settings import DecodeSettings, ModelSettings, Settings, TokenizerSettings, TrainSettings, from_dict
 from regard.training.hands import copies, how_many
-from regard.training.heap import keep_memory
 from regard.training.loop import gradient, make_optimizer, micro_batches
 from regard.training.splits import cut
 
@@ -107,7 +106,6 @@ def measure(
     model: Transformer, stream: Iterator[tuple[Batch, Position]], settings: TrainSettings, seconds: float
 ) -> Speed:
     """How long a step takes here, from a few micro-batches, and an update at a rate of 0, which changes no weight."""
-    keep_memory()
     model.train()
     device = next(model.parameters()).device.type
     models = copies(model, how_many(model.settings.width, settings.micro_tokens, device))

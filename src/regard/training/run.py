@@ -29,6 +29,7 @@ from regard.settings import Settings, user_layer
 from regard.training import plan as planning
 from regard.training.card import Prepared
 from regard.training.events import Event, Finished, Note
+from regard.training.heap import kept_memory
 from regard.training.learning import learn_by
 from regard.training.plan import Plan
 from regard.training.splits import explained
@@ -73,7 +74,7 @@ def train(
         "languages": list(sides),
         **wish.request(),
     }
-    with _alone(out / "run"):
+    with _alone(out / "run"), kept_memory():
         plan = _checked_plan(out, request)
         if plan is not None and (out / "manifest.json").exists():
             make_fast(out)
@@ -100,7 +101,7 @@ def _keep_standard_input(out: Path, paths: Sequence[str | Path]) -> Generator[Ev
     if not reads_standard_input([Path(path) for path in paths]):
         return None
     kept = out / "run" / "standard-input.tsv"
-    with _alone(out / "run"):
+    with _alone(out / "run"), kept_memory():
         if (out / "run" / "plan.json").exists() and kept.exists():
             yield Note(f"standard input is not read again: the run goes on with what it gave, {kept}")
         else:
