@@ -71,8 +71,7 @@ All learn from the same pairs in the same pieces, a model of one shape (`tiny`) 
 4,096 target pieces (Regard: 2,048, its default). Regard learns by its defaults, and its clock runs from the first
 second to the last; a peer's stands still while it reads its data and translates the validation text. "documented" is a
 recipe of the peer's own examples, "published" the one of Wu et al. (2021) for Multi30k. The curve is greedy, on the
-validation text; the last column on the test text, once, with beam 4 (Regard, whose length penalty is chosen on the
-validation text) or 5, the default of each.
+validation text; the last column on the test text, once, with beam 4 (Regard) or 5, the default of each.
 """
 
 

@@ -49,7 +49,7 @@ SCORES = """\
 
 Word for word as the grammar has them are {right:,} of the {sentences:,} sentences of the built-in language.
 The weights were rounded to half precision, and that is what was measured; {same:,} of the {sources:,} sources of
-Tatoeba are translated as before. Beam {decode.beams}, length penalty alpha {decode.alpha:g}. sacreBLEU's signatures:
+Tatoeba are translated as before. Beam {decode.beams}, length penalty {decode.alpha}. sacreBLEU's signatures:
 `{scores.bleu_signature}`, `{scores.chrf_signature}`; against all references, `nrefs:var`."""
 IT = """\
 Two sentences of the built-in language differ in one word, which decides which noun “it” is, and so between “il” and
@@ -59,7 +59,7 @@ Two sentences of the built-in language differ in one word, which decides which n
 |---|---|---|---|
 {rows}
 
-In brackets, 95 % confidence. Beam {decode.beams}, length penalty alpha {decode.alpha:g}."""
+In brackets, 95 % confidence. Beam {decode.beams}, length penalty {decode.alpha}."""
 MADE = """\
 In the folder that `python models/data.py` wrote for {name}; then `python models/finish.py` made the last into this one:
 
@@ -111,7 +111,6 @@ def halve(opened: ModelFolder, folder: Path) -> None:
         tokenizer=opened.tokenizer,
         languages=opened.languages,
         card="",
-        alpha=opened.alpha,
     )
     (folder / "alignment.json").unlink(missing_ok=True)
 
@@ -145,7 +144,7 @@ def measured(name: str, ours: TextTranslator, single: TextTranslator) -> Iterato
         sentences=len(language.sources),
         same=sum(found.text == text for found, text in zip(before, every.translations, strict=True)),
         sources=len(every.sources),
-        decode=ours.settled(DECODE),
+        decode=DECODE,
         scores=one.scores,
     )
     yield "Scores on test sets", text
@@ -154,7 +153,7 @@ def measured(name: str, ours: TextTranslator, single: TextTranslator) -> Iterato
             f"| {said} ({split}) | {it(ours, list(islice(flips(SEED, split), count)))} |"
             for split, (said, count) in FLIPS.items()
         )
-        yield "What “it” stands for", IT.format(rows=rows, decode=ours.settled(DECODE))
+        yield "What “it” stands for", IT.format(rows=rows, decode=DECODE)
 
 
 def scored(translator: TextTranslator, test: Iterable[Sides], *, by_source: bool = False) -> Evaluation:

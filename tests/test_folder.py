@@ -4,7 +4,6 @@ import os
 import shutil
 import zipfile
 from collections.abc import Callable
-from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -17,9 +16,8 @@ from regard.data.tokenizer import Tokenizer, train_tokenizer
 from regard.errors import FolderError
 from regard.files import read_json, write_json, write_manifest
 from regard.folder import FORMAT, HASHED, open_folder, save_folder
-from regard.inside import model as inside
 from regard.model.transformer import Transformer
-from regard.settings import DecodeSettings, ModelSettings
+from regard.settings import ModelSettings
 
 torch.set_num_threads(1)
 
@@ -476,48 +474,3 @@ def test_a_save_cut_short_is_never_taken_for_a_model(
     (folder / "run").mkdir()
     (folder / "run" / "plan.json").touch()
     assert "has not finished" in refused(folder)
-
-
-def test_a_model_brings_its_own_alpha(folder: Path) -> None:
-    rewrite(folder, lambda facts: facts.update(decode={"alpha": 2.5}))
-    texts, given = ["a small text", "words of a few"], [("a", "text")]
-    plain = DecodeSettings(alpha=0.6)
-    for fast in ("float32", None):
-        ours = regard.load(folder, fast=fast)
-        for decode in (DecodeSettings(), DecodeSettings(beams=2)):
-            found, same = (ours.translate_all(texts, replace(decode, alpha=alpha)) for alpha in (None, 2.5))
-            assert found == same
-            assert found != ours.translate_all(texts, replace(decode, alpha=0.6))
-        assert list(ours.score(given)) == list(ours.score(given, DecodeSettings(alpha=2.5)))
-        assert list(ours.score(given)) != list(ours.score(given, plain))
-    looked = inside.load(folder)
-    assert looked.look("a small text").score == pytest.approx(ours.translate("a small text").score, abs=1e-4)
-
-
-def test_a_folder_without_an_alpha_has_the_papers(folder: Path) -> None:
-    rewrite(folder, lambda facts: facts.pop("decode"))
-    assert open_folder(folder).alpha == 0.6
-
-
-@pytest.mark.parametrize(
-    ("decode", "said"),
-    [
-        ({"alpha": 1e9}, "decode.alpha must be between -10 and 10"),
-        ({"alpha": 10**400}, "decode.alpha must be float"),
-        ({"alpha": "x"}, "decode.alpha must be float"),
-        ({"beams": 1000}, "decode has more than alpha"),
-        ({"beem": 1}, "unknown setting decode.beem"),
-        (7, "decode is 7"),
-    ],
-)
-def test_a_wrong_alpha_is_refused(folder: Path, decode: object, said: str) -> None:
-    rewrite(folder, lambda facts: facts.update(decode=decode))
-    assert said in refused(folder)
-
-
-def test_several_models_have_the_mean_of_their_alphas(folder: Path, tmp_path: Path) -> None:
-    other = shutil.copytree(folder, tmp_path / "other")
-    rewrite(other, lambda facts: facts.update(decode={"alpha": 1.6}))
-    assert regard.load(folder, other).alpha == regard.load(other, folder).alpha == pytest.approx(1.1)
-    regard.average([folder, other], out=tmp_path / "mean")
-    assert regard.load(tmp_path / "mean").alpha == pytest.approx(1.1)

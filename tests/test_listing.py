@@ -61,4 +61,4 @@ def test_the_sizes_say_only_what_was_asked_for() -> None:
             if "dropout" in layer.get("train", {})
         ),
     ]
-    assert "## Sizes" not in as_markdown("decode.beams")
+    assert "## Sizes" not in as_markdown("decode.alpha")

@@ -76,7 +76,7 @@ def test_the_recipe_of_the_paper(size: str, dropout: float, steps: int, average:
     assert (train.schedule, train.warmup, train.learning_rate) == ("paper", 4_000, 1.0)
     assert (train.beta1, train.beta2, train.epsilon) == (0.9, 0.98, 1e-9)
     assert settings.tokenizer.kind == "bpe"
-    assert (settings.decode.beams, settings.decode.alpha, settings.decode.extra) == (4, None, 50)
+    assert (settings.decode.beams, settings.decode.alpha, settings.decode.extra) == (4, 0.6, 50)
 
 
 def test_base_is_the_default() -> None:
@@ -159,7 +159,6 @@ def test_every_setting_says_what_it_means() -> None:
         ("model.norm=pre", "model", "norm", "pre"),
         ("tokenizer.kind=bpe", "tokenizer", "kind", "bpe"),
         ("decode.alpha=-0.5", "decode", "alpha", -0.5),
-        ("decode.alpha=none", "decode", "alpha", None),
     ],
 )
 def test_a_typed_value_gets_the_type_of_its_setting(override: str, section: str, name: str, value: Any) -> None:

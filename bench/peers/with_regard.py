@@ -4,7 +4,7 @@ from collections.abc import Sequence
 
 import ctranslate2
 import sentencepiece
-from worker import ALPHA, Peer, Settings, cores, serve
+from worker import Peer, Settings, cores, serve
 
 import regard
 from regard.settings import DecodeSettings
@@ -13,7 +13,7 @@ from regard.settings import DecodeSettings
 class Regard(Peer):
     def __init__(self, folder: str, road: str) -> None:
         self._translator = regard.load(folder, fast=None if road == "torch" else road)
-        self._decode = DecodeSettings(alpha=ALPHA)
+        self._decode = DecodeSettings()
         self.about = {"regard": regard.__version__, "sentencepiece": sentencepiece.__version__, "cores": cores()}
         if road == "torch":
             import torch
@@ -23,7 +23,7 @@ class Regard(Peer):
             self.about |= {"ctranslate2": ctranslate2.__version__, "compute type": road}
 
     def prepare(self, settings: Settings, beams: int) -> None:
-        self._decode = DecodeSettings(beams=beams, alpha=ALPHA)
+        self._decode = DecodeSettings(beams=beams)
 
     def translate(self, lines: Sequence[str]) -> tuple[list[str], int]:
         found = self._translator.translate_all(lines, self._decode)

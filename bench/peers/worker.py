@@ -16,7 +16,7 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 PAD, UNK, START, END = 0, 1, 2, 3
-ALPHA = 0.6  # of the length penalty, the same for all
+ALPHA = 0.6  # of the length penalty, Regard's default
 EXTRA = 50  # how many pieces longer than its source a translation may grow, Regard's default
 
 Settings = dict[str, Any]

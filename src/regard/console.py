@@ -95,10 +95,9 @@ def show_training(events: Iterable["Event"]) -> "Event | None":
                 case Finished() if event.scores is None:
                     screen.line(f"{event.folder} is finished already; nothing to do")
                 case Finished():
-                    scores = event.scores
                     screen.line(
-                        f"kept {event.kept}: validation loss {scores.loss:.3f}, BLEU {scores.bleu:.1f}, "
-                        f"chrF {scores.chrf:.1f} ({scores.sentences:,} sentences, alpha {scores.alpha:g})"
+                        f"kept {event.kept}: validation loss {event.scores.loss:.3f}, BLEU {event.scores.bleu:.1f}, "
+                        f"chrF {event.scores.chrf:.1f} ({event.scores.sentences:,} sentences)"
                     )
                     screen.line(f"the model is in {event.folder}; its card is {event.folder / 'card.md'}")
     return last

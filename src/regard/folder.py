@@ -32,7 +32,7 @@ from regard.files import (
     write_manifest,
     write_sealed,
 )
-from regard.settings import PAPER_ALPHA, DecodeSettings, ModelSettings, from_dict
+from regard.settings import ModelSettings, from_dict
 
 if TYPE_CHECKING:
     from torch import Tensor
@@ -70,7 +70,6 @@ class ModelFolder:
     languages: Languages
     tokenizer: Tokenizer
     alignment: AlignmentHead | None = None
-    alpha: float = PAPER_ALPHA  # of the length penalty, unless a call says otherwise
 
     def build(self) -> "Transformer":
         """The model itself, in evaluation mode."""
@@ -101,7 +100,6 @@ def save_folder(
     tokenizer: Tokenizer,
     languages: Languages,
     card: str,
-    alpha: float = PAPER_ALPHA,
 ) -> None:
     """Write a model folder, each file whole or not at all, the manifest last."""
     from safetensors.torch import save
@@ -112,7 +110,6 @@ def save_folder(
         "languages": list(languages),
         "model": asdict(settings),
         "tokenizer": {"pieces": tokenizer.size},
-        "decode": {"alpha": alpha},
     }
     (path / "manifest.json").unlink(missing_ok=True)
     write_json(path / "settings.json", facts)
@@ -150,7 +147,7 @@ def open_folder(path: Path) -> ModelFolder:
     for name in HASHED:
         if name not in manifest:
             raise FolderError(f"{path / 'manifest.json'} does not name {name}; {_MEND}")
-    settings, languages, alpha = _read_settings(path / "settings.json")
+    settings, languages = _read_settings(path / "settings.json")
     if (path / "tokenizer.model").stat().st_size > _LARGEST_TOKENIZER:
         raise FolderError(f"{path / 'tokenizer.model'} is larger than any tokenizer of ours; {_MEND}")
     tokenizer = Tokenizer.load(path / "tokenizer.model")
@@ -160,10 +157,10 @@ def open_folder(path: Path) -> ModelFolder:
             f"{settings.vocabulary}; use the one that was written with the model"
         )
     alignment = _read_alignment(path / "alignment.json", settings)
-    return ModelFolder(path, settings, languages, tokenizer, alignment, alpha)
+    return ModelFolder(path, settings, languages, tokenizer, alignment)
 
 
-def _read_settings(path: Path) -> tuple[ModelSettings, Languages, float]:
+def _read_settings(path: Path) -> tuple[ModelSettings, Languages]:
     """What the model is, each word of it checked."""
     try:
         facts = read_json(path)
@@ -173,23 +170,18 @@ def _read_settings(path: Path) -> tuple[ModelSettings, Languages, float]:
         raise FolderError(f"{path}: not an object of settings; {_MEND}")
     if facts.get("format") != FORMAT:
         raise FolderError(f"{path}: format {facts.get('format')!r:.60}, but this Regard reads format {FORMAT}")
-    facts.setdefault("decode", {})  # there was a time when no alpha was kept
-    for name, kind in (("model", dict), ("languages", list), ("decode", dict)):
+    for name, kind in (("model", dict), ("languages", list)):
         if name not in facts:
             raise FolderError(f"{path}: {name} is missing")
         if not isinstance(facts[name], kind):
             raise FolderError(f"{path}: {name} is {facts[name]!r:.60}; {_MEND}")
     try:
         settings = from_dict(ModelSettings, facts["model"])
-        decode = from_dict(DecodeSettings, facts["decode"])
     except UserError as error:
         raise FolderError(f"{path}: {error}") from None
-    alpha = PAPER_ALPHA if decode.alpha is None else decode.alpha
-    if decode != DecodeSettings(alpha=decode.alpha):
-        raise FolderError(f"{path}: decode has more than alpha, but how to search is for each call to say; {_MEND}")
     match facts["languages"]:
         case [str() | None as source, str() | None as target]:
-            return settings, (source, target), alpha
+            return settings, (source, target)
     raise FolderError(
         f"{path}: languages is {facts['languages']!r:.60}, but there are two, each a name or null; {_MEND}"
     )

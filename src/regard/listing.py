@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import Any, Literal, get_args, get_origin, get_type_hints
 
 from regard.errors import SettingsError
-from regard.settings import SIZES, Settings, plain
+from regard.settings import SIZES, Settings
 
 SECTIONS: dict[str, Any] = {field.name: field.default_factory for field in dataclasses.fields(Settings)}
 
@@ -26,7 +26,7 @@ class Setting:
 def listed(word: str = "") -> list[Setting]:
     """Every setting, or those whose name or meaning has a word in it."""
     every = [
-        Setting(f"{section}.{field.name}", field.default, _in_words(plain(hint)), field.metadata["help"])
+        Setting(f"{section}.{field.name}", field.default, _in_words(hint), field.metadata["help"])
         for section, kind in SECTIONS.items()
         for field, hint in zip(dataclasses.fields(kind), get_type_hints(kind).values(), strict=True)
     ]
@@ -88,4 +88,4 @@ def _in_words(wanted: Any) -> str:
 
 def _as_typed(value: Any) -> str:
     """A value as `--set` takes it."""
-    return str(value).lower() if value is None or isinstance(value, bool) else str(value)
+    return str(value).lower() if isinstance(value, bool) else str(value)

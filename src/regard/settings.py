@@ -12,7 +12,6 @@ import tomllib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from types import NoneType, UnionType
 from typing import Any, Literal, TypeVar, get_args, get_origin, get_type_hints
 
 from regard.errors import SettingsError
@@ -97,9 +96,6 @@ class TrainSettings:
     dropout: float = _setting(0.1, "share of numbers dropped, where section 5.4 says")
     validate_every: int = _setting(0, "steps between validations and checkpoints; 0 chooses from the plan")
     average: int = _setting(5, "checkpoints averaged at the end, where that is better on validation")
-    choose_alpha: bool = _setting(
-        False, "at the end choose the model's own decode.alpha, the one with the best BLEU on validation"
-    )
     patience: int = _setting(0, "stop after so many validations without a better loss; 0 never stops early")
     precision: Literal["float32", "bfloat16"] = _setting("float32", "bfloat16 computes in mixed precision (autocast)")
     device: Literal["auto", "cpu", "cuda", "mps"] = _setting(
@@ -122,18 +118,12 @@ class TrainSettings:
             raise SettingsError(f"train.learning_rate must be above 0, got {self.learning_rate}")
 
 
-PAPER_ALPHA = 0.6
-_MOST_ALPHA = 10  # far below where the penalty of the longest text is no number any more
-
-
 @dataclass(frozen=True, kw_only=True)
 class DecodeSettings:
-    """How to write (section 6.1). Chosen per call; only for alpha a model may have a default of its own."""
+    """How to write (section 6.1). Chosen per call; never stored in a model."""
 
     beams: int = _setting(4, "hypotheses kept at each step; 1 is greedy")
-    alpha: float | None = _setting(
-        None, "strength of the length penalty ((5 + n) / 6)^alpha; none takes the model's own, or else the paper's 0.6"
-    )
+    alpha: float = _setting(0.6, "strength of the length penalty ((5 + n) / 6)^alpha")
     extra: int = _setting(50, "how many pieces longer than its source a translation may grow")
     best: int = _setting(1, "how many translations to return, best first; at most beams, unless they are drawn")
     shortest: int = _setting(0, "pieces a translation has at least")
@@ -162,8 +152,6 @@ class DecodeSettings:
                 f"decode.best ({self.best}) cannot exceed decode.beams ({self.beams}); "
                 f"add --set decode.beams={self.best}"
             )
-        if self.alpha is not None and abs(self.alpha) > _MOST_ALPHA:
-            raise SettingsError(f"decode.alpha must be between {-_MOST_ALPHA} and {_MOST_ALPHA}, got {self.alpha}")
         if 0 < self.longest < self.shortest:
             raise SettingsError(f"decode.shortest ({self.shortest}) cannot exceed decode.longest ({self.longest})")
         if not 0 < self.top_p <= 1:
@@ -191,7 +179,7 @@ class Settings:
 # more dropout, and a rate that falls to zero within the time given.
 _QUICK = {
     "optimizer": "muon", "schedule": "linear", "warmup": 400, "batch_tokens": 2_048, "micro_tokens": 2_048, "clip": 1.0,
-    "epsilon": 1e-8, "choose_alpha": True,
+    "epsilon": 1e-8,
 }  # fmt: skip
 _PAPER_TOKENIZER = {"kind": "bpe"}
 
@@ -311,19 +299,7 @@ def _parse(overrides: Sequence[str]) -> dict[str, dict[str, Any]]:
     return result
 
 
-def plain(wanted: Any) -> Any:
-    """The type of a value that is there: `float` of `float | None`."""
-    return next(kind for kind in get_args(wanted) if kind is not NoneType) if _may_be_none(wanted) else wanted
-
-
-def _may_be_none(wanted: Any) -> bool:
-    return isinstance(wanted, UnionType)
-
-
 def _typed(text: str, wanted: Any, where: str) -> Any:
-    if _may_be_none(wanted) and text == "none":
-        return None
-    wanted = plain(wanted)
     if get_origin(wanted) is Literal or wanted is str:
         return text
     if wanted is bool:
@@ -353,14 +329,11 @@ def _check_types(settings: Any) -> None:
     section = _section_of(type(settings))
     for name, wanted in get_type_hints(type(settings)).items():
         value = getattr(settings, name)
-        if value is None and _may_be_none(wanted):
-            continue
-        wanted = plain(wanted)
         if get_origin(wanted) is Literal:
             if value not in get_args(wanted):
                 choices = ", ".join(map(str, get_args(wanted)))
                 raise SettingsError(f"{section}.{name} must be one of {choices}, got {value!r}")
-        elif wanted is float and type(value) is int and abs(value) < 1 << 53:
+        elif wanted is float and type(value) is int:
             object.__setattr__(settings, name, float(value))
         elif type(value) is not wanted:
             raise SettingsError(f"{section}.{name} must be {wanted.__name__}, got {value!r}")

@@ -484,7 +484,7 @@ def test_size_and_steps_are_chosen_and_the_reason_is_said(tiny: TinyRuns, tmp_pa
 
 def losses_of(*losses: float) -> Callable[[Validator, Transformer, int], Validation]:
     """A validation that finds the first of these losses at step 10, the second at step 20, …"""
-    return lambda _, model, step: Validation(step, losses[step // 10 - 1], 0.0, 0.0, 1, ("", "", ""), 0.6)
+    return lambda _, model, step: Validation(step, losses[step // 10 - 1], 0.0, 0.0, 1, ("", "", ""))
 
 
 @pytest.mark.parametrize(
@@ -542,7 +542,7 @@ def test_the_weights_with_the_best_validation_are_kept(
     def full(_: Validator, model: Transformer, step: int) -> Validation:
         best = next(names) == wanted
         bleu, loss = (2.0, 5.0) if best == (sentences == 200) else (1.0, 4.0)
-        return Validation(step, loss, bleu, 0.0, sentences, ("", "", ""), 0.6)
+        return Validation(step, loss, bleu, 0.0, sentences, ("", "", ""))
 
     monkeypatch.setattr(Validator, "quick", losses_of(3.0, 1.0, 2.0, 2.0, 2.0))
     monkeypatch.setattr(Validator, "full", full)
@@ -568,10 +568,7 @@ def test_of_equal_scores_the_lower_loss_decides(
     tiny: TinyRuns, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     losses = iter([2.0, 1.0])
-
-    def full(_: Validator, model: object, step: int) -> Validation:
-        return Validation(step, next(losses), 7.0, 0.0, 500, ("", "", ""), 0.6)
-
+    full: Callable[..., Validation] = lambda _, model, step: Validation(step, next(losses), 7.0, 0.0, 500, ("", "", ""))  # noqa: E731
     monkeypatch.setattr(Validator, "full", full)
     last = tiny(tiny.fresh(tmp_path / "model"))[-1]
     assert isinstance(last, Finished)

@@ -21,7 +21,7 @@ from regard.decoding.hypothesis import Hypothesis, length_penalty, ranked
 from regard.decoding.translation import Forced, Sources, TextTranslator
 from regard.errors import SettingsError
 from regard.folder import AlignmentHead
-from regard.settings import PAPER_ALPHA, DecodeSettings
+from regard.settings import DecodeSettings
 
 # Exactly zero would also change when the engine stops; n to this power is 1.
 _NO_PENALTY = 1e-30
@@ -42,9 +42,8 @@ class Engine(TextTranslator):
         other_road: Callable[[], TextTranslator],
         compute_type: str = "float32",
         aligning: AlignmentHead | None = None,
-        alpha: float = PAPER_ALPHA,
     ) -> None:
-        super().__init__(tokenizer, longest=longest, aligning=aligning, alpha=alpha)
+        super().__init__(tokenizer, longest=longest, aligning=aligning)
         self._other_road = cache(other_road)
         self._files, self._compute_type = str(files), compute_type
         self._cores = cores()
@@ -189,7 +188,7 @@ class Engine(TextTranslator):
         each = zip(result.hypotheses, result.scores, strict=True)
         return ranked([self._hypothesis(names, score, decode.alpha) for names, score in each], decode.beams)
 
-    def _hypothesis(self, names: list[str], log_probability: float, alpha: float | None) -> Hypothesis:
+    def _hypothesis(self, names: list[str], log_probability: float, alpha: float) -> Hypothesis:
         """Of pieces as the engine gives them, the end mark among them if it was written."""
         pieces = [self._ids[name] for name in names]
         score = log_probability / length_penalty(len(pieces), alpha)

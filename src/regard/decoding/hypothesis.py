@@ -8,8 +8,6 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Self
 
-from regard.settings import PAPER_ALPHA
-
 
 @dataclass(frozen=True)
 class Hypothesis:
@@ -21,16 +19,16 @@ class Hypothesis:
     piece_log_probabilities: tuple[float, ...]  # the end mark's is the last of them, where one was written
 
     @classmethod
-    def of(cls, pieces: Sequence[int], log_probabilities: Sequence[float], alpha: float | None) -> Self:
+    def of(cls, pieces: Sequence[int], log_probabilities: Sequence[float], alpha: float) -> Self:
         """Pieces without the end mark; log-probabilities with that of the end mark, where one was written."""
         total = math.fsum(log_probabilities)
         score = total / length_penalty(len(log_probabilities), alpha)
         return cls(tuple(pieces), total, score, tuple(log_probabilities))
 
 
-def length_penalty(length: int, alpha: float | None) -> float:
+def length_penalty(length: int, alpha: float) -> float:
     """What a log-probability is divided by (Wu et al., 2016), so that short translations are not always the best."""
-    return float(((5 + length) / 6) ** (PAPER_ALPHA if alpha is None else alpha))
+    return float(((5 + length) / 6) ** alpha)
 
 
 def ranked(hypotheses: Iterable[Hypothesis], beams: int) -> list[Hypothesis]:

@@ -5,7 +5,6 @@ Several folders make one translator too, on torch's road: what comes next has th
 
 from collections.abc import Sequence
 from pathlib import Path
-from statistics import fmean
 
 import ctranslate2
 
@@ -49,7 +48,6 @@ def translator_of(folders: Sequence[ModelFolder], *, fast: str | None, device: s
             other_road=lambda: _in_torch(folders, device),
             compute_type=fast,
             aligning=opened.alignment,
-            alpha=opened.alpha,
         )
     return _in_torch(folders, device)
 
@@ -63,8 +61,7 @@ def _in_torch(folders: Sequence[ModelFolder], device: str) -> TextTranslator:
     longest = min(opened.settings.longest for opened in folders)
     # Each of several models would have a head of its own, if any.
     aligning = folders[0].alignment if len(folders) == 1 else None
-    alpha = fmean(opened.alpha for opened in folders)
-    return Translator(model, folders[0].tokenizer, longest=longest, device=device, aligning=aligning, alpha=alpha)
+    return Translator(model, folders[0].tokenizer, longest=longest, device=device, aligning=aligning)
 
 
 def _check(fast: str) -> None:

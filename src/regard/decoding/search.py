@@ -151,7 +151,7 @@ def _collect(
     candidates: Candidates,
     ends_BK: Tensor,
     end: int,
-    alpha: float | None,
+    alpha: float,
 ) -> None:
     """Copy what ends at this step out of the tensors."""
     rows, ranks = ends_BK.nonzero(as_tuple=True)

@@ -16,7 +16,7 @@ from regard.decoding.linking import Link, WordCount, links_of, moved, spaced_wor
 from regard.decoding.split import split
 from regard.errors import DataError, SettingsError
 from regard.folder import AlignmentHead
-from regard.settings import PAPER_ALPHA, DecodeSettings
+from regard.settings import DecodeSettings
 
 DEFAULT = DecodeSettings()
 WINDOW = 2048
@@ -69,23 +69,11 @@ class TextTranslator(ABC):
 
     batch_tokens = 8192  # source pieces computed at once, padding included, times beams
 
-    def __init__(
-        self,
-        tokenizer: TextTokenizer,
-        *,
-        longest: int,
-        aligning: AlignmentHead | None = None,
-        alpha: float = PAPER_ALPHA,
-    ) -> None:
-        """`longest` is the most pieces the model takes, on either side, the end mark included; `alpha` is its own."""
+    def __init__(self, tokenizer: TextTokenizer, *, longest: int, aligning: AlignmentHead | None = None) -> None:
+        """`longest` is the most pieces the model takes, on either side, the end mark included."""
         self.tokenizer = tokenizer
         self.longest = longest
         self.aligning = aligning
-        self.alpha = alpha
-
-    def settled(self, decode: DecodeSettings) -> DecodeSettings:
-        """With the model's own alpha, where none is set."""
-        return decode if decode.alpha is not None else replace(decode, alpha=self.alpha)
 
     def translate(self, text: str, decode: DecodeSettings = DEFAULT) -> Translation:
         """Translate one text, of any length and any number of lines."""
@@ -107,7 +95,6 @@ class TextTranslator(ABC):
 
         An error of `lines`, such as one that cannot be read, is passed on after what came before it.
         """
-        decode = self.settled(decode)
         remaining = iter(lines)
         problem: Exception | None = None
         known: _Known = {}
@@ -134,7 +121,6 @@ class TextTranslator(ABC):
 
     def score(self, pairs: Iterable[tuple[str, str]], decode: DecodeSettings = DEFAULT) -> Iterator[Translation]:
         """How probable the model finds translations it is given: pairs of a source and what it became, each whole."""
-        alpha = self.settled(decode).alpha
         remaining = enumerate(pairs, start=1)
         while window := list(islice(remaining, WINDOW)):
             sources, targets = (self.tokenizer.encode([pair[side] for _, pair in window]) for side in (0, 1))
@@ -146,7 +132,7 @@ class TextTranslator(ABC):
             for batch in _batches(lengths, self.batch_tokens):
                 forced = self._force([(sources[index], targets[index]) for index in batch])
                 for index, log_probabilities in zip(batch, forced, strict=True):
-                    found[index] = Hypothesis.of(targets[index], log_probabilities, alpha)
+                    found[index] = Hypothesis.of(targets[index], log_probabilities, decode.alpha)
             for index, (_, (source_text, text)) in enumerate(window):
                 yield self._translation(source_text, text, found[index], tell=True)
 

@@ -19,7 +19,7 @@ from regard.decoding.translation import Forced, Sources, TextTokenizer, TextTran
 from regard.folder import AlignmentHead
 from regard.model.face import SequenceModel
 from regard.model.transformer import Transformer
-from regard.settings import PAPER_ALPHA, DecodeSettings
+from regard.settings import DecodeSettings
 
 __all__ = ["Translation", "Translator"]
 
@@ -42,10 +42,9 @@ class Translator(TextTranslator):
         longest: int,
         device: torch.device | str = "cpu",
         aligning: AlignmentHead | None = None,
-        alpha: float = PAPER_ALPHA,
     ) -> None:
         """The model must already be on the device. One that has a head that aligns takes a lens."""
-        super().__init__(tokenizer, longest=longest, aligning=aligning, alpha=alpha)
+        super().__init__(tokenizer, longest=longest, aligning=aligning)
         self.model = model
         self.device = torch.device(device)
         self._writable_V = torch.tensor(tokenizer.writable, device=self.device)

@@ -73,7 +73,7 @@ class Model(TextTranslator):
         name: str,
         languages: Languages = (None, None),
     ) -> None:
-        super().__init__(tokenizer, longest=translator.longest, aligning=translator.aligning, alpha=translator.alpha)
+        super().__init__(tokenizer, longest=translator.longest, aligning=translator.aligning)
         self.name = name
         self.languages = languages
         self.batch_tokens = translator.batch_tokens
@@ -97,7 +97,6 @@ class Model(TextTranslator):
         `without` leaves a part out of that pass, "positions" or "scaling"; what was written stays the same. Without a
         head, such as "encoder.2.self.5", the text is translated without it.
         """
-        decode = self.settled(decode)
         source = self.source(text)
         written = self._sentence(target, "the target") if target is not None else None
         chosen, searched, whole = None, None, None

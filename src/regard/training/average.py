@@ -6,7 +6,6 @@ That helps where the models are near each other: the end of one run, or fine-tun
 import datetime
 from collections.abc import Sequence
 from pathlib import Path
-from statistics import fmean
 
 from regard.decoding.convert import make_fast
 from regard.errors import RunError
@@ -33,7 +32,6 @@ def average(folders: Sequence[str | Path], *, out: str | Path) -> None:
         tokenizer=opened[0].tokenizer,
         languages=opened[0].languages,
         card=_card(opened),
-        alpha=fmean(one.alpha for one in opened),
     )
     make_fast(out)
 

@@ -49,7 +49,7 @@ def write_card(
     dropped = "".join(f", {count:,} left out ({reason})" for reason, count in made.shards.dropped.items())
     held_out = " held out of the training data, by source sentence" if made.texts.held_out else ""
     scores = [
-        f"| {name}{' (kept)' if name == kept else ''} | {v.loss:.3f} | {v.bleu:.1f} | {v.chrf:.1f} | {v.alpha:g} |"
+        f"| {name}{' (kept)' if name == kept else ''} | {v.loss:.3f} | {v.bleu:.1f} | {v.chrf:.1f} |"
         for name, v in candidates
     ]
     lines = [
@@ -80,12 +80,12 @@ def write_card(
         + ", ".join(f"{name} {number}" for name, number in plan.versions.items()),
         "",
         "## Scores on the validation pairs",
-        "| weights | loss | BLEU | chrF | alpha |",
-        "|---|---|---|---|---|",
+        "| weights | loss | BLEU | chrF |",
+        "|---|---|---|---|",
         *scores,
         "",
-        f"Beam {decode.beams}, length penalty ((5 + n) / 6)^alpha, sacreBLEU's defaults. By these scores the weights "
-        "were chosen, and alpha if `train.choose_alpha` said so; a test set of its own will be a little less kind.",
+        f"Beam {decode.beams}, length penalty {decode.alpha}, sacreBLEU's defaults. The weights were chosen by these "
+        "scores, so a test set of its own will be a little less kind.",
         "",
         "## Licence",
         "That of the data above, as far as it reaches. Fill in.",

@@ -15,7 +15,7 @@ from regard.decoding.convert import make_fast
 from regard.errors import RunError
 from regard.folder import ModelFolder, save_folder
 from regard.model.transformer import Transformer
-from regard.settings import PAPER_ALPHA, TrainSettings
+from regard.settings import TrainSettings
 from regard.training.card import Prepared, write_card
 from regard.training.checkpoints import Checkpoints, Progress
 from regard.training.events import Event, Finished, Note, Planned, Stopped
@@ -24,9 +24,10 @@ from regard.training.log import Log
 from regard.training.loop import Step, derived_seed, learn, make_optimizer
 from regard.training.plan import Plan
 from regard.training.splits import Splits
-from regard.training.validation import FEW_SENTENCES, Validation, Validator
+from regard.training.validation import Validation, Validator
 
 SAVE_SECONDS = 600  # the most a crash can cost
+FEW_SENTENCES = 200
 
 
 def learn_by(out: Path, plan: Plan, made: Prepared, stop: Callable[[], bool]) -> Iterator[Event]:
@@ -39,8 +40,7 @@ def learn_by(out: Path, plan: Plan, made: Prepared, stop: Callable[[], bool]) ->
     for problem in problems:
         yield Note(f"a checkpoint is damaged, so the run goes on from the one before it, if any: {problem}")
     yield Planned(plan, progress.step)
-    own = made.parent.alpha if made.parent else PAPER_ALPHA
-    validator = Validator(made.texts, made.shards, made.tokenizer, plan.settings, alpha=own)
+    validator = Validator(made.texts, made.shards, made.tokenizer, plan.settings)
     splits = Splits(out / "run" / "splits.json")
     stream = batches(
         made.shards.train,
@@ -150,6 +150,7 @@ def _finish(
         yield Preparing("choosing weights", number, len(candidates))
         model.load_state_dict(weights)
         scored.append((validator.full(model, progress.step), name, weights))
+    # On few sentences BLEU is mostly chance.
     few = scored[0][0].sentences < FEW_SENTENCES
     scores, kept, weights = max(scored, key=lambda one: (-one[0].loss if few else one[0].bleu, -one[0].loss))
     save_folder(
@@ -159,7 +160,6 @@ def _finish(
         tokenizer=made.tokenizer,
         languages=made.languages,
         card=write_card(plan, made, progress, splits, [(name, validation) for validation, name, _ in scored], kept),
-        alpha=scores.alpha,
     )
     yield Preparing("making the engine's files", 0, 1)
     make_fast(out)
