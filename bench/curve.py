@@ -4,7 +4,8 @@ All learn from the same pairs in the same pieces, a model of one shape (`tiny`) 
 defaults, the others by a recipe of their own documentation or by the one published for Multi30k. The clock stands still
 while a peer reads its data and while it translates the validation text; Regard's runs from the first second to the
 last. Needs the corpora in ../shared/data (or $REGARD_SHARED_DATA). Every run is added to bench/results/curve.jsonl, and
-docs/curve.md is written from the newest of each, with a picture for each corpus.
+docs/curve.md is written from the newest of each, with a picture for each corpus. All have as many cores as
+$OMP_NUM_THREADS says, or those of the machine: with one each, two corpora can be measured side by side.
 
     python bench/curve.py --corpora multi30k --minutes 30 --out curves
     python bench/curve.py --corpora              # writes the page only
@@ -33,6 +34,7 @@ from safetensors.torch import load_file
 from train import SYSTEMS, TOKENS
 
 import regard
+from regard.cores import cores
 from regard.data.tokenizer import Tokenizer
 from regard.decoding.translator import Translator
 from regard.folder import open_folder
@@ -142,7 +144,7 @@ def measure(corpus: str, asked: argparse.Namespace) -> None:
             print(f"{corpus}, {name}, {minutes:.1f} minutes: BLEU {bleu:.2f} ({part})", flush=True)
             if part == "valid":
                 curve.append((round(minutes, 2), round(bleu, 2)))
-        facts = {"system": name, "recipe": "its own" if name == "regard" else asked.recipe}
+        facts = {"system": name, "recipe": "its own" if name == "regard" else asked.recipe, "cores": cores()}
         append(RESULTS, corpus=corpus, minutes=asked.minutes, **facts, curve=curve, test=round(bleu, 2))
 
 
@@ -217,21 +219,24 @@ def _text(tokenizer: Tokenizer, lines: Sequence[str]) -> list[str]:
 
 
 def write_page(out: Path) -> None:
-    records = latest(RESULTS, "corpus", "minutes", "system", "recipe")
+    records = latest(RESULTS, *SAME, "system", "recipe")
     lines = [INTRODUCTION]
-    for corpus, minutes in dict.fromkeys((record["corpus"], record["minutes"]) for record in records):
-        group = [record for record in records if (record["corpus"], record["minutes"]) == (corpus, minutes)]
-        picture = out.parent / "pictures" / f"curve-{corpus}-{minutes:g}.svg"
+    for same in dict.fromkeys(tuple(record[key] for key in SAME) for record in records):
+        group = [record for record in records if tuple(record[key] for key in SAME) == same]
+        corpus, minutes, count = same
+        picture = out.parent / "pictures" / f"curve-{corpus}-{minutes:g}-{count}.svg"
         picture.write_text(drawn(corpus, group), "utf-8")
         rows = [[named(one), *map(str, at(one)), f"{one['test']:.2f}"] for one in group]
         head = ["system", *(f"{share * minutes:g} minutes" for share in SHARES), "test"]
-        lines += [f"## {corpus}, {minutes:g} minutes", "", f"![BLEU over minutes](pictures/{picture.name})", ""]
+        on = "one core" if count == 1 else f"{count} cores"
+        lines += [f"## {corpus}, {minutes:g} minutes on {on}", "", f"![BLEU over minutes](pictures/{picture.name})", ""]
         lines += [*table(head, rows), *(f"    {command}" for command in dict.fromkeys(one["command"] for one in group))]
         lines += ["", f"{group[-1]['date']}, {group[-1]['machine']}", ""]
     out.write_text("\n".join(lines).rstrip() + "\n", "utf-8")
     print(f"wrote {out}")
 
 
+SAME = ("corpus", "minutes", "cores")
 SHARES = (0.25, 0.5, 0.75, 1)
 
 
