@@ -101,7 +101,7 @@ def _keep_standard_input(out: Path, paths: Sequence[str | Path]) -> Generator[Ev
     if not reads_standard_input([Path(path) for path in paths]):
         return None
     kept = out / "run" / "standard-input.tsv"
-    with _alone(out / "run"), kept_memory():
+    with _alone(out / "run"):
         if (out / "run" / "plan.json").exists() and kept.exists():
             yield Note(f"standard input is not read again: the run goes on with what it gave, {kept}")
         else:
