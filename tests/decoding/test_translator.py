@@ -150,24 +150,6 @@ def test_batches_are_of_like_length_and_bounded() -> None:
     assert [width for _, width in model.batches] == sorted((width for _, width in model.batches), reverse=True)
 
 
-def test_the_last_batches_are_smaller_where_several_are_computed_at_once() -> None:
-    class Two(Translator):
-        def _at_once(self, decode: DecodeSettings) -> int:
-            return 2
-
-    def rows(kind: type[Translator], window: int) -> list[int]:
-        model = Upper().eval()
-        texts = [f"{number:07}" for number in range(12)]
-        found = kind(model, Bytes(), longest=64).stream(texts, GREEDY, window=window, batch_tokens=32)
-        assert [each.text for each in found] == texts
-        return [count for count, _ in model.batches]
-
-    assert rows(Translator, 100) == [4, 4, 4]
-    # A quarter of what is left, at most a batch and at least a quarter of one.
-    assert rows(Two, 100) == [3, 2, 1, 1, 1, 1, 1, 1, 1]
-    assert rows(Two, 12) == [4, 4, 4]  # a full window may have another after it
-
-
 def test_beams_count_in_a_batch() -> None:
     model = Upper().eval()
     list(upper(model=model).stream(["abc", "abd", "abe", "abf"], DecodeSettings(beams=4), batch_tokens=32))

@@ -71,9 +71,6 @@ class Engine(TextTranslator):
             sources, beam_size=decode.beams, max_batch_size=self.batch_tokens, batch_type="tokens", max_input_length=0
         )
 
-    def _at_once(self, decode: DecodeSettings) -> int:
-        return self.workers if can_write(decode) else 1
-
     def _begin(self, batches: list[Sources], decode: DecodeSettings) -> Iterator[list[list[Hypothesis]]]:
         if not can_write(decode):
             if self._compute_type != "float32":

@@ -110,8 +110,7 @@ class TextTranslator(ABC):
             # Whoever still fills the old one keeps it.
             known = known if len(known) < REMEMBERED else {}
             # The next window is begun before the last is read, so that whoever computes never waits for us.
-            last = len(texts) < window
-            begun = self._begin_window(texts, known, decode, batch_tokens or self.batch_tokens, last=last)
+            begun = self._begin_window(texts, known, decode, batch_tokens or self.batch_tokens)
             yield from before
             before = begun
             if window == 1:
@@ -152,16 +151,12 @@ class TextTranslator(ABC):
     def _attend(self, pairs: Forced) -> list[Any]:
         """For each pair, where the head that aligns looked before each piece of its target, and before the end mark."""
 
-    def _at_once(self, decode: DecodeSettings) -> int:
-        """How many batches are computed side by side."""
-        return 1
-
     @abstractmethod
     def _begin(self, batches: list[Sources], decode: DecodeSettings) -> Iterator[list[list[Hypothesis]]]:
         """Begin to translate; for each batch in turn, each source's hypotheses, best first."""
 
     def _begin_window(
-        self, texts: list[str], known: _Known, decode: DecodeSettings, batch_tokens: int, *, last: bool
+        self, texts: list[str], known: _Known, decode: DecodeSettings, batch_tokens: int
     ) -> Iterator[Translation]:
         prefix = self.tokenizer.encode([decode.prefix])[0] if decode.prefix else []
         plans = [_plan(self._parts(text), prefixed=bool(prefix)) for text in texts]
@@ -173,8 +168,7 @@ class TextTranslator(ABC):
             self._source(ids, prefix if prefixed else [], decode)
             for ids, (_, prefixed) in zip(encoded, parts, strict=True)
         ]
-        lengths, tokens = [len(ids) for ids in encoded], max(1, batch_tokens // _rows(decode))
-        batches = list(_batches(lengths, tokens, self._at_once(decode) if last else 1))
+        batches = list(_batches([len(ids) for ids in encoded], max(1, batch_tokens // _rows(decode))))
         written = self._begin([[sources[index] for index in batch] for batch in batches], decode)
 
         def finish() -> Iterator[Translation]:
@@ -269,21 +263,14 @@ def _is_blank(text: str) -> bool:
     return not text or text.isspace()
 
 
-def _batches(lengths: Sequence[int], tokens: int, at_once: int = 1) -> Iterator[list[int]]:
-    """Indices of like length together, longest first: if one does not fit into memory, that shows at once.
-
-    Where several are computed at once, the last ones are smaller, so that nobody is long at work alone.
-    """
+def _batches(lengths: Sequence[int], tokens: int) -> Iterator[list[int]]:
+    """Indices of like length together, longest first: if one does not fit into memory, that shows at once."""
     batch: list[int] = []
-    room, left = tokens, sum(lengths) + len(lengths)
     for index in sorted(range(len(lengths)), key=lambda index: -lengths[index]):
-        if batch and (len(batch) + 1) * (lengths[batch[0]] + 1) > room:
+        if batch and (len(batch) + 1) * (lengths[batch[0]] + 1) > tokens:
             yield batch
             batch = []
-        if not batch and at_once > 1:
-            room = min(tokens, max(left // (2 * at_once), tokens // 4))
         batch.append(index)
-        left -= lengths[index] + 1
     if batch:
         yield batch
 

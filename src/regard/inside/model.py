@@ -187,9 +187,6 @@ class Model(TextTranslator):
             return None
         return self._tokenizer.decode([searched.found[0].pieces])[0]
 
-    def _at_once(self, decode: DecodeSettings) -> int:
-        return self._translator._at_once(decode)
-
     def _begin(self, batches: list[Sources], decode: DecodeSettings) -> Iterator[list[list[Hypothesis]]]:
         return self._translator._begin(batches, decode)
 
