@@ -1,4 +1,4 @@
-"""Memory is kept between steps: from the second on, hardly a page has to be fetched again."""
+"""Memory is kept between steps: from the second on, hardly a page has to be fetched again, and nothing moves."""
 
 import platform
 import subprocess
@@ -6,6 +6,11 @@ import sys
 from pathlib import Path
 
 import pytest
+from tests.training.test_splits import make_batch, make_model
+
+from regard.data.batches import Position
+from regard.settings import TrainSettings
+from regard.training.loop import learn, make_optimizer
 
 PROGRAM = """
 import contextlib, resource, statistics, sys
@@ -35,3 +40,17 @@ def faults(how: str, folder: Path) -> int:
 @pytest.mark.skipif(platform.libc_ver()[0] != "glibc", reason="only glibc is told")
 def test_a_run_fetches_few_pages_again(tmp_path: Path) -> None:
     assert 5 * faults("keep", tmp_path) < faults("leave", tmp_path)
+
+
+def test_what_outlives_a_step_was_there_before_the_first() -> None:
+    settings = TrainSettings(steps=3, warmup=1, batch_tokens=4096)
+    model = make_model()
+    optimizer = make_optimizer(model, settings)
+    stream = [(make_batch(6, seed=step), Position(batch=step)) for step in range(3)]
+    memories = [memory.data_ptr() for state in optimizer.state.values() for memory in state.values()]
+    gradients = []
+    for _ in learn(model, optimizer, iter(stream), settings, width=16):
+        assert [memory.data_ptr() for state in optimizer.state.values() for memory in state.values()] == memories
+        gradients.append([parameter.grad.data_ptr() for parameter in model.parameters() if parameter.grad is not None])
+    assert len(memories) == 3 * len(gradients[0]) == 3 * len(list(model.parameters()))
+    assert gradients[0] == gradients[1] == gradients[2]

@@ -52,7 +52,14 @@ def derived_seed(*parts: int | str) -> int:
 def make_optimizer(model: nn.Module, settings: TrainSettings) -> torch.optim.Optimizer:
     """The optimizer; each step sets its learning rate."""
     adam: Any = {"lr": 0.0, "betas": (settings.beta1, settings.beta2), "eps": settings.epsilon, "fused": True}
-    return Muon(model, **adam) if settings.optimizer == "muon" else torch.optim.Adam(model.parameters(), **adam)
+    if settings.optimizer == "muon":
+        return Muon(model, **adam)
+    optimizer = torch.optim.Adam(model.parameters(), **adam)
+    # Made here and not by the first step, in whose midst they would lie ever after, and in its way.
+    for parameter in model.parameters():
+        memories = {name: torch.zeros_like(parameter) for name in ("exp_avg", "exp_avg_sq")}
+        optimizer.state[parameter] = {"step": torch.zeros((), device=parameter.device), **memories}
+    return optimizer
 
 
 def learn(
@@ -70,6 +77,8 @@ def learn(
     models = copies(model, how_many(width, settings.micro_tokens, device.type))
     for one in models:
         one.train()
+    for parameter in model.parameters():
+        parameter.grad = torch.zeros_like(parameter)  # kept from step to step, for the same reason
     for step in range(first, settings.steps + 1):
         began = time.perf_counter()
         rate = learning_rate(step, settings, width)
@@ -129,7 +138,7 @@ def gradient(
     tokens = sum(batch.target_tokens for batch in batches)
 
     def share(hand: int) -> float:
-        models[hand].zero_grad(set_to_none=True)
+        models[hand].zero_grad(set_to_none=False)
         numbers = range(hand, len(batches), len(models))
         return sum(_add_gradient(models[hand], batches[number], settings, step, number, tokens) for number in numbers)
 
