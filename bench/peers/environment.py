@@ -30,6 +30,8 @@ PEERS: dict[str, list[list[str]]] = {
     ],
     # It wants an older sentencepiece, and forgets to say that it imports importlib_metadata.
     "joeynmt": [[TORCH, "joeynmt==2.3.0", "sentencepiece<0.2", "importlib_metadata"]],
+    # It forgets to say that it imports aiohttp.
+    "eole": [[TORCH, "eole==0.6.4", "aiohttp"]],
 }
 
 

@@ -12,6 +12,7 @@ NAMES = {
     "transformers": "Hugging Face generate",
     "opennmt": "OpenNMT-py",
     "joeynmt": "JoeyNMT",
+    "eole": "EOLE",
     "marian": "Hugging Face MarianMT in a plain loop",
     "torch": "`torch.nn.Transformer` in a plain loop",
     "regard translate": '`regard translate --model … "…"`',
