@@ -33,8 +33,8 @@ no further.
 OUTPUTS = """\
 One text at a time, beam 4, by weights of size `tiny` that copy the source, so that it is known how long the output must
 be; single pieces may be miscopied, which takes as long. Every piece looks back at all before it and at the
-whole source, so a line is straight only as long as that is little beside the rest; of a text of 1,000 pieces it is
-three fifths of the arithmetic. The model takes 1,024 pieces at once; longer texts are translated in parts.
+whole source, so a line is straight only as long as that is little beside the rest; in the longest
+texts it is the larger part. The model takes 1,024 pieces at once; longer texts are translated in parts.
 """
 THREADS = """\
 Learning: steps of `tiny` at length {length}, {tokens:,} pieces in every batch. Translating: {sentences:,}

@@ -7,20 +7,14 @@ from eole.bin.run.train import train
 from eole.config.run import TrainConfig
 from eole.trainer import Trainer
 from gate import Gate
+from opennmt_options import learning, text
 
 gate = Gate()
 job, shape = gate.job, gate.job["shape"]
 pieces = f"{job['data']}/pieces"
 settings = {
-    "data": {
-        "corpus": {"path_src": f"{pieces}/train.en", "path_tgt": f"{pieces}/train.de"},
-        "valid": {"path_src": f"{pieces}/valid.en", "path_tgt": f"{pieces}/valid.de"},
-    },
-    "src_vocab": f"{pieces}/vocabulary",
-    "tgt_vocab": f"{pieces}/vocabulary",
-    "share_vocab": True,
+    **text(pieces),
     "seed": 1,
-    "report_every": 1_000,
     "model": {
         "architecture": "transformer",
         "encoder": {"layers": shape["encoder_layers"]},
@@ -38,24 +32,8 @@ settings = {
     "training": {
         "model_path": f"{job['scratch']}/eole",
         "compute_dtype": "fp32",
-        "dropout": [job["dropout"]],
-        "attention_dropout": [0.0],
         "param_init_method": "xavier_uniform",
-        "label_smoothing": 0.1,
-        "optim": "adam",
-        "adam_beta2": 0.98,
-        "learning_rate": 1e-4,
-        "max_grad_norm": 1,
-        "batch_type": "tokens",
-        "batch_size": job["tokens"],
-        "batch_size_multiple": 1,
-        "normalization": "tokens",
-        "accum_count": [1],
-        "bucket_size": 30_000,
-        "num_workers": 0,
-        "train_steps": 100_000,
-        "valid_steps": 100_000,
-        "save_checkpoint_steps": 100_000,
+        **learning(job),
     },
 }
 gate.about = {

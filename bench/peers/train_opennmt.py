@@ -11,19 +11,14 @@ from gate import Gate
 from onmt.inference_engine import InferenceEnginePY
 from onmt.trainer import Trainer
 from onmt.utils.parse import ArgumentParser
+from opennmt_options import learning, text
 
 gate = Gate()
 job, shape = gate.job, gate.job["shape"]
 pieces = f"{job['data']}/pieces"
 settings = {
-    "data": {
-        "corpus": {"path_src": f"{pieces}/train.en", "path_tgt": f"{pieces}/train.de"},
-        "valid": {"path_src": f"{pieces}/valid.en", "path_tgt": f"{pieces}/valid.de"},
-    },
+    **text(pieces),
     "save_model": f"{job['scratch']}/opennmt/model",
-    "src_vocab": f"{pieces}/vocabulary",
-    "tgt_vocab": f"{pieces}/vocabulary",
-    "share_vocab": True,
     "share_embeddings": True,
     "share_decoder_embeddings": True,
     "encoder_type": "transformer",
@@ -38,26 +33,9 @@ settings = {
     "add_qkvbias": True,
     "add_ffnbias": True,
     "self_attn_type": "scaled-dot-flash",
-    "dropout": [job["dropout"]],
-    "attention_dropout": [0.0],
     "param_init": 0,
     "param_init_glorot": True,
-    "label_smoothing": 0.1,
-    "optim": "adam",
-    "adam_beta2": 0.98,
-    "learning_rate": 1e-4,
-    "max_grad_norm": 1,
-    "batch_type": "tokens",
-    "batch_size": job["tokens"],
-    "batch_size_multiple": 1,
-    "normalization": "tokens",
-    "accum_count": [1],
-    "bucket_size": 30_000,
-    "num_workers": 0,
-    "train_steps": 100_000,
-    "valid_steps": 100_000,
-    "save_checkpoint_steps": 100_000,
-    "report_every": 1_000,
+    **learning(job),
 } | job.get("recipe", {})
 configuration = Path(job["scratch"]) / "opennmt.yaml"
 configuration.write_text(yaml.safe_dump(settings), "utf-8")
