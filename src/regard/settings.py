@@ -90,6 +90,7 @@ class TrainSettings:
     epsilon: float = _setting(1e-9, "Adam's guard against division by zero")
     clip: float = _setting(0.0, "the largest gradient norm; 0 is no limit, as in the paper")
     smoothing: float = _setting(0.1, "label smoothing")
+    weight_decay: float = _setting(0.0, "share of every matrix that goes at each step, times the learning rate")
     contrast: float = _setting(
         0.0, "how much the piece counts in which two neighbouring lines part (docs/data.md); 0 looks for none"
     )
@@ -108,7 +109,7 @@ class TrainSettings:
         _check_types(self)
         for name in ("steps", "batch_tokens", "micro_tokens", "average"):
             _at_least(self, name, 1)
-        for name in ("warmup", "epsilon", "validate_every", "patience", "clip", "contrast", "seed"):
+        for name in ("warmup", "epsilon", "validate_every", "patience", "clip", "weight_decay", "contrast", "seed"):
             _at_least(self, name, 0)
         for name in ("smoothing", "dropout", "beta1", "beta2"):
             if not 0 <= getattr(self, name) < 1:
@@ -176,16 +177,16 @@ class Settings:
 
 
 # The paper leaves the small end open: short training on little data wants pre-norm, a higher learning rate,
-# more dropout, and a rate that falls to zero within the time given.
+# more dropout, matrices that stay small, and a rate that falls to zero within the time given.
 _QUICK = {
     "optimizer": "muon", "schedule": "linear", "warmup": 400, "batch_tokens": 2_048, "micro_tokens": 2_048, "clip": 1.0,
-    "epsilon": 1e-8,
+    "epsilon": 1e-8, "weight_decay": 1.0,
 }  # fmt: skip
 _PAPER_TOKENIZER = {"kind": "bpe"}
 
 # A fine-tune starts from weights that are already good: smaller steps, fewer of them.
 FINE_TUNE: dict[str, dict[str, Any]] = {
-    "train": {**_QUICK, "optimizer": "adam", "learning_rate": 5e-4, "warmup": 100, "dropout": 0.2}
+    "train": {**_QUICK, "optimizer": "adam", "learning_rate": 5e-4, "warmup": 100, "weight_decay": 0.0, "dropout": 0.2}
 }
 
 SIZES: dict[str, dict[str, dict[str, Any]]] = {

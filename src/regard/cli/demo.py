@@ -21,11 +21,11 @@ if TYPE_CHECKING:
 
 STEPS = 880
 PAIRS_PER_STEP = 130  # about what a step reads: each pair is seen once
-# One piece for most words; no dropout, because nothing is seen twice; the last weights are the best of such a schedule.
-# The pronoun of a flip counts twenty times: it is the hardest piece, and one of many.
+# One piece for most words; no dropout, no decay, because nothing is seen twice; the last weights are the best of such a
+# schedule. The pronoun of a flip counts twenty times: it is the hardest piece, and one of many.
 SETTINGS = (
-    "tokenizer.pieces=3000", "train.learning_rate=5e-3", "train.dropout=0", "train.smoothing=0", "train.contrast=20",
-    "train.average=1", "decode.beams=1",
+    "tokenizer.pieces=3000", "train.learning_rate=5e-3", "train.dropout=0", "train.weight_decay=0", "train.smoothing=0",
+    "train.contrast=20", "train.average=1", "decode.beams=1",
 )  # fmt: skip
 VALID = 200  # pairs; and flips, for the pronouns
 FLIPS = 200

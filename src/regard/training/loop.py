@@ -79,6 +79,7 @@ def learn(
         one.train()
     for parameter in model.parameters():
         parameter.grad = torch.zeros_like(parameter)  # kept from step to step, for the same reason
+    matrices = [parameter.data for parameter in model.parameters() if parameter.dim() == 2]
     for step in range(first, settings.steps + 1):
         began = time.perf_counter()
         rate = learning_rate(step, settings, width)
@@ -92,6 +93,8 @@ def learn(
         if finite and settings.clip:
             nn.utils.clip_grads_with_norm_(model.parameters(), settings.clip, norm, foreach=True)
         if finite:
+            for matrix in matrices if settings.weight_decay else ():
+                matrix.mul_(max(0.0, 1 - rate * settings.weight_decay))
             optimizer.step()
         seconds = time.perf_counter() - began
         yield Step(step, loss / tokens, rate, tokens, seconds, micro[-1][1], skipped=not finite, parts=used)
