@@ -13,7 +13,8 @@ overrides = [
     f"train.dropout={gate.job['dropout']}",
     "train.validate_every=100000",
     "tokenizer.pieces=8000",
-    "train.optimizer=adam",  # as the others; `tiny` and `small` learn by Muon of themselves
+    "train.optimizer=adam",  # as the others; `tiny` and `small` learn by Muon of themselves, with weight decay
+    "train.weight_decay=0",
 ]
 gate.about = {"regard": regard.__version__, "torch": torch.__version__, "threads": torch.get_num_threads()}
 for event in regard.train(
