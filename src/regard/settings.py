@@ -16,6 +16,8 @@ from typing import Any, Literal, TypeVar, get_args, get_origin, get_type_hints
 
 from regard.errors import SettingsError
 
+CHOOSE = -1  # where 0 has a meaning of its own
+
 
 def _setting(default: Any, help: str) -> Any:
     return field(default=default, metadata={"help": help})
@@ -90,7 +92,9 @@ class TrainSettings:
     epsilon: float = _setting(1e-9, "Adam's guard against division by zero")
     clip: float = _setting(0.0, "the largest gradient norm; 0 is no limit, as in the paper")
     smoothing: float = _setting(0.1, "label smoothing")
-    weight_decay: float = _setting(0.0, "share of every matrix that goes at each step, times the learning rate")
+    weight_decay: float = _setting(
+        0.0, "share of every matrix that goes at each step, times the learning rate; -1 chooses from the amount of text"
+    )
     contrast: float = _setting(
         0.0, "how much the piece counts in which two neighbouring lines part (docs/data.md); 0 looks for none"
     )
@@ -109,11 +113,13 @@ class TrainSettings:
         _check_types(self)
         for name in ("steps", "batch_tokens", "micro_tokens", "average"):
             _at_least(self, name, 1)
-        for name in ("warmup", "epsilon", "validate_every", "patience", "clip", "weight_decay", "contrast", "seed"):
+        for name in ("warmup", "epsilon", "validate_every", "patience", "clip", "contrast", "seed"):
             _at_least(self, name, 0)
         for name in ("smoothing", "dropout", "beta1", "beta2"):
             if not 0 <= getattr(self, name) < 1:
                 raise SettingsError(f"train.{name} must be at least 0 and below 1, got {getattr(self, name)}")
+        if self.weight_decay < 0 and self.weight_decay != CHOOSE:
+            raise SettingsError(f"train.weight_decay must be at least 0, or {CHOOSE}, got {self.weight_decay}")
         object.__setattr__(self, "micro_tokens", min(self.micro_tokens, self.batch_tokens))
         if self.learning_rate <= 0:
             raise SettingsError(f"train.learning_rate must be above 0, got {self.learning_rate}")
@@ -180,7 +186,7 @@ class Settings:
 # more dropout, matrices that stay small, and a rate that falls to zero within the time given.
 _QUICK = {
     "optimizer": "muon", "schedule": "linear", "warmup": 400, "batch_tokens": 2_048, "micro_tokens": 2_048, "clip": 1.0,
-    "epsilon": 1e-8, "weight_decay": 1.0,
+    "epsilon": 1e-8, "weight_decay": CHOOSE,
 }  # fmt: skip
 _PAPER_TOKENIZER = {"kind": "bpe"}
 

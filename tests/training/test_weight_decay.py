@@ -1,12 +1,16 @@
-"""Weight decay: torch's own on the matrices, none on norms and biases, and none at all unless asked for."""
+"""Weight decay: torch's own on the matrices, none on norms and biases, and as much as suits the amount of text."""
 
+import pytest
 import torch
 from tests.training.test_splits import make_batch, make_model
 from torch import nn
 
 from regard.data.batches import Position
-from regard.settings import FINE_TUNE, SIZES, TrainSettings
+from regard.errors import SettingsError
+from regard.settings import CHOOSE, FINE_TUNE, SIZES, TrainSettings
 from regard.training.loop import learn, make_optimizer
+from regard.training.plan import FORGET_PASSES, FORGET_STEPS, choose_decay
+from regard.training.schedule import highest, learning_rate
 
 
 def learnt(model: nn.Module, optimizer: torch.optim.Optimizer, settings: TrainSettings) -> None:
@@ -41,7 +45,26 @@ def test_a_decay_beyond_all_there_is_leaves_nothing_and_turns_nothing_round() ->
     assert all(parameter.abs().max() <= 0.03 for parameter in model.parameters() if parameter.dim() == 2)
 
 
+@pytest.mark.parametrize("settings", [TrainSettings(), TrainSettings(schedule="linear", learning_rate=0.004, warmup=9)])
+def test_the_highest_rate_is_that_of_the_last_step_of_the_rise(settings: TrainSettings) -> None:
+    rates = [learning_rate(step, settings, 128) for step in range(1, settings.warmup * 3)]
+    assert highest(settings, 128) == pytest.approx(max(rates)) == pytest.approx(rates[settings.warmup - 1])
+
+
+def test_what_is_chosen_lets_a_matrix_forget_in_so_many_passes() -> None:
+    settings = TrainSettings(batch_tokens=2_000, schedule="linear", learning_rate=0.004)
+    passes, _ = choose_decay(1_000_000, settings, 128)
+    assert 1 / (passes * 0.004) == pytest.approx(FORGET_PASSES * 1_000_000 / 2_000)
+    few, _ = choose_decay(50, settings, 128)
+    assert 1 / (few * 0.004) == pytest.approx(FORGET_STEPS)
+
+
+def test_no_other_number_below_zero_is_taken() -> None:
+    with pytest.raises(SettingsError, match="weight_decay must be at least 0, or -1, got -2"):
+        TrainSettings(weight_decay=-2)
+
+
 def test_the_small_sizes_decay_and_neither_the_papers_nor_a_fine_tune_do() -> None:
-    asked = {size: layer["train"].get("weight_decay", 0.0) > 0 for size, layer in SIZES.items()}
-    assert asked == {"tiny": True, "small": True, "base": False, "big": False}
+    asked = {size: layer["train"].get("weight_decay", 0.0) for size, layer in SIZES.items()}
+    assert asked == {"tiny": CHOOSE, "small": CHOOSE, "base": 0, "big": 0}
     assert FINE_TUNE["train"]["weight_decay"] == 0

@@ -93,7 +93,7 @@ def learn(
         if finite and settings.clip:
             nn.utils.clip_grads_with_norm_(model.parameters(), settings.clip, norm, foreach=True)
         if finite:
-            for matrix in matrices if settings.weight_decay else ():
+            for matrix in matrices if settings.weight_decay > 0 else ():
                 matrix.mul_(max(0.0, 1 - rate * settings.weight_decay))
             optimizer.step()
         seconds = time.perf_counter() - began

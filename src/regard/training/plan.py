@@ -24,12 +24,14 @@ from regard.model.transformer import Transformer
 from regard.settings import DecodeSettings, ModelSettings, Settings, TokenizerSettings, TrainSettings, from_dict
 from regard.training.hands import copies, how_many
 from regard.training.loop import gradient, make_optimizer, micro_batches
+from regard.training.schedule import highest
 from regard.training.splits import cut
 
 SMALL_FROM_PAIRS = 100_000  # below this, a processor gets more out of `tiny` in the same time
 LONGEST_SECONDS = 2 * 3600  # what we take on ourselves when nobody named a time
 SHARE_FOR_STEPS = 0.92  # of a budget; validation and the end take the rest
 MOST_VALIDATIONS = 20
+FORGET_PASSES, FORGET_STEPS = 3, 250  # in how many of each, at least, a matrix forgets what it was
 
 
 @dataclass(frozen=True)
@@ -100,6 +102,17 @@ def choose_steps(target_tokens: int, speed: Speed) -> tuple[int, str]:
             f"({wanted:,} would be better: --steps {wanted}, or a --budget)"
         )
     return wanted, f"{wanted:,} steps, about {wanted * speed.tokens / target_tokens:.0f} passes over the data"
+
+
+def choose_decay(target_tokens: int, settings: TrainSettings, width: int) -> tuple[float, str]:
+    """A weight decay, and why.
+
+    What a model learns by heart are the pairs it sees again, so how long it remembers is counted in passes over them;
+    what it sees once or twice it keeps. Much shorter than three passes costs more than it saves (docs/measurements.md).
+    """
+    steps = max(FORGET_STEPS, round(FORGET_PASSES * target_tokens / settings.batch_tokens))
+    decay = 1 / (steps * highest(settings, width))
+    return decay, f"weight decay {decay:.2g}, so that what was learnt {steps:,} steps ago fades"
 
 
 def measure(

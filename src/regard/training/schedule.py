@@ -13,3 +13,10 @@ def learning_rate(step: int, settings: TrainSettings, width: int) -> float:
     rising = step / max(1, warmup)
     falling = (settings.steps + 1 - step) / (settings.steps + 1 - warmup)
     return settings.learning_rate * min(rising, falling)
+
+
+def highest(settings: TrainSettings, width: int) -> float:
+    """The learning rate at the end of its rise."""
+    if settings.schedule == "paper":
+        return float(settings.learning_rate * (width * max(1, settings.warmup)) ** -0.5)
+    return settings.learning_rate

@@ -18,7 +18,7 @@ from regard.errors import RunError
 from regard.files import sha256
 from regard.folder import ModelFolder
 from regard.model.transformer import Transformer
-from regard.settings import FINE_TUNE, Layer, Settings, TrainSettings, assemble, size_layer
+from regard.settings import CHOOSE, FINE_TUNE, Layer, Settings, TrainSettings, assemble, size_layer
 from regard.training import memory
 from regard.training import plan as planning
 from regard.training.hands import how_many
@@ -107,6 +107,10 @@ def make_plan(
     tokens, reason = memory.fit(weights, per_piece, settings.train.micro_tokens, free)
     settings = replace(settings, train=replace(settings.train, micro_tokens=tokens))
     reasons.append(reason)
+    if settings.train.weight_decay == CHOOSE:
+        decay, reason = planning.choose_decay(epoch_tokens(shards.train, mixed), settings.train, settings.model.width)
+        settings = replace(settings, train=replace(settings.train, weight_decay=decay))
+        reasons.append(reason)
     stream = batches(shards.train, tokens=settings.train.micro_tokens, seed=settings.train.seed, weights=mixed)
     # Steps that are given need only a rough estimate of their time.
     speed = planning.measure(model, stream, settings.train, 2.0 if wish.steps is not None else 6.0)
