@@ -3,17 +3,17 @@
 import pytest
 import torch
 from tests.training.test_splits import make_batch, make_model
-from torch import nn
 
 from regard.data.batches import Position
 from regard.errors import SettingsError
+from regard.model.transformer import Transformer
 from regard.settings import CHOOSE, FINE_TUNE, SIZES, TrainSettings
 from regard.training.loop import learn, make_optimizer
 from regard.training.plan import FORGET_PASSES, FORGET_STEPS, choose_decay
 from regard.training.schedule import highest, learning_rate
 
 
-def learnt(model: nn.Module, optimizer: torch.optim.Optimizer, settings: TrainSettings) -> None:
+def learnt(model: Transformer, optimizer: torch.optim.Optimizer, settings: TrainSettings) -> None:
     stream = [(make_batch(6, seed=step), Position(batch=step)) for step in range(3)]
     for _ in learn(model, optimizer, iter(stream), settings, width=16):
         pass
