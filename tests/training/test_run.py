@@ -472,10 +472,12 @@ def test_steps_may_come_from_the_settings(tiny: TinyRuns, tmp_path: Path) -> Non
 
 def test_size_and_steps_are_chosen_and_the_reason_is_said(tiny: TinyRuns, tmp_path: Path) -> None:
     planned = only(Planned, tiny(tmp_path / "model", size=None, steps=None, stop=lambda: True))[0]
-    _, size, pieces, memory, steps = planned.plan.reasons
+    _, size, pieces, memory, decay, steps = planned.plan.reasons
     assert size.startswith("size tiny, because there are 57 training pairs and ")
     assert " pieces for " in pieces
     assert re.fullmatch(r"about \d+ MB of memory for a step of 48 pieces at a time", memory)
+    assert decay == "weight decay 1, so that what was learnt 250 steps ago fades"
+    assert planned.plan.settings.train.weight_decay == pytest.approx(1.0)
     assert steps.endswith(" passes over the data")
 
 
@@ -750,7 +752,7 @@ def test_the_micro_batch_is_fitted_to_the_memory_and_the_plan_says_so(
     out = tmp_path / "model"
     plan = only(Planned, tiny(out, stop=lambda: True))[0].plan
     assert plan.settings.train.micro_tokens == 24
-    assert plan.reasons[-2] == (
+    assert plan.reasons[-3] == (
         "about 4 MB of memory for a step of 24 pieces at a time (train.micro_tokens was 48, but only 5 MB are free)"
     )
     monkeypatch.setattr(memory, "free_memory", lambda _: 10**12)
