@@ -81,13 +81,13 @@ INTRODUCTION = """\
 
 Written by `python bench/curve.py`, which measures and keeps every figure in `bench/results/curve.jsonl`; do not edit.
 All learn from the same pairs in the same pieces, a model of one shape (`tiny`) with the same dropout, in batches of
-4,096 target pieces (Regard: 2,048, its default). Regard learns by its defaults, and its clock runs from the first
-second to the last; a peer's stands still while it reads its data and translates the validation text. "documented" is a
-recipe of the peer's own examples, "published" the one of Wu et al. (2021) for Multi30k. These raise the learning rate
-for 1,000 to 4,000 steps, which are more than fit into few minutes: a short curve shows what a recipe made for days does
-in that time. "short" is what we could do for them: Regard's batches, and a rate that rises to 0.003 in 100 steps and
-falls by the inverse square root. The curve is greedy, on the validation text; the last column on the test text, once,
-with beam 4 (Regard) or 5, the default of each.
+4,096 target pieces (Regard: 2,048, its default). Regard learns by the defaults of that day, and its clock runs from the
+first second to the last; a peer's stands still while it reads its data and translates the validation text.
+"documented" is a recipe of the peer's own examples, "published" the one of Wu et al. (2021) for Multi30k. These raise
+the learning rate for 1,000 to 4,000 steps, which are more than fit into few minutes: a short curve shows what a recipe
+made for days does in that time. "short" is what we could do for them: Regard's batches, and a rate that rises to 0.003
+in 100 steps and falls by the inverse square root. The curve is greedy, on the validation text; the last column on the
+test text, once, with beam 4 (Regard) or 5, the default of each.
 """
 
 
