@@ -23,7 +23,7 @@ from regard.training import memory
 from regard.training import plan as planning
 from regard.training.hands import how_many
 from regard.training.log import check_tensorboard
-from regard.training.plan import Plan
+from regard.training.plan import Plan, Speed
 
 
 @dataclass(frozen=True)
@@ -102,28 +102,21 @@ def make_plan(
     memory.check(weights(memory.LEAST_TOKENS), free)
     model = Transformer(settings.model, settings.train.dropout).to(device)
     mixed = request.get("weights", ())
+    one_pass = epoch_tokens(shards.train, mixed)
     few, _ = next(batches(shards.train, tokens=memory.LEAST_TOKENS, seed=settings.train.seed, weights=mixed))
     per_piece = memory.bytes_per_piece(model, few, settings.train)
     tokens, reason = memory.fit(weights, per_piece, settings.train.micro_tokens, free)
     settings = replace(settings, train=replace(settings.train, micro_tokens=tokens))
     reasons.append(reason)
     if settings.train.weight_decay == CHOOSE:
-        decay, reason = planning.choose_decay(epoch_tokens(shards.train, mixed), settings.train, settings.model.width)
+        decay, reason = planning.choose_decay(one_pass, settings.train, settings.model.width)
         settings = replace(settings, train=replace(settings.train, weight_decay=decay))
         reasons.append(reason)
     stream = batches(shards.train, tokens=settings.train.micro_tokens, seed=settings.train.seed, weights=mixed)
     # Steps that are given need only a rough estimate of their time.
     speed = planning.measure(model, stream, settings.train, 2.0 if wish.steps is not None else 6.0)
     yield Preparing("measuring speed", 1, 1)
-    if wish.steps is not None:
-        steps, reason = wish.steps, f"{wish.steps:,} steps, as asked"
-    elif wish.budget is not None:
-        steps = planning.steps_within(wish.budget, time.monotonic() - began, speed.seconds)
-        reason = f"{steps:,} steps, what fits in the budget at {speed.tokens / speed.seconds:,.0f} pieces a second"
-    elif "steps" in wish.user.get("train", {}) or wish.size in ("base", "big"):
-        steps, reason = settings.train.steps, f"{settings.train.steps:,} steps, from the settings"
-    else:
-        steps, reason = planning.choose_steps(epoch_tokens(shards.train, mixed), speed)
+    steps, reason = _steps(wish, settings.train, one_pass, speed, time.monotonic() - began)
     reasons.append(reason)
     if settings.train.schedule == "paper" and steps <= settings.train.warmup:
         reasons.append(f"note: the learning rate rises for {settings.train.warmup:,} steps (train.warmup), to the end")
@@ -141,3 +134,15 @@ def make_plan(
         versions=planning.versions(),
         reasons=tuple(reasons),
     )
+
+
+def _steps(wish: Wish, train: TrainSettings, one_pass: int, speed: Speed, spent: float) -> tuple[int, str]:
+    """How many steps, and why; `spent` are the seconds of a budget that are gone already."""
+    if wish.steps is not None:
+        return wish.steps, f"{wish.steps:,} steps, as asked"
+    if wish.budget is not None:
+        steps = planning.steps_within(wish.budget, spent, speed.seconds)
+        return steps, f"{steps:,} steps, what fits in the budget at {speed.tokens / speed.seconds:,.0f} pieces a second"
+    if "steps" in wish.user.get("train", {}) or wish.size in ("base", "big"):
+        return train.steps, f"{train.steps:,} steps, from the settings"
+    return planning.choose_steps(one_pass, speed)
