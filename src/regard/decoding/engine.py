@@ -47,9 +47,8 @@ class Engine(TextTranslator):
         self._other_road = cache(other_road)
         self._files, self._compute_type = str(files), compute_type
         self._cores = cores()
-        self.workers = 1
-        self._for_many = self._for_one = self._open(workers=1)
-        self._tried = self._cores == 1
+        self._engines = {1: self._open(workers=1)}  # by the number of workers
+        self._best: dict[int, int] = {}  # workers, for each number of beams that was tried
         self._names = tokenizer.pieces(range(tokenizer.size))
         self._ids = {name: number for number, name in enumerate(self._names)}
 
@@ -64,10 +63,13 @@ class Engine(TextTranslator):
             max_queued_batches=-1,
         )
 
+    def workers(self, beams: int) -> int:
+        return self._best.get(beams, 1)
+
     def translate_bare(self, texts: Sequence[str], decode: DecodeSettings) -> None:
         """What the engine does of translating, and nothing else: to know what the rest costs."""
         sources = self._in_pieces(self.tokenizer.encode(texts))
-        self._for_many.translate_batch(
+        self._engines[self.workers(decode.beams)].translate_batch(
             sources, beam_size=decode.beams, max_batch_size=self.batch_tokens, batch_type="tokens", max_input_length=0
         )
 
@@ -79,25 +81,26 @@ class Engine(TextTranslator):
                     f"decode.no_repeat are computed in float32, not in {self._compute_type}; leave --fast out"
                 )
             return self._other_road()._begin(batches, decode)
-        tried = {} if self._tried else self._try(batches, decode)
-        engine = self._for_many if len(batches) > 1 else self._for_one
+        untried = self._cores > 1 and decode.beams not in self._best
+        tried = self._try(batches, decode) if untried else {}
+        engine = self._engines[self.workers(decode.beams) if len(batches) > 1 else 1]
         others = self._run(engine, [batch for at, batch in enumerate(batches) if at not in tried], decode)
         return (tried[at] if at in tried else next(others) for at in range(len(batches)))
 
     def _try(self, batches: list[Sources], decode: DecodeSettings) -> dict[int, list[list[Hypothesis]]]:
         """Find the quickest way to divide the cores, by translating some batches each way; return what came of them.
 
-        A small model is quickest with a core for each batch, a large one with all of them at the same.
+        A small model is quickest with a core for each batch, a large one with all of them at the same; between the two
+        it depends on the beams.
         """
         ways = [self._cores >> halvings for halvings in range(self._cores.bit_length())]
         each = min(len(batches) // len(ways), 4 * self._cores)
         if each < self._cores:
             return {}
-        self._tried = True
         found: dict[int, list[list[Hypothesis]]] = {}
-        best = 0.0
+        best, chosen = 0.0, (1, self._engines[1])
         for way, workers in enumerate(ways):
-            engine = self._open(workers) if workers > 1 else self._for_one
+            engine = self._engines.get(workers) or self._open(workers)
             list(self._run(engine, batches[-1:] * workers, decode))  # a first time is slower
             # Every way gets some of the long and some of the short, and two turns where there is enough for them.
             its = range(way, each * len(ways), len(ways))
@@ -113,7 +116,9 @@ class Engine(TextTranslator):
             # with so few batches some of many workers stand idle at the end.
             if min(speeds) < 1.15 * best:
                 break
-            best, self._for_many, self.workers = max(speeds), engine, workers
+            best, chosen = max(speeds), (workers, engine)
+        self._engines[chosen[0]] = chosen[1]
+        self._best[decode.beams] = chosen[0]
         return found
 
     def _run(
@@ -121,7 +126,20 @@ class Engine(TextTranslator):
     ) -> Iterator[list[list[Hypothesis]]]:
         """Put all batches in the engine's queue now; what it finds comes one by one."""
         under_way = [self._search(engine, batch, max(source.limit for source in batch), decode) for batch in batches]
-        return (self._finish(engine, batch, its, decode) for batch, its in zip(batches, under_way, strict=True))
+        return self._collect(engine, batches, under_way, decode)
+
+    def _collect(
+        self, engine: ctranslate2.Translator, batches: list[Sources], under_way: list[_UnderWay], decode: DecodeSettings
+    ) -> Iterator[list[list[Hypothesis]]]:
+        """Wait for each batch; from the first with a second search on, all are kept until none is left to begin."""
+        kept: list[tuple[Sources, _UnderWay]] = []
+        for batch, its in zip(batches, under_way, strict=True):
+            if self._search_again(engine, batch, its, decode) or kept:
+                kept.append((batch, its))
+            else:
+                yield self._hypotheses(batch, its, decode)
+        for batch, its in kept:
+            yield self._hypotheses(batch, its, decode)
 
     def _search(self, engine: ctranslate2.Translator, batch: Sources, limit: int, decode: DecodeSettings) -> _UnderWay:
         promises: _UnderWay = engine.translate_batch(
@@ -142,21 +160,26 @@ class Engine(TextTranslator):
     def _in_pieces(self, sources: Sequence[Sequence[int]]) -> list[list[str]]:
         return [[self._names[number] for number in source] for source in sources]
 
-    def _finish(
+    def _search_again(
         self, engine: ctranslate2.Translator, batch: Sources, under_way: _UnderWay, decode: DecodeSettings
-    ) -> list[list[Hypothesis]]:
-        """Wait for a batch, and for a second search of the texts that grew beyond their own limit."""
-        found = [promise.result() for promise in under_way]
-        # Where a search did not get to its own limit, a larger one changed nothing.
+    ) -> bool:
+        """Wait for a batch, and begin a second search of the texts that grew beyond their own limit, if there are any.
+
+        Where a search did not get to its own limit, a larger one changed nothing.
+        """
         largest = max(source.limit for source in batch)
-        again = {
-            index: self._search(engine, [batch[index]], batch[index].limit, decode)[0]
-            for index, result in enumerate(found)
-            if max(map(len, result.hypotheses)) >= batch[index].limit < largest
-        }
-        for index, promise in again.items():
-            found[index] = promise.result()
-        hypotheses = [self._ranked(result, decode) for result in found]
+        again: dict[int, list[int]] = {}
+        for index, (source, promise) in enumerate(zip(batch, under_way, strict=True)):
+            if max(map(len, promise.result().hypotheses)) >= source.limit < largest:
+                again.setdefault(source.limit, []).append(index)
+        for limit, indices in again.items():
+            begun = self._search(engine, [batch[index] for index in indices], limit, decode)
+            for index, promise in zip(indices, begun, strict=True):
+                under_way[index] = promise
+        return bool(again)
+
+    def _hypotheses(self, batch: Sources, under_way: _UnderWay, decode: DecodeSettings) -> list[list[Hypothesis]]:
+        hypotheses = [self._ranked(promise.result(), decode) for promise in under_way]
         return self._told(batch, hypotheses, decode) if decode.log_probabilities else hypotheses
 
     def _told(self, batch: Sources, found: list[list[Hypothesis]], decode: DecodeSettings) -> list[list[Hypothesis]]:
@@ -168,12 +191,12 @@ class Engine(TextTranslator):
 
     def _force(self, pairs: Forced) -> list[tuple[float, ...]]:
         sources, targets = (self._in_pieces([pair[side] for pair in pairs]) for side in (0, 1))
-        return [tuple(one.log_probs) for one in self._for_many.score_batch(sources, targets, max_input_length=0)]
+        return [tuple(one.log_probs) for one in self._engines[1].score_batch(sources, targets, max_input_length=0)]
 
     def _attend(self, pairs: Forced) -> list[Any]:
         # While it searches, what the engine gives is not always that of the hypothesis. Forced, it is.
         sources, targets = (self._in_pieces([pair[side] for pair in pairs]) for side in (0, 1))
-        forced = self._for_many.translate_batch(
+        forced = self._engines[1].translate_batch(
             sources,
             target_prefix=targets,
             beam_size=1,
