@@ -156,6 +156,19 @@ def test_beams_count_in_a_batch() -> None:
     assert model.batches == [(2, 4), (2, 4)]
 
 
+def test_for_several_workers_the_last_batches_are_smaller() -> None:
+    class Two(Translator):
+        def workers(self, beams: int) -> int:
+            return 2
+
+    model = Upper().eval()
+    texts = [f"{number:03}" for number in range(64)]
+    found = Two(model, Bytes(), longest=64).stream(texts, GREEDY, batch_tokens=64)
+    assert [each.text for each in found] == texts
+    # A quarter of what is left each time, but not less than an eighth of the largest.
+    assert model.batches == [(rows, 4) for rows in (16, 12, 9, 6, 5, 4, 3, 2, 2, 2, 2, 1)]
+
+
 def test_a_text_larger_than_a_batch_is_a_batch() -> None:
     assert next(upper().stream(["abcdefgh"], batch_tokens=1)).text == "ABCDEFGH"
 

@@ -143,6 +143,10 @@ class TextTranslator(ABC):
                 f"{self.longest - 1:,} at once; divide the pair, or leave it out"
             )
 
+    def workers(self, beams: int) -> int:
+        """How many batches are computed at once."""
+        return 1
+
     @abstractmethod
     def _force(self, pairs: Forced) -> list[tuple[float, ...]]:
         """For each pair the log-probability of each piece of its target, and then of the end mark."""
@@ -168,7 +172,8 @@ class TextTranslator(ABC):
             self._source(ids, prefix if prefixed else [], decode)
             for ids, (_, prefixed) in zip(encoded, parts, strict=True)
         ]
-        batches = list(_batches([len(ids) for ids in encoded], max(1, batch_tokens // _rows(decode))))
+        tokens = max(1, batch_tokens // _rows(decode))
+        batches = list(_batches([len(ids) for ids in encoded], tokens, self.workers(decode.beams)))
         written = self._begin([[sources[index] for index in batch] for batch in batches], decode)
 
         def finish() -> Iterator[Translation]:
@@ -263,14 +268,21 @@ def _is_blank(text: str) -> bool:
     return not text or text.isspace()
 
 
-def _batches(lengths: Sequence[int], tokens: int) -> Iterator[list[int]]:
-    """Indices of like length together, longest first: if one does not fit into memory, that shows at once."""
+def _batches(lengths: Sequence[int], tokens: int, workers: int = 1) -> Iterator[list[int]]:
+    """Indices of like length together, longest first: if one does not fit into memory, that shows at once.
+
+    For several workers the last are smaller, down to an eighth, so that none of them works long alone at the end.
+    """
     batch: list[int] = []
+    most, left = tokens, sum(lengths) + len(lengths)
     for index in sorted(range(len(lengths)), key=lambda index: -lengths[index]):
-        if batch and (len(batch) + 1) * (lengths[batch[0]] + 1) > tokens:
+        if batch and (len(batch) + 1) * (lengths[batch[0]] + 1) > most:
             yield batch
             batch = []
+        if not batch and workers > 1:
+            most = min(tokens, max(tokens // 8, left // (2 * workers)))
         batch.append(index)
+        left -= lengths[index] + 1
     if batch:
         yield batch
 

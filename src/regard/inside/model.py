@@ -187,6 +187,9 @@ class Model(TextTranslator):
             return None
         return self._tokenizer.decode([searched.found[0].pieces])[0]
 
+    def workers(self, beams: int) -> int:
+        return self._translator.workers(beams)
+
     def _begin(self, batches: list[Sources], decode: DecodeSettings) -> Iterator[list[list[Hypothesis]]]:
         return self._translator._begin(batches, decode)
 
