@@ -55,6 +55,7 @@ def main() -> None:
     options.add_argument("--parts", nargs="*", choices=list(PARTS), default=list(PARTS), help="none: the page only")
     options.add_argument("--only", nargs="*", choices=list(SYSTEMS), default=list(SYSTEMS), metavar="SYSTEM")
     options.add_argument("--sentences", nargs="*", type=int, default=[1_000, 10_000])
+    options.add_argument("--beams", nargs="*", type=int, choices=BEAMS, default=list(BEAMS))
     options.add_argument("--rounds", type=int, default=3)
     options.add_argument("--results", type=Path, default=ROOT / "bench" / "results", metavar="FOLDER")
     options.add_argument("--out", type=Path, default=ROOT / "docs" / "benchmarks.md")
@@ -120,7 +121,7 @@ def speed(size: str, folder: Path, asked: argparse.Namespace) -> None:
         workers = {name: stack.enter_context(start(name, folder)) for name in asked.only}
         for name, worker in workers.items():
             print(f"{size}, {name}: {plain(worker.about)}", flush=True)
-        for beams in BEAMS:
+        for beams in asked.beams:
             systems = ready(workers, size, beams)
             for count in asked.sentences:
                 lines = texts(count)
@@ -206,7 +207,7 @@ def duel(size: str, folder: Path, asked: argparse.Namespace) -> None:
     lines = texts(1_000)
     with ExitStack() as stack:
         workers = {name: stack.enter_context(start(name, folder)) for name in ("regard", "ctranslate2")}
-        for beams in BEAMS:
+        for beams in asked.beams:
             systems = ready(workers, size, beams)
             ratios = []
             for number in range(DUEL_ROUNDS[size]):
@@ -271,7 +272,7 @@ def quantised(size: str, folder: Path, asked: argparse.Namespace) -> None:
     with ExitStack() as stack:
         command = command_of("regard", folder)
         workers = {name: stack.enter_context(working([*command, name], name)) for name in types}
-        for beams in BEAMS:
+        for beams in asked.beams:
             print(f"{size}, compute types, beams {beams}", flush=True)
             systems = {name: try_settings(name, worker, lines, beams) for name, worker in workers.items()}
             measured = compare(systems, lines, beams, asked.rounds)
