@@ -97,23 +97,24 @@ class Engine(TextTranslator):
         each = min(len(batches) // len(ways), 4 * self._cores)
         if each < self._cores:
             return {}
+        # Two turns where there is enough for them; in each all workers have equally many batches.
+        count = 2 if each >= 2 * self._cores else 1
+        each = each // (count * self._cores) * count * self._cores
         found: dict[int, list[list[Hypothesis]]] = {}
         best, chosen = 0.0, (1, self._engines[1])
         for way, workers in enumerate(ways):
             engine = self._engines.get(workers) or self._open(workers)
             list(self._run(engine, batches[-1:] * workers, decode))  # a first time is slower
-            # Every way gets some of the long and some of the short, and two turns where there is enough for them.
+            # Every way gets some of the long and some of the short.
             its = range(way, each * len(ways), len(ways))
-            turns = [its[::2], its[1::2]] if each >= 2 * self._cores else [its]
             speeds = []
-            for turn in turns:
+            for turn in (its[first::count] for first in range(count)):
                 began = time.perf_counter()
                 written = list(self._run(engine, [batches[at] for at in turn], decode))
                 pieces = sum(len(one[0].pieces) for batch in written for one in batch)
                 speeds.append(pieces / (time.perf_counter() - began))
                 found.update(zip(turn, written, strict=True))
-            # Fewer workers must be clearly quicker in every turn: a moment's disturbance makes any way look slow, and
-            # with so few batches some of many workers stand idle at the end.
+            # Fewer workers must be clearly quicker in every turn: a moment's disturbance makes any way look slow.
             if min(speeds) < 1.15 * best:
                 break
             best, chosen = max(speeds), (workers, engine)
