@@ -7,11 +7,14 @@ prints its result.
 import random
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 import torch
 
 from regard.data.tokenizer import END, PAD, START, Tokenizer, train_tokenizer
+from regard.decoding import search
+from regard.decoding.candidates import draw
 from regard.decoding.convert import make_fast
 from regard.decoding.load import load
 from regard.decoding.translation import TextTranslator
@@ -151,12 +154,28 @@ def folder(translator: Translator, tmp_path_factory: pytest.TempPathFactory) -> 
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize(
-    ("how", "fast", "decode"),
-    [("engine", "float32", DECODE), ("torch", None, DECODE), ("torch, drawn", None, DRAWN)],
-    ids=["engine", "torch", "drawn"],
-)
-def test_five_thousand_in_batches_as_alone(folder: Path, how: str, fast: str | None, decode: DecodeSettings) -> None:
-    found = list(different(load(folder, fast=fast), ALL, [2, 8, 32], decode))
-    print(f"{how}: {len(ALL):,} sentences alone and shuffled in batches of 2, 8, 32: {len(found)} different")
+@pytest.mark.parametrize("fast", ["float32", None], ids=["engine", "torch"])
+def test_five_thousand_in_batches_as_alone(folder: Path, fast: str | None) -> None:
+    found = list(different(load(folder, fast=fast), ALL, [2, 8, 32], DECODE))
+    print(f"{fast}: {len(ALL):,} sentences alone and shuffled in batches of 2, 8, 32: {len(found)} different")
     assert found == []
+
+
+@pytest.mark.slow
+def test_five_thousand_drawn_in_batches_as_alone(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """But for those with a draw at the very border between two pieces, where the last digit of a sum decides."""
+    translator = load(folder, fast=None)
+    found = list(different(translator, ALL, [2, 8, 32], DRAWN))
+    print(f"drawn: {len(ALL):,} sentences alone and shuffled in batches of 2, 8, 32: {len(found)} different")
+    distances: list[float] = []
+
+    def watched(log_NV: torch.Tensor, total_BK: torch.Tensor, chances_BK: torch.Tensor, decode: DecodeSettings) -> Any:
+        sums_V = log_NV[0].double().exp().cumsum(0)
+        distances.append(float((sums_V / sums_V[-1] - chances_BK[0, 0]).abs().min()))
+        return draw(log_NV, total_BK, chances_BK, decode)
+
+    monkeypatch.setattr(search, "draw", watched)
+    for text in found:
+        distances.clear()
+        translator.translate(text, DRAWN)
+        assert min(distances) < 1e-6, text
