@@ -14,9 +14,9 @@ from growth.child import tell
 
 from regard.data.batches import Batch, Position
 from regard.data.tokenizer import END, FIRST_PIECE, PAD
+from regard.heap import kept_memory
 from regard.model.transformer import Transformer
 from regard.settings import SIZES, assemble
-from regard.training.heap import kept_memory
 from regard.training.loop import learn, make_optimizer
 
 SIZE, ROWS = "tiny", 8_000

@@ -21,6 +21,7 @@ from regard.decoding.hypothesis import Hypothesis, length_penalty, ranked
 from regard.decoding.translation import Forced, Sources, TextTranslator
 from regard.errors import SettingsError
 from regard.folder import AlignmentHead
+from regard.heap import keep_some_memory
 from regard.settings import DecodeSettings
 
 # Exactly zero would also change when the engine stops; n to this power is 1.
@@ -44,6 +45,7 @@ class Engine(TextTranslator):
         aligning: AlignmentHead | None = None,
     ) -> None:
         super().__init__(tokenizer, longest=longest, aligning=aligning)
+        keep_some_memory()  # the engine copies what it has written for every piece, and gives the old copy back
         self._other_road = cache(other_road)
         self._files, self._compute_type = str(files), compute_type
         self._cores = cores()

@@ -22,10 +22,10 @@ from regard.data.shards import Shards, prepare_ids
 from regard.data.texts import SIDES, Preparing, Texts, Work, prepare_texts, read_all
 from regard.data.tokenizer import END, FIRST_PIECE, Tokenizer, choose_size, train_tokenizer
 from regard.errors import SettingsError
+from regard.heap import kept_memory
 from regard.model.transformer import Transformer
 from regard.settings import SIZES, Layer, Settings, assemble, size_layer
 from regard.training import plan as planning
-from regard.training.heap import kept_memory
 from regard.training.plan import Speed
 
 SAMPLE = 20_000  # pairs: pieces found in them are close to those found in all

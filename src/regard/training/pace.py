@@ -16,11 +16,11 @@ from regard.data.check import Report
 from regard.data.pairs import Corpus
 from regard.data.texts import Preparing, Work
 from regard.decoding.speed import peak_memory_mb
+from regard.heap import kept_memory
 from regard.model.transformer import Transformer
 from regard.settings import Layer, Settings, assemble, size_layer
 from regard.training import plan as planning
 from regard.training.forecast import Sample, take_sample, training_pairs
-from regard.training.heap import kept_memory
 from regard.training.loop import gradient, learn, make_optimizer
 from regard.training.plan import Speed
 from regard.training.splits import explained

@@ -25,11 +25,11 @@ from regard.decoding.convert import make_fast
 from regard.errors import RunError
 from regard.files import damage, make_folder, new_folder, read_json, sha256, write_json
 from regard.folder import Languages, open_folder
+from regard.heap import kept_memory
 from regard.settings import Settings, user_layer
 from regard.training import plan as planning
 from regard.training.card import Prepared
 from regard.training.events import Event, Finished, Note
-from regard.training.heap import kept_memory
 from regard.training.learning import learn_by
 from regard.training.plan import Plan
 from regard.training.splits import explained

@@ -1,4 +1,4 @@
-"""Memory is kept between steps: from the second on, hardly a page has to be fetched again, and nothing moves."""
+"""Memory is kept: from the second step or translation on, hardly a page has to be fetched again, and nothing moves."""
 
 import platform
 import subprocess
@@ -12,7 +12,7 @@ from regard.data.batches import Position
 from regard.settings import TrainSettings
 from regard.training.loop import learn, make_optimizer
 
-PROGRAM = """
+TRAINING = """
 import contextlib, resource, statistics, sys
 import regard
 from regard.training import run
@@ -31,15 +31,34 @@ for event in regard.train([pairs], out=f"{folder}/{how}", size="tiny", steps=12,
 print(int(statistics.median(after - before for before, after in zip(seen[3:], seen[4:]))))
 """
 
+TRANSLATING = """
+import resource, sys
+from regard.decoding import engine
+from regard.decoding.load import load
+from regard.settings import DecodeSettings
+if sys.argv[1] == "leave":
+    engine.keep_some_memory = lambda: None
+translator, seen = load(), []
+for _ in range(3):
+    translator.translate("They look at it.", DecodeSettings(shortest=500, longest=500))
+    seen.append(resource.getrusage(resource.RUSAGE_SELF).ru_minflt)
+print(seen[2] - seen[1])
+"""
 
-def faults(how: str, folder: Path) -> int:
-    command = [sys.executable, "-c", PROGRAM, how, str(folder)]
+
+def faults(program: str, how: str, folder: Path) -> int:
+    command = [sys.executable, "-c", program, how, str(folder)]
     return int(subprocess.run(command, check=True, capture_output=True, text=True).stdout)
 
 
 @pytest.mark.skipif(platform.libc_ver()[0] != "glibc", reason="only glibc is told")
 def test_a_run_fetches_few_pages_again(tmp_path: Path) -> None:
-    assert 5 * faults("keep", tmp_path) < faults("leave", tmp_path)
+    assert 5 * faults(TRAINING, "keep", tmp_path) < faults(TRAINING, "leave", tmp_path)
+
+
+@pytest.mark.skipif(platform.libc_ver()[0] != "glibc", reason="only glibc is told")
+def test_a_long_translation_fetches_few_pages_again(tmp_path: Path) -> None:
+    assert 5 * faults(TRANSLATING, "keep", tmp_path) < faults(TRANSLATING, "leave", tmp_path)
 
 
 def test_what_outlives_a_step_was_there_before_the_first() -> None:
