@@ -1,6 +1,7 @@
 """Rules of the house that no other tool checks. (`make lint` checks the direction of imports.)"""
 
 import ast
+import importlib.util
 import os
 import subprocess
 import sys
@@ -86,6 +87,32 @@ def test_only_the_command_line_prints():
 
 def test_every_file_says_what_it_is_for():
     assert [file for file, tree in TREES.items() if not ast.get_docstring(tree)] == []
+
+
+def names_of_regard(tree: ast.Module) -> Iterator[tuple[str, str]]:
+    """Modules of regard that a script imports from, each with the name it wants."""
+    for node in ast.walk(tree):
+        if isinstance(node, ast.ImportFrom) and node.module and node.module.split(".")[0] == "regard":
+            yield from ((node.module, alias.name) for alias in node.names)
+
+
+def there_is(module: str, name: str) -> bool:
+    try:
+        return hasattr(importlib.import_module(module), name) or bool(importlib.util.find_spec(f"{module}.{name}"))
+    except ImportError:
+        return False
+
+
+def test_the_scripts_beside_the_package_import_what_is_there(repository):
+    scripts = [path for folder in ("bench", "models") for path in sorted((repository / folder).rglob("*.py"))]
+    wanted = {(path.name, *names) for path in scripts for names in names_of_regard(ast.parse(path.read_text("utf-8")))}
+    assert len(wanted) > 20
+    assert [one for one in sorted(wanted) if not there_is(*one[1:])] == []
+
+
+@pytest.mark.parametrize("names", [("regard.settings", "Sizes"), ("regard.training.helper", "help")])
+def test_a_script_that_imports_what_is_gone_would_be_seen(names):
+    assert not there_is(*names)
 
 
 def imported_by(code: str) -> set[str]:
