@@ -6,6 +6,7 @@ Everything but results goes to standard error, so that output can be piped.
 import io
 import json
 import logging
+import math
 import os
 import sys
 import time
@@ -115,7 +116,7 @@ class _Screen:
         self._steps = 0
         self._first = 0
         self._began = 0.0
-        self._speed = 0.0
+        self._speed = self._loss = 0.0
 
     @contextmanager
     def open(self) -> Iterator[None]:
@@ -151,11 +152,14 @@ class _Screen:
         self._steps, self._first, self._began = event.plan.settings.train.steps, event.resumed, time.monotonic()
 
     def step(self, step: int, loss: float, rate: float, tokens: int, seconds: float) -> None:
+        # Batches of short sentences are easier and slower than those of long ones: show the mean of the last steps.
         self._speed = 0.95 * (self._speed or tokens / seconds) + 0.05 * tokens / seconds
+        if math.isfinite(loss):
+            self._loss = 0.95 * (self._loss or loss) + 0.05 * loss
         elapsed = time.monotonic() - self._began
         left = elapsed / (step - self._first) * (self._steps - step)
         state = (
-            f"{duration(left)} left, step {step:,} of {self._steps:,}, loss {loss:.3f}, "
+            f"{duration(left)} left, step {step:,} of {self._steps:,}, loss {self._loss:.3f}, "
             f"{self._speed:,.0f} pieces/s, rate {rate:.1e}"
         )
         self._update("learning", step, self._steps, state, quiet=step == self._steps)
