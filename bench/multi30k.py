@@ -55,7 +55,9 @@ def main() -> None:
 
 def run(command: list[str | Path], *, read: bool = False) -> str:
     print("$", shlex.join(["regard", *map(str, command[3:])]), flush=True)
-    done = subprocess.run(list(map(str, command)), check=True, stdout=subprocess.PIPE if read else None, text=True)
+    done = subprocess.run(list(map(str, command)), stdout=subprocess.PIPE if read else None, text=True)
+    if done.returncode:
+        sys.exit(done.returncode)  # it has said why
     return done.stdout or ""
 
 

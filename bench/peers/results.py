@@ -17,10 +17,16 @@ Record = dict[str, Any]
 def append(file: Path, **record: Any) -> None:
     """Keep one measurement, with when, where and how it was made."""
     file.parent.mkdir(parents=True, exist_ok=True)
-    command = shlex.join(["python", *(str(word) for word in sys.argv)])
-    facts = {"date": str(datetime.date.today()), "machine": machine(), "command": command}
+    facts = {"date": str(datetime.date.today()), "machine": machine(), "command": command()}
     with file.open("a", encoding="utf-8") as out:
         out.write(json.dumps(record | facts, ensure_ascii=False) + "\n")
+
+
+def command() -> str:
+    """What would do the same elsewhere: whole paths are this machine's own."""
+    words = [Path(word).name if Path(word).is_absolute() else word for word in sys.argv]
+    threads = os.environ.get("OMP_NUM_THREADS")
+    return shlex.join([*([f"OMP_NUM_THREADS={threads}"] if threads else []), "python", *words])
 
 
 def latest(file: Path, *keys: str) -> list[Record]:
