@@ -8,7 +8,7 @@ from html import escape
 from regard.inside.drawing import svg
 
 _LEFT, _TOP, _WIDE, _HIGH = 74, 64, 520, 250
-_INKS = ("#2f7fd1", "#c2690a", "#3f8f3f", "#8a4fbf")
+_INKS = ("#2f7fd1", "#c2690a", "#3f8f3f", "#8a4fbf", "#b8284a", "#4a4a4a")
 _SMALL = 'font-size="11"'
 
 
@@ -63,18 +63,18 @@ def plot(title: str, x: Axis, y: Axis, lines: Sequence[Line]) -> str:
         parts.append(f'<text x="{left:.1f}" y="{_TOP + _HIGH + 16}" text-anchor="middle" {_SMALL}>{value:,.10g}</text>')
     parts.append(f'<text x="{_LEFT + _WIDE / 2}" y="{_TOP + _HIGH + 34}" text-anchor="middle">{escape(x.name)}</text>')
     parts.append(f'<text x="8" y="{_TOP - 12}" {_SMALL}>{escape(y.name)}</text>')
-    legend = _LEFT
     for number, line in enumerate(lines):
         ink = "#888888" if line.dashed else _INKS[number % len(_INKS)]
-        parts += _legend(line, ink, legend)
+        parts += _legend(line, ink, _TOP + 20 * number)
         parts += _drawn(line, ink, [at(point) for point in line.points])
-        legend += 50 + 7 * len(line.name)
-    return svg(max(_LEFT + _WIDE + 40, legend), _TOP + _HIGH + 46, title, parts)
+    return svg(_LEFT + _WIDE + 70 + 8 * max(len(line.name) for line in lines), _TOP + _HIGH + 46, title, parts)
 
 
-def _legend(line: Line, ink: str, left: int) -> Iterator[str]:
-    yield f'<path d="M{left} 38 h24" stroke="{ink}" stroke-width="2" stroke-dasharray="{_dash(line)}"/>'
-    yield f'<text x="{left + 30}" y="42">{escape(line.name)}</text>'
+def _legend(line: Line, ink: str, height: int) -> Iterator[str]:
+    """To the right, a row for each line."""
+    left = _LEFT + _WIDE + 24
+    yield f'<path d="M{left} {height} h24" stroke="{ink}" stroke-width="2" stroke-dasharray="{_dash(line)}"/>'
+    yield f'<text x="{left + 30}" y="{height + 4}">{escape(line.name)}</text>'
 
 
 def _drawn(line: Line, ink: str, places: Sequence[tuple[float, float]]) -> Iterator[str]:
