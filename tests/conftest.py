@@ -13,6 +13,10 @@ import pytest
 from hypothesis import settings
 
 import regard.decoding  # noqa: F401 (says how threads wait, which torch takes up when it is imported)
+from regard.training import bfloat16
+
+if not bfloat16.survives():  # on some virtual machines
+    os.environ.update(bfloat16.WITHOUT_TILES)
 
 REPOSITORY = Path(__file__).parents[1]
 SHARED_DATA = Path(os.environ.get("REGARD_SHARED_DATA", REPOSITORY.parent / "shared" / "data"))

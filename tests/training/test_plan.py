@@ -14,6 +14,7 @@ from regard.errors import RunError, SettingsError
 from regard.files import read_json
 from regard.model.transformer import Transformer
 from regard.settings import ModelSettings, Settings, TrainSettings, assemble, user_layer
+from regard.training import bfloat16
 from regard.training.plan import (
     Plan,
     Speed,
@@ -297,3 +298,19 @@ def test_a_device_that_is_not_there(monkeypatch: pytest.MonkeyPatch, device: str
     with pytest.raises(RunError) as caught:
         pick_device(device)
     assert str(caught.value) == message
+
+
+def test_a_process_that_dies_of_bfloat16_is_noticed(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(bfloat16, "_PRODUCT", "pass")
+    assert bfloat16.survives.__wrapped__()
+    monkeypatch.setattr(bfloat16, "_PRODUCT", "import os; os.abort()")
+    assert not bfloat16.survives.__wrapped__()
+
+
+def test_a_run_that_would_die_of_bfloat16_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(bfloat16, "survives", lambda: False)
+    assert pick_device("cpu") == "cpu"
+    with pytest.raises(RunError, match="environment variable ONEDNN_MAX_CPU_ISA=AVX512_CORE_FP16 before the command"):
+        pick_device("cpu", "bfloat16")
+    monkeypatch.setattr(bfloat16, "survives", lambda: True)
+    assert pick_device("cpu", "bfloat16") == "cpu"

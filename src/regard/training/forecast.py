@@ -104,7 +104,8 @@ def training_pairs(report: Report) -> int:
 def forecast(train: Sequence[Corpus], report: Report, user: Layer) -> Work[Forecast]:
     """Try a sample of the training data with the settings a user chose."""
     pairs = training_pairs(report)
-    device = planning.pick_device(assemble(user).train.device)
+    wanted = assemble(user).train
+    device = planning.pick_device(wanted.device, wanted.precision)
     chosen, reason = planning.choose_size(pairs, device)
     settings = assemble(size_layer(chosen), user)
     with tempfile.TemporaryDirectory() as folder, kept_memory():

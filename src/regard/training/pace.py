@@ -47,7 +47,8 @@ class Pace:
 
 def measure(train: Sequence[Corpus], report: Report, size: str | None, user: Layer) -> Work[Pace]:
     """Take steps on a sample of the data with the settings a user chose."""
-    device = planning.pick_device(assemble(user).train.device)
+    wanted = assemble(user).train
+    device = planning.pick_device(wanted.device, wanted.precision)
     size = size or planning.choose_size(training_pairs(report), device)[0]
     settings = assemble(size_layer(size), user)
     with tempfile.TemporaryDirectory() as folder, kept_memory():

@@ -22,6 +22,7 @@ from regard.errors import RunError, SettingsError
 from regard.files import read_sealed, write_sealed
 from regard.model.transformer import Transformer
 from regard.settings import DecodeSettings, ModelSettings, Settings, TokenizerSettings, TrainSettings, from_dict
+from regard.training import bfloat16
 from regard.training.hands import copies, how_many
 from regard.training.loop import gradient, make_optimizer, micro_batches
 from regard.training.schedule import highest
@@ -155,15 +156,22 @@ def steps_within(budget: float, spent: float, seconds_per_step: float) -> int:
     return steps
 
 
-def pick_device(wanted: str) -> str:
-    """The device of a run."""
+def pick_device(wanted: str, precision: str = "float32") -> str:
+    """The device of a run that is to compute in this precision."""
     if wanted == "cuda" and not torch.cuda.is_available():
         raise RunError("train.device=cuda, but torch sees no CUDA GPU here; leave it at auto, or install a CUDA torch")
     if wanted == "mps" and not torch.backends.mps.is_available():
         raise RunError("train.device=mps, but torch sees no Apple GPU here; leave it at auto")
-    if wanted != "auto":
-        return wanted
-    return "cuda" if torch.cuda.is_available() else "cpu"  # mps, which few have run, only for who asks
+    # mps, which few have run, is only for who asks.
+    device = wanted if wanted != "auto" else "cuda" if torch.cuda.is_available() else "cpu"
+    if device == "cpu" and precision == "bfloat16" and not bfloat16.survives():
+        [(name, value)] = bfloat16.WITHOUT_TILES.items()
+        raise RunError(
+            "train.precision=bfloat16, but torch dies of it on this machine, as on virtual machines that announce AMX "
+            f"and do not have it; set the environment variable {name}={value} before the command, or leave the "
+            "precision at float32"
+        )
+    return device
 
 
 def versions() -> dict[str, str]:

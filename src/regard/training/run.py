@@ -81,6 +81,7 @@ def train(
             yield Finished(out)
             return
         if plan is None:
+            planning.pick_device(wish.train.device, wish.train.precision)  # before anyone waits for the rest
             yield from _check(out / "run", train_corpora, valid_corpora)
         texts = yield from prepare_texts(out / "run" / "texts", train_corpora, valid_corpora, seed=wish.train.seed)
         plan, made = yield from _prepare(out / "run", plan, wish, request, sides, texts, began)
@@ -147,7 +148,7 @@ def _checked_plan(out: Path, request: dict[str, Any]) -> Plan | None:
             f"{out} holds a run that was started differently:\n" + "\n".join(changed) + "\n"
             "give the same command to go on with it, or another --out for a new run"
         )
-    planning.pick_device(plan.device)
+    planning.pick_device(plan.device, plan.settings.train.precision)
     return plan
 
 
@@ -187,7 +188,7 @@ def _prepare(
     run: Path, plan: Plan | None, wish: Wish, request: dict[str, Any], sides: Languages, texts: Texts, began: float
 ) -> Generator[Event, None, tuple[Plan, Prepared]]:
     """Find the pieces, turn the texts into numbers, and fix the plan, or read what an earlier start made."""
-    device = planning.pick_device(wish.train.device)
+    device = planning.pick_device(wish.train.device, wish.train.precision)
     settings, reasons = wish.settings(len(texts.train), device) if plan is None else (plan.settings, [])
     tokenizer = wish.parent.tokenizer if wish.parent else (yield from _tokenizer(run, texts, settings))
     shards = yield from prepare_ids(run / "shards", texts, tokenizer, longest=settings.model.longest)

@@ -1,0 +1,17 @@
+"""Whether torch survives bfloat16 on this processor, found out in a process of its own.
+
+Some virtual machines announce AMX, in whose tiles torch computes bfloat16, and trap on its first instruction: no
+message and no traceback, only a dead process. Torch can be told to do without, but only from outside, before it starts.
+"""
+
+import subprocess
+import sys
+from functools import cache
+
+WITHOUT_TILES = {"ONEDNN_MAX_CPU_ISA": "AVX512_CORE_FP16"}
+_PRODUCT = "import torch; square = torch.ones(64, 64, dtype=torch.bfloat16); square @ square"
+
+
+@cache
+def survives() -> bool:
+    return subprocess.run([sys.executable, "-c", _PRODUCT], capture_output=True).returncode == 0
