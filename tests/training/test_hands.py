@@ -1,7 +1,10 @@
 """Many hands find the gradient that one finds, the same every time, and a run that is resumed takes the same steps."""
 
 import itertools
+import os
+import signal
 import threading
+import time
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
@@ -159,16 +162,43 @@ def test_each_hand_has_its_share_of_the_threads() -> None:
     assert at_once(lambda hand: (hand, torch.get_num_threads()), 1) == [(0, 6)]
 
 
-def test_a_hand_that_fails_is_heard_and_leaves_no_thread_behind() -> None:
-    before = threading.active_count()
+def test_a_hand_that_fails_is_heard_when_all_are_done() -> None:
+    done: list[int] = []
 
     def fail(hand: int) -> None:
-        if hand == 1:
+        if hand == 0:
             raise ValueError("no")
+        time.sleep(0.1)
+        done.append(hand)
 
     with pytest.raises(ValueError, match="no"):
         at_once(fail, 3)
+    assert sorted(done) == [1, 2]
+
+
+def test_the_same_threads_serve_every_step() -> None:
+    def who(together: threading.Barrier) -> set[int]:
+        return set(at_once(lambda _: (together.wait(), threading.get_ident())[1], 3))
+
+    first = who(threading.Barrier(3))
+    before = threading.active_count()
+    assert len(first) == 3 and who(threading.Barrier(3)) == first
     assert threading.active_count() == before
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="nothing is forked here")
+@pytest.mark.filterwarnings("ignore:This process .* is multi-threaded:DeprecationWarning")
+def test_a_process_forked_off_has_threads_of_its_own() -> None:
+    at_once(lambda hand: hand, 2)
+    child = os.fork()
+    if child == 0:
+        os._exit(0 if at_once(lambda hand: hand + 1, 2) == [1, 2] else 1)
+    for _ in range(100):
+        if os.waitpid(child, os.WNOHANG)[0]:
+            return
+        time.sleep(0.1)
+    os.kill(child, signal.SIGKILL)
+    pytest.fail("the forked process waits for threads that it does not have")
 
 
 def test_hands_that_run_out_of_memory_cut_finer(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -6,8 +6,11 @@ and have gradients of their own, added in a fixed order: with as many threads, a
 """
 
 import copy
+import os
 from collections.abc import Callable
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import ThreadPoolExecutor, wait
+from functools import cache
+from threading import Barrier
 from typing import TypeVar
 
 import torch
@@ -43,10 +46,27 @@ def at_once(work: Callable[[int], Result], count: int) -> list[Result]:
     if count == 1:
         return [work(0)]
     threads = torch.get_num_threads()
-    each = max(1, threads // count)
-    try:
-        # Leaving the block waits for all, also when one has failed.
-        with ThreadPoolExecutor(count, initializer=torch.set_num_threads, initargs=(each,)) as pool:
-            return list(pool.map(work, range(count)))
-    finally:
-        torch.set_num_threads(threads)  # a thread's own number is also that of every thread to come
+    pool = _pool(count, max(1, threads // count))
+    torch.set_num_threads(threads)  # a thread's own number is also that of every thread to come
+    under_way = [pool.submit(work, hand) for hand in range(count)]
+    wait(under_way)  # for all, also when one has failed
+    return [one.result() for one in under_way]
+
+
+def _use(threads: int) -> None:
+    """In a new thread. Torch takes the number that the last of all has set, unless it has looked at it before."""
+    torch.set_num_threads(threads)
+    torch.get_num_threads()
+
+
+@cache
+def _pool(count: int, each: int) -> ThreadPoolExecutor:
+    """Threads that stay: what torch prepares in a new one took a tenth of the time of a step of `tiny`."""
+    pool = ThreadPoolExecutor(count, initializer=_use, initargs=(each,))
+    together = Barrier(count)
+    wait([pool.submit(together.wait) for _ in range(count)])  # from here on there are all of them
+    return pool
+
+
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_pool.cache_clear)  # a process that is forked off has none of our threads
