@@ -123,12 +123,13 @@ def measure(
     model.train()
     device = next(model.parameters()).device.type
     models = copies(model, how_many(model.settings.width, settings.micro_tokens, device))
-    gradient(models, cut([next(stream)[0]], len(models)), settings, 0)
-    began, batches, tokens = time.perf_counter(), 0, 0
-    while batches < 3 or time.perf_counter() - began < seconds:
-        batch = next(stream)[0]
-        gradient(models, cut([batch], len(models)), settings, 0)
-        batches, tokens = batches + 1, tokens + batch.target_tokens
+    # The first few are slower: memory is fetched, threads are made.
+    for seconds_here, least in ((seconds / 4, 1), (seconds, 3)):
+        began, batches, tokens = time.perf_counter(), 0, 0
+        while batches < least or time.perf_counter() - began < seconds_here:
+            batch = next(stream)[0]
+            gradient(models, cut([batch], len(models)), settings, 0)
+            batches, tokens = batches + 1, tokens + batch.target_tokens
     per_micro = (time.perf_counter() - began) / batches
     optimizer = make_optimizer(model, settings)
     optimizer.step()  # a first time is slower
