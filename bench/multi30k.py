@@ -57,7 +57,8 @@ def run(command: list[str | Path], *, read: bool = False) -> str:
     print("$", shlex.join(["regard", *map(str, command[3:])]), flush=True)
     done = subprocess.run(list(map(str, command)), stdout=subprocess.PIPE if read else None, text=True)
     if done.returncode:
-        sys.exit(done.returncode)  # it has said why
+        # It has said why, unless it was killed.
+        sys.exit(done.returncode if done.returncode > 0 else f"error: killed by signal {-done.returncode}")
     return done.stdout or ""
 
 

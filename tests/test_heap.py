@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 from tests.training.test_splits import make_batch, make_model
 
+from regard import heap
 from regard.data.batches import Position
 from regard.settings import TrainSettings
 from regard.training.loop import learn, make_optimizer
@@ -59,6 +60,17 @@ def test_a_run_fetches_few_pages_again(tmp_path: Path) -> None:
 @pytest.mark.skipif(platform.libc_ver()[0] != "glibc", reason="only glibc is told")
 def test_a_long_translation_fetches_few_pages_again(tmp_path: Path) -> None:
     assert 5 * faults(TRANSLATING, "keep", tmp_path) < faults(TRANSLATING, "leave", tmp_path)
+
+
+@pytest.mark.skipif(platform.libc_ver()[0] != "glibc", reason="only glibc is told")
+def test_what_a_run_keeps_is_not_undone_by_who_translates_meanwhile(monkeypatch: pytest.MonkeyPatch) -> None:
+    told: list[object] = []
+    monkeypatch.setattr(heap, "_tell", lambda *options: told.append(options))
+    with heap.kept_memory():
+        heap.keep_some_memory()
+        assert len(told) == 1
+    heap.keep_some_memory()
+    assert len(told) == 2
 
 
 def test_what_outlives_a_step_was_there_before_the_first() -> None:

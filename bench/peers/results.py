@@ -24,7 +24,8 @@ def append(file: Path, **record: Any) -> None:
 
 def command() -> str:
     """What would do the same elsewhere: whole paths are this machine's own."""
-    words = [Path(word).name if Path(word).is_absolute() else word for word in sys.argv]
+    script, *words = sys.argv
+    words = [f"bench/{Path(script).name}", *(Path(word).name if Path(word).is_absolute() else word for word in words)]
     threads = os.environ.get("OMP_NUM_THREADS")
     return shlex.join([*([f"OMP_NUM_THREADS={threads}"] if threads else []), "python", *words])
 

@@ -116,7 +116,7 @@ class _Screen:
         self._steps = 0
         self._first = 0
         self._began = 0.0
-        self._speed = self._loss = 0.0
+        self._speed, self._loss = 0.0, math.nan
 
     @contextmanager
     def open(self) -> Iterator[None]:
@@ -155,7 +155,7 @@ class _Screen:
         # Batches of short sentences are easier and slower than those of long ones: show the mean of the last steps.
         self._speed = 0.95 * (self._speed or tokens / seconds) + 0.05 * tokens / seconds
         if math.isfinite(loss):
-            self._loss = 0.95 * (self._loss or loss) + 0.05 * loss
+            self._loss = loss if math.isnan(self._loss) else 0.95 * self._loss + 0.05 * loss
         elapsed = time.monotonic() - self._began
         left = elapsed / (step - self._first) * (self._steps - step)
         state = (

@@ -7,6 +7,7 @@ Here glibc is told to keep them. Other systems are left as they are.
 
 import ctypes
 import platform
+import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 
@@ -16,6 +17,8 @@ _MMAP_THRESHOLD, _MOST = -3, 32 << 20
 _MMAP_MAX, _NONE = -4, 0
 _ARENA_MAX, _ONE = -8, 1
 
+_keeping_all = False  # what glibc is told holds for the whole process, and so does this
+
 
 @contextmanager
 def kept_memory() -> Iterator[None]:
@@ -24,20 +27,27 @@ def kept_memory() -> Iterator[None]:
     All threads are served from one heap, because that of a thread is emptied whenever nothing is left in it. Before the
     first thread: one that has had a heap of its own may hand it on to the next.
     """
-    if platform.libc_ver()[0] != "glibc":
+    global _keeping_all
+    if not _is_glibc():
         yield
         return
     _tell((_TRIM_THRESHOLD, _NEVER), (_MMAP_MAX, _NONE), (_ARENA_MAX, _ONE))
+    _keeping_all = True
     try:
         yield
     finally:
+        _keeping_all = False
         ctypes.CDLL(None).malloc_trim(0)
 
 
 def keep_some_memory() -> None:
     """Keep a quarter of a gigabyte from here on, which does no harm to a process that lives for months."""
-    if platform.libc_ver()[0] == "glibc":
+    if _is_glibc() and not _keeping_all:
         _tell((_TRIM_THRESHOLD, _SOME), (_MMAP_THRESHOLD, _MOST))
+
+
+def _is_glibc() -> bool:
+    return sys.platform == "linux" and platform.libc_ver()[0] == "glibc"
 
 
 def _tell(*options: tuple[int, int]) -> None:

@@ -1,10 +1,12 @@
 """Many hands find the gradient that one finds, the same every time, and a run that is resumed takes the same steps."""
 
+import gc
 import itertools
 import os
 import signal
 import threading
 import time
+import weakref
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
@@ -177,13 +179,30 @@ def test_a_hand_that_fails_is_heard_when_all_are_done() -> None:
 
 
 def test_the_same_threads_serve_every_step() -> None:
-    def who(together: threading.Barrier) -> set[int]:
-        return set(at_once(lambda _: (together.wait(), threading.get_ident())[1], 3))
+    def who(together: threading.Barrier) -> set[threading.Thread]:
+        return set(at_once(lambda _: (together.wait(), threading.current_thread())[1], 3))
 
     first = who(threading.Barrier(3))
-    before = threading.active_count()
     assert len(first) == 3 and who(threading.Barrier(3)) == first
-    assert threading.active_count() == before
+
+
+def test_a_hand_that_failed_holds_nothing() -> None:
+    class Large: ...
+
+    made: list[weakref.ref[Large]] = []
+
+    def fail(hand: int) -> None:
+        large = Large()
+        made.append(weakref.ref(large))
+        raise MemoryError
+
+    gc.disable()  # which would find a cycle sooner or later
+    try:
+        with pytest.raises(MemoryError):
+            at_once(fail, 2)
+        assert [one() for one in made] == [None, None]
+    finally:
+        gc.enable()
 
 
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="nothing is forked here")
@@ -192,12 +211,18 @@ def test_a_process_forked_off_has_threads_of_its_own() -> None:
     at_once(lambda hand: hand, 2)
     child = os.fork()
     if child == 0:
-        os._exit(0 if at_once(lambda hand: hand + 1, 2) == [1, 2] else 1)
+        try:
+            os._exit(at_once(lambda hand: hand + 1, 2) != [1, 2])
+        finally:
+            os._exit(2)
     for _ in range(100):
-        if os.waitpid(child, os.WNOHANG)[0]:
+        ended, status = os.waitpid(child, os.WNOHANG)
+        if ended:
+            assert status == 0
             return
         time.sleep(0.1)
     os.kill(child, signal.SIGKILL)
+    os.waitpid(child, 0)
     pytest.fail("the forked process waits for threads that it does not have")
 
 

@@ -1,5 +1,6 @@
 """What a run decides before its first step: the size, the steps, when to validate, and why."""
 
+import itertools
 import os
 from dataclasses import replace
 from pathlib import Path
@@ -15,6 +16,7 @@ from regard.files import read_json
 from regard.model.transformer import Transformer
 from regard.settings import ModelSettings, Settings, TrainSettings, assemble, user_layer
 from regard.training import bfloat16
+from regard.training import plan as planning
 from regard.training.plan import (
     Plan,
     Speed,
@@ -273,16 +275,32 @@ def test_speed_is_measured_without_changing_the_model(optimizer: Literal["adam",
     assert all(torch.equal(tensor, before[name]) for name, tensor in model.state_dict().items())
 
 
+def test_a_slow_beginning_does_not_count(monkeypatch: pytest.MonkeyPatch) -> None:
+    clock, costs = 0.0, itertools.chain([30.0, 2.0], itertools.repeat(0.5))
+
+    def taken(*_: object) -> tuple[float, int]:
+        nonlocal clock
+        clock += next(costs)
+        return 0.0, 3
+
+    monkeypatch.setattr(planning, "gradient", taken)
+    monkeypatch.setattr("time.perf_counter", lambda: clock)
+    model = Transformer(ModelSettings(vocabulary=16, width=8, heads=2, feedforward=8), 0.1)
+    ids = np.array([[5, 6, 3]])
+    stream = itertools.repeat((Batch(ids, ids, 3), Position()))
+    assert measure(model, stream, TrainSettings(batch_tokens=50, micro_tokens=50), seconds=124.0).seconds == 0.5
+
+
 def test_the_device_is_what_there_is(monkeypatch: pytest.MonkeyPatch) -> None:
     """An Apple GPU is taken only if asked for."""
-    assert pick_device("cpu") == "cpu"
+    assert pick_device("cpu", "float32") == "cpu"
     for cuda, mps, found in [(False, False, "cpu"), (False, True, "cpu"), (True, False, "cuda"), (True, True, "cuda")]:
         monkeypatch.setattr(torch.cuda, "is_available", lambda cuda=cuda: cuda)
         monkeypatch.setattr(torch.backends.mps, "is_available", lambda mps=mps: mps)
-        assert pick_device("auto") == found
+        assert pick_device("auto", "float32") == found
         for asked, there in (("cuda", cuda), ("mps", mps)):
             if there:
-                assert pick_device(asked) == asked
+                assert pick_device(asked, "float32") == asked
 
 
 @pytest.mark.parametrize(
@@ -296,20 +314,21 @@ def test_a_device_that_is_not_there(monkeypatch: pytest.MonkeyPatch, device: str
     monkeypatch.setattr(torch.cuda, "is_available", lambda: False)
     monkeypatch.setattr(torch.backends.mps, "is_available", lambda: False)
     with pytest.raises(RunError) as caught:
-        pick_device(device)
+        pick_device(device, "float32")
     assert str(caught.value) == message
 
 
 def test_a_process_that_dies_of_bfloat16_is_noticed(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(bfloat16, "_PRODUCT", "pass")
-    assert bfloat16.survives.__wrapped__()
+    for program in ("pass", "raise MemoryError"):
+        monkeypatch.setattr(bfloat16, "_PRODUCT", program)
+        assert bfloat16.survives.__wrapped__()
     monkeypatch.setattr(bfloat16, "_PRODUCT", "import os; os.abort()")
     assert not bfloat16.survives.__wrapped__()
 
 
 def test_a_run_that_would_die_of_bfloat16_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(bfloat16, "survives", lambda: False)
-    assert pick_device("cpu") == "cpu"
+    assert pick_device("cpu", "float32") == "cpu"
     with pytest.raises(RunError, match="environment variable ONEDNN_MAX_CPU_ISA=AVX512_CORE_FP16 before the command"):
         pick_device("cpu", "bfloat16")
     monkeypatch.setattr(bfloat16, "survives", lambda: True)

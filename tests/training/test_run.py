@@ -28,7 +28,7 @@ from regard.files import damage, read_json, read_sealed, sha256, write_json, wri
 from regard.folder import open_folder
 from regard.model.transformer import Transformer
 from regard.settings import DecodeSettings, ModelSettings, TrainSettings
-from regard.training import loop, loss, memory
+from regard.training import bfloat16, loop, loss, memory
 from regard.training.events import Event, Finished, Note, Planned, Stopped
 from regard.training.loop import Step, derived_seed, learn, make_optimizer
 from regard.training.validation import Validation, Validator
@@ -352,6 +352,15 @@ def test_mistakes_come_before_any_work(
     tiny: TinyRuns, tmp_path: Path, changes: dict[str, Any], kind: type[UserError], message: str
 ) -> None:
     assert refused(tiny.events(tmp_path / "model", **changes), kind) == message
+    assert not (tmp_path / "model").exists()
+
+
+def test_bfloat16_that_would_kill_comes_before_any_work(
+    tiny: TinyRuns, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(bfloat16, "survives", lambda: False)
+    message = refused(tiny.events(tmp_path / "model", overrides=(*tiny.overrides, "train.precision=bfloat16")))
+    assert message.startswith("train.precision=bfloat16, but torch dies of it on this machine")
     assert not (tmp_path / "model").exists()
 
 

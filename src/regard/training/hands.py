@@ -50,13 +50,14 @@ def at_once(work: Callable[[int], Result], count: int) -> list[Result]:
     torch.set_num_threads(threads)  # a thread's own number is also that of every thread to come
     under_way = [pool.submit(work, hand) for hand in range(count)]
     wait(under_way)  # for all, also when one has failed
-    return [one.result() for one in under_way]
+    # Let go of each: a failure that we still held would hold all that its hand had made.
+    return [under_way.pop(0).result() for _ in range(count)]
 
 
 def _use(threads: int) -> None:
-    """In a new thread. Torch takes the number that the last of all has set, unless it has looked at it before."""
-    torch.set_num_threads(threads)
+    """In a new thread, which until it has looked takes whatever number anyone has set last."""
     torch.get_num_threads()
+    torch.set_num_threads(threads)
 
 
 @cache
@@ -64,7 +65,11 @@ def _pool(count: int, each: int) -> ThreadPoolExecutor:
     """Threads that stay: what torch prepares in a new one took a tenth of the time of a step of `tiny`."""
     pool = ThreadPoolExecutor(count, initializer=_use, initargs=(each,))
     together = Barrier(count)
-    wait([pool.submit(together.wait) for _ in range(count)])  # from here on there are all of them
+    try:
+        wait([pool.submit(together.wait) for _ in range(count)])  # from here on there are all of them
+    except BaseException:
+        together.abort()  # or those that are there would wait for ever
+        raise
     return pool
 
 

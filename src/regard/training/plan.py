@@ -157,7 +157,7 @@ def steps_within(budget: float, spent: float, seconds_per_step: float) -> int:
     return steps
 
 
-def pick_device(wanted: str, precision: str = "float32") -> str:
+def pick_device(wanted: str, precision: str) -> str:
     """The device of a run that is to compute in this precision."""
     if wanted == "cuda" and not torch.cuda.is_available():
         raise RunError("train.device=cuda, but torch sees no CUDA GPU here; leave it at auto, or install a CUDA torch")

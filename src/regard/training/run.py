@@ -81,7 +81,6 @@ def train(
             yield Finished(out)
             return
         if plan is None:
-            planning.pick_device(wish.train.device, wish.train.precision)  # before anyone waits for the rest
             yield from _check(out / "run", train_corpora, valid_corpora)
         texts = yield from prepare_texts(out / "run" / "texts", train_corpora, valid_corpora, seed=wish.train.seed)
         plan, made = yield from _prepare(out / "run", plan, wish, request, sides, texts, began)

@@ -52,6 +52,7 @@ class Wish:
                     raise RunError(f"a fine-tune keeps the {part} it starts from; leave {part}.* settings out")
         if self.train.tensorboard:
             check_tensorboard()
+        planning.pick_device(self.train.device, self.train.precision)
 
     def request(self) -> dict[str, Any]:
         """What makes another command another run."""
@@ -65,7 +66,7 @@ class Wish:
 
     @property
     def train(self) -> TrainSettings:
-        """What does not depend on the size: seed, device."""
+        """What does not depend on the size: seed, device, precision."""
         return assemble(size_layer(self.size or "tiny"), self.user).train
 
     def settings(self, pairs: int, device: str) -> tuple[Settings, list[str]]:
