@@ -47,6 +47,17 @@ def test_together_is_as_each_alone() -> None:
     torch.testing.assert_close(orthogonal(several), torch.cat([orthogonal(one[None]) for one in several]))
 
 
+def test_what_has_faded_is_nothing() -> None:
+    """A row of denormal numbers, as a unit that no longer learns leaves behind, is as good as none."""
+    torch.manual_seed(1)
+    faded = torch.randn(2, 8, 12)
+    faded[:, 3] = 1e-39
+    none = faded.clone()
+    none[:, 3] = 0
+    assert torch.equal(orthogonal(faded), orthogonal(none))
+    assert not orthogonal(faded)[:, 3].any()
+
+
 def test_matrices_change_as_by_torchs_muon() -> None:
     torch.manual_seed(1)
     ours = Transformer(SHAPE)

@@ -10,10 +10,12 @@ from collections.abc import Callable
 from typing import Any
 
 import torch
+import torch.nn.functional as F
 from torch import Tensor, nn
 
 MOMENTUM = 0.95
 TURNS = 5
+NOTHING = 1e-8  # beside a matrix of norm 1
 SCALE = 0.2  # times the root of the longer side: an update then has the size of one of Adam's, and its learning rate
 
 
@@ -55,7 +57,9 @@ def orthogonal(several: Tensor) -> Tensor:
 
     Its three numbers are Jordan's: they trade exactness, which nobody needs here, for speed.
     """
-    x: Tensor = several / (several.norm(dim=(1, 2), keepdim=True) + 1e-7)
+    # A unit that no longer learns has a mean gradient that fades until it is denormal, where it stays; products of such
+    # numbers take a processor a hundred times as long. What is so small turns nothing.
+    x = F.hardshrink(several / (several.norm(dim=(1, 2), keepdim=True) + 1e-7), NOTHING)
     tall = x.size(1) > x.size(2)
     x = x.mT if tall else x
     for _ in range(TURNS):
