@@ -41,7 +41,7 @@ def kept_memory() -> Iterator[None]:
 
 
 def keep_some_memory() -> None:
-    """Keep a quarter of a gigabyte from here on, which does no harm to a process that lives for months."""
+    """Keep what is free at the end of a heap from here on, up to a quarter of a gigabyte."""
     if _is_glibc() and not _keeping_all:
         _tell((_TRIM_THRESHOLD, _SOME), (_MMAP_THRESHOLD, _MOST))
 
