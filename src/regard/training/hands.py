@@ -62,7 +62,7 @@ def _use(threads: int) -> None:
 
 @cache
 def _pool(count: int, each: int) -> ThreadPoolExecutor:
-    """Threads that stay: what torch prepares in a new one took a tenth of the time of a step of `tiny`."""
+    """Threads that stay: what torch prepares in a new one is a good part of a step of `tiny`."""
     pool = ThreadPoolExecutor(count, initializer=_use, initargs=(each,))
     together = Barrier(count)
     try:
