@@ -143,6 +143,7 @@ class DecodeSettings:
     top_k: int = _setting(0, "draw among so many of the likeliest pieces; 0 is among all")
     top_p: float = _setting(1.0, "draw among the likeliest pieces that together have this probability")
     seed: int = _setting(1, "what is drawn follows from it and from the text")
+    scores: bool = _setting(True, "also return how probable each text is; without, greedy search is a little quicker")
     log_probabilities: bool = _setting(False, "also return the log-probability of each piece")
     links: bool = _setting(
         False, "also return which source word each word comes from, where the head that aligns is known"

@@ -217,6 +217,20 @@ def test_the_cores_are_divided_on_the_first_batches_and_the_text_is_the_same(mod
         assert list(translator._best) == ([decode.beams] if cores > 1 else [])  # another search is tried by itself
 
 
+@pytest.mark.parametrize("fast", ["float32", None])
+@pytest.mark.parametrize("beams", [1, 3])
+def test_without_scores_the_text_is_the_same(model_folder: Path, fast: str | None, beams: int) -> None:
+    translator, texts = regard.load(model_folder, fast=fast), [text for text in sentences(60) if text.strip()]
+    # So few pieces that some texts reach their limit, which is another for every length.
+    ways = (DecodeSettings(beams=beams, extra=2, scores=each) for each in (True, False))
+    scored, bare = (translator.translate_all(texts, decode) for decode in ways)
+    assert [one.pieces for one in bare] == [one.pieces for one in scored]
+    limits = [len(ids) + 2 for ids in translator.tokenizer.encode(texts)]
+    assert any(len(one.pieces) == limit for one, limit in zip(bare, limits, strict=True))
+    assert all(math.isnan(one.score) and math.isnan(one.log_probability) for one in bare)
+    assert not any(math.isnan(one.score) or math.isnan(one.log_probability) for one in scored)
+
+
 def test_what_may_not_be_written_is_not(model_folder: Path) -> None:
     opened = open_folder(model_folder)
     model = opened.build()

@@ -163,10 +163,20 @@ def test_for_several_workers_the_last_batches_are_smaller() -> None:
 
     model = Upper().eval()
     texts = [f"{number:03}" for number in range(64)]
-    found = Two(model, Bytes(), longest=64).stream(texts, GREEDY, batch_tokens=64)
-    assert [each.text for each in found] == texts
+    two = Two(model, Bytes(), longest=64)
+    assert [each.text for each in two.stream(texts, GREEDY, batch_tokens=64)] == texts
     # A quarter of what is left each time, but not less than an eighth of the largest.
-    assert model.batches == [(rows, 4) for rows in (16, 12, 9, 6, 5, 4, 3, 2, 2, 2, 2, 1)]
+    last = [(rows, 4) for rows in (16, 12, 9, 6, 5, 4, 3, 2, 2, 2, 2, 1)]
+    assert model.batches == last
+    # Where more follows, nobody is about to be left without work.
+    model.batches.clear()
+    more = [f"{number:03}" for number in range(128)]
+    assert [each.text for each in two.stream(more, GREEDY, window=64, batch_tokens=64)] == more
+    assert model.batches == [(16, 4)] * 8
+    model.batches.clear()
+    assert [each.text for each in two.stream(more[:-1], GREEDY, window=64, batch_tokens=64)] == more[:-1]
+    assert model.batches[:4] == [(16, 4)] * 4
+    assert len(model.batches) > 8
 
 
 def test_a_text_larger_than_a_batch_is_a_batch() -> None:

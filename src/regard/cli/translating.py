@@ -37,7 +37,7 @@ def translate(
         raise SettingsError("log-probabilities of pieces (decode.log_probabilities) are shown with --json only; add it")
     if decode.links and not as_json:
         raise SettingsError("links between words (decode.links) are shown with --json, which asks for them; add it")
-    decode = replace(decode, links=as_json)
+    decode = replace(decode, links=as_json, scores=as_json)
     for text in texts:
         if os.path.isfile(text):  # noqa: PTH113 (a Path complains of a text too long for a name)
             raise UserError(f"{text} is a file; to translate its lines: regard translate --model {models[0]} < {text}")

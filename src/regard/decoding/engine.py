@@ -1,13 +1,16 @@
 """Translating with CTranslate2, without torch. The text is the one the torch road writes; only the time differs.
 
 The engine searches by the same rule if asked the right way: K hypotheses without its own length penalty, ranked here
-by the paper's. Its one limit of length is for a whole batch, so a text that reaches its own is searched again with it.
-What it does otherwise than torch's road is left to that road: it draws pieces by chance of its own, and after a prefix
-it passes over texts that end at once. It also tells each piece's log-probability as if none were forbidden.
+by the paper's. Its one limit of length is for a whole batch, so a text that reaches its own is searched again with it,
+or cut where that comes to the same. What it does otherwise than torch's road is left to that road: it draws pieces by
+chance of its own, and after a prefix it passes over texts that end at once. It also tells each piece's log-probability
+as if none were forbidden.
 """
 
+import math
 import time
 from collections.abc import Callable, Iterator, Sequence
+from dataclasses import replace
 from functools import cache
 from itertools import islice
 from pathlib import Path
@@ -18,7 +21,7 @@ import ctranslate2
 from regard.cores import cores
 from regard.data.tokenizer import END, Tokenizer
 from regard.decoding.hypothesis import Hypothesis, length_penalty, ranked
-from regard.decoding.translation import Forced, Sources, TextTranslator
+from regard.decoding.translation import UNKNOWN, Forced, Sources, TextTranslator
 from regard.errors import SettingsError
 from regard.folder import AlignmentHead
 from regard.heap import keep_some_memory
@@ -32,7 +35,7 @@ _UnderWay = list[Any]  # the engine's promises, one for each source
 class Engine(TextTranslator):
     """Raw text in, raw text out, by the engine's files in a folder."""
 
-    batch_tokens = 2048  # as quick as more on two cores, and whoever waits for the first text waits less
+    batch_tokens = 4096  # as quick as more on two cores, and whoever waits for the first text waits less
 
     def __init__(
         self,
@@ -66,13 +69,17 @@ class Engine(TextTranslator):
         )
 
     def workers(self, beams: int) -> int:
-        return self._best.get(beams, 1)
+        return self._best.get(beams, UNKNOWN if self._cores > 1 else 1)
 
     def translate_bare(self, texts: Sequence[str], decode: DecodeSettings) -> None:
         """What the engine does of translating, and nothing else: to know what the rest costs."""
         sources = self._in_pieces(self.tokenizer.encode(texts))
-        self._engines[self.workers(decode.beams)].translate_batch(
-            sources, beam_size=decode.beams, max_batch_size=self.batch_tokens, batch_type="tokens", max_input_length=0
+        self._engines[self._best.get(decode.beams, 1)].translate_batch(
+            sources,
+            beam_size=decode.beams,
+            max_batch_size=self.batch_tokens // decode.beams,
+            batch_type="tokens",
+            max_input_length=0,
         )
 
     def _begin(self, batches: list[Sources], decode: DecodeSettings) -> Iterator[list[list[Hypothesis]]]:
@@ -83,9 +90,8 @@ class Engine(TextTranslator):
                     f"decode.no_repeat are computed in float32, not in {self._compute_type}; leave --fast out"
                 )
             return self._other_road()._begin(batches, decode)
-        untried = self._cores > 1 and decode.beams not in self._best
-        tried = self._try(batches, decode) if untried else {}
-        engine = self._engines[self.workers(decode.beams) if len(batches) > 1 else 1]
+        tried = self._try(batches, decode) if self.workers(decode.beams) == UNKNOWN else {}
+        engine = self._engines[self._best.get(decode.beams, 1) if len(batches) > 1 else 1]
         others = self._run(engine, [batch for at, batch in enumerate(batches) if at not in tried], decode)
         return (tried[at] if at in tried else next(others) for at in range(len(batches)))
 
@@ -135,14 +141,18 @@ class Engine(TextTranslator):
         self, engine: ctranslate2.Translator, batches: list[Sources], under_way: list[_UnderWay], decode: DecodeSettings
     ) -> Iterator[list[list[Hypothesis]]]:
         """Wait for each batch; from the first with a second search on, all are kept until none is left to begin."""
-        kept: list[tuple[Sources, _UnderWay]] = []
+        kept: list[tuple[Sources, list[list[Hypothesis]], dict[int, Any]]] = []
         for batch, its in zip(batches, under_way, strict=True):
-            if self._search_again(engine, batch, its, decode) or kept:
-                kept.append((batch, its))
+            found = [self._ranked(promise.result(), decode) for promise in its]
+            again = self._search_again(engine, batch, found, decode)
+            if again or kept:
+                kept.append((batch, found, again))
             else:
-                yield self._hypotheses(batch, its, decode)
-        for batch, its in kept:
-            yield self._hypotheses(batch, its, decode)
+                yield self._told(batch, found, decode)
+        for batch, found, again in kept:
+            for index, promise in again.items():
+                found[index] = self._ranked(promise.result(), decode)
+            yield self._told(batch, found, decode)
 
     def _search(self, engine: ctranslate2.Translator, batch: Sources, limit: int, decode: DecodeSettings) -> _UnderWay:
         promises: _UnderWay = engine.translate_batch(
@@ -154,7 +164,7 @@ class Engine(TextTranslator):
             min_decoding_length=decode.shortest,
             no_repeat_ngram_size=decode.no_repeat,
             max_input_length=0,
-            return_scores=True,
+            return_scores=decode.scores or decode.beams > 1,  # of several, they tell which is best
             return_end_token=True,
             asynchronous=True,
         )
@@ -164,31 +174,35 @@ class Engine(TextTranslator):
         return [[self._names[number] for number in source] for source in sources]
 
     def _search_again(
-        self, engine: ctranslate2.Translator, batch: Sources, under_way: _UnderWay, decode: DecodeSettings
-    ) -> bool:
-        """Wait for a batch, and begin a second search of the texts that grew beyond their own limit, if there are any.
+        self, engine: ctranslate2.Translator, batch: Sources, found: list[list[Hypothesis]], decode: DecodeSettings
+    ) -> dict[int, Any]:
+        """Begin a second search of the texts that grew beyond their own limit; the promises, by the place in the batch.
 
-        Where a search did not get to its own limit, a larger one changed nothing.
+        Where a search did not get to its own limit, a larger one changed nothing. A greedy one wrote the same up to
+        there, and is cut, unless its score is wanted.
         """
         largest = max(source.limit for source in batch)
         again: dict[int, list[int]] = {}
-        for index, (source, promise) in enumerate(zip(batch, under_way, strict=True)):
-            if max(map(len, promise.result().hypotheses)) >= source.limit < largest:
-                again.setdefault(source.limit, []).append(index)
+        for index, (source, its) in enumerate(zip(batch, found, strict=True)):
+            # The end mark counts. What has none got to the largest limit.
+            if max(len(one.pieces) for one in its) + 1 >= source.limit < largest:
+                if decode.beams == 1 and not decode.scores:
+                    found[index] = [replace(its[0], pieces=its[0].pieces[: source.limit])]
+                else:
+                    again.setdefault(source.limit, []).append(index)
+        begun: dict[int, Any] = {}
         for limit, indices in again.items():
-            begun = self._search(engine, [batch[index] for index in indices], limit, decode)
-            for index, promise in zip(indices, begun, strict=True):
-                under_way[index] = promise
-        return bool(again)
-
-    def _hypotheses(self, batch: Sources, under_way: _UnderWay, decode: DecodeSettings) -> list[list[Hypothesis]]:
-        hypotheses = [self._ranked(promise.result(), decode) for promise in under_way]
-        return self._told(batch, hypotheses, decode) if decode.log_probabilities else hypotheses
+            promises = self._search(engine, [batch[index] for index in indices], limit, decode)
+            begun.update(zip(indices, promises, strict=True))
+        return begun
 
     def _told(self, batch: Sources, found: list[list[Hypothesis]], decode: DecodeSettings) -> list[list[Hypothesis]]:
-        """The best hypotheses with the log-probability of each piece. What reached its limit has no end mark."""
+        """The hypotheses; the best ones with the log-probability of each piece, if that is asked for."""
+        if not decode.log_probabilities:
+            return found
         best = [(source, one) for source, its in zip(batch, found, strict=True) for one in its[: decode.best]]
         told = zip(best, self._force([(source.ids, one.pieces) for source, one in best]), strict=True)
+        # What reached its limit has no end mark.
         each = (Hypothesis.of(one.pieces, logs[: source.limit], decode.alpha) for (source, one), logs in told)
         return [list(islice(each, len(its[: decode.best]))) for its in found]
 
@@ -211,7 +225,7 @@ class Engine(TextTranslator):
         return [one.attention[0][: len(target) + 1] for one, target in zip(forced, targets, strict=True)]
 
     def _ranked(self, result: Any, decode: DecodeSettings) -> list[Hypothesis]:
-        each = zip(result.hypotheses, result.scores, strict=True)
+        each = zip(result.hypotheses, result.scores or [math.nan], strict=True)
         return ranked([self._hypothesis(names, score, decode.alpha) for names, score in each], decode.beams)
 
     def _hypothesis(self, names: list[str], log_probability: float, alpha: float) -> Hypothesis:

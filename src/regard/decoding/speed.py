@@ -5,7 +5,7 @@ import subprocess
 import sys
 import time
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import cycle, islice
 from pathlib import Path
 
@@ -35,7 +35,7 @@ class Speed:
 
 def measure(folder: Path, texts: Sequence[str], overrides: Sequence[str], *, fast: str) -> Iterator[str | Speed]:
     """Say what is being measured, then give the result; `overrides` are as of `--set`."""
-    decode = assemble(user_layer(overrides)).decode
+    decode = replace(assemble(user_layer(overrides)).decode, scores=False)  # as `regard translate`
     if not can_write(decode):
         raise SettingsError(f"what is measured is the engine, which leaves this to torch: {', '.join(overrides)}")
     # The same text again would cost nothing.
@@ -65,7 +65,7 @@ def measure(folder: Path, texts: Sequence[str], overrides: Sequence[str], *, fas
         sentences=len(texts),
         sentences_per_second=len(some) / together,
         pieces_per_second=sum(len(one.pieces) for one in found) / together,
-        workers=translator.workers(decode.beams),
+        workers=max(1, translator.workers(decode.beams)),
         share_of_engine=statistics.median(own) / together,
         p50_milliseconds=1000 * statistics.median(alone),
         p99_milliseconds=1000 * alone[int(0.99 * len(alone))],

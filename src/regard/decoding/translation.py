@@ -5,6 +5,7 @@ are translated once, parts of like length together, and everything comes back in
 because the engine does without.
 """
 
+import math
 from abc import ABC, abstractmethod
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
@@ -20,6 +21,7 @@ from regard.settings import DecodeSettings
 
 DEFAULT = DecodeSettings()
 WINDOW = 2048
+UNKNOWN = 0
 REMEMBERED = 20_000  # parts, about; a part that comes again among them is not translated again
 
 _Part = tuple[str, bool]  # a text, and whether what it becomes begins with the prefix
@@ -56,7 +58,7 @@ class Translation:
 
     source: str
     text: str
-    score: float  # log-probability over the length penalty; of a text in parts, their sum
+    score: float  # log-probability over the length penalty; of a text in parts, their sum; nan if not asked for
     log_probability: float
     pieces: tuple[str, ...]
     log_probabilities: tuple[float, ...] = ()  # if asked for: each piece's, and the end mark's where a part ends in one
@@ -110,7 +112,8 @@ class TextTranslator(ABC):
             # Whoever still fills the old one keeps it.
             known = known if len(known) < REMEMBERED else {}
             # The next window is begun before the last is read, so that whoever computes never waits for us.
-            begun = self._begin_window(texts, known, decode, batch_tokens or self.batch_tokens)
+            tokens = batch_tokens or self.batch_tokens
+            begun = self._begin_window(texts, known, decode, tokens, nothing_follows=len(texts) < window)
             yield from before
             before = begun
             if window == 1:
@@ -127,6 +130,7 @@ class TextTranslator(ABC):
             for (number, _), source, target in zip(window, sources, targets, strict=True):
                 self._check_length(number, "source", source)
                 self._check_length(number, "translation", target)
+            telling = replace(decode, scores=True, log_probabilities=True)
             lengths = [max(len(source), len(target)) for source, target in zip(sources, targets, strict=True)]
             found: dict[int, Hypothesis] = {}
             for batch in _batches(lengths, self.batch_tokens):
@@ -134,7 +138,7 @@ class TextTranslator(ABC):
                 for index, log_probabilities in zip(batch, forced, strict=True):
                     found[index] = Hypothesis.of(targets[index], log_probabilities, decode.alpha)
             for index, (_, (source_text, text)) in enumerate(window):
-                yield self._translation(source_text, text, found[index], tell=True)
+                yield self._translation(source_text, text, found[index], telling)
 
     def _check_length(self, number: int, side: str, ids: list[int]) -> None:
         if len(ids) >= self.longest:
@@ -144,7 +148,7 @@ class TextTranslator(ABC):
             )
 
     def workers(self, beams: int) -> int:
-        """How many batches are computed at once."""
+        """How many batches are computed at once, if that is known."""
         return 1
 
     @abstractmethod
@@ -160,7 +164,7 @@ class TextTranslator(ABC):
         """Begin to translate; for each batch in turn, each source's hypotheses, best first."""
 
     def _begin_window(
-        self, texts: list[str], known: _Known, decode: DecodeSettings, batch_tokens: int
+        self, texts: list[str], known: _Known, decode: DecodeSettings, batch_tokens: int, *, nothing_follows: bool
     ) -> Iterator[Translation]:
         prefix = self.tokenizer.encode([decode.prefix])[0] if decode.prefix else []
         plans = [_plan(self._parts(text), prefixed=bool(prefix)) for text in texts]
@@ -172,8 +176,10 @@ class TextTranslator(ABC):
             self._source(ids, prefix if prefixed else [], decode)
             for ids, (_, prefixed) in zip(encoded, parts, strict=True)
         ]
-        tokens = max(1, batch_tokens // _rows(decode))
-        batches = list(_batches([len(ids) for ids in encoded], tokens, self.workers(decode.beams)))
+        workers = self.workers(decode.beams)
+        # How many to compute at once is found by trying, which takes some.
+        tokens = max(1, batch_tokens // _rows(decode) // (2 if workers == UNKNOWN else 1))
+        batches = list(_batches([len(ids) for ids in encoded], tokens, workers if nothing_follows else 1))
         written = self._begin([[sources[index] for index in batch] for batch in batches], decode)
 
         def finish() -> Iterator[Translation]:
@@ -219,23 +225,22 @@ class TextTranslator(ABC):
     ) -> Iterator[tuple[_Part, list[Translation]]]:
         """Each part with its translations."""
         texts = iter(self.tokenizer.decode([one.pieces for hypotheses in found for one in hypotheses]))
-        tell = decode.log_probabilities
         links: Iterator[tuple[Link, ...] | None] = repeat(None)
         if decode.links and self.aligning is not None:
             links = self._links([text for text, _ in parts], found)
         for part, hypotheses in zip(parts, found, strict=True):
-            yield part, [self._translation(part[0], next(texts), one, next(links), tell=tell) for one in hypotheses]
+            yield part, [self._translation(part[0], next(texts), one, decode, next(links)) for one in hypotheses]
 
     def _translation(
-        self, source: str, text: str, found: Hypothesis, links: tuple[Link, ...] | None = None, *, tell: bool
+        self, source: str, text: str, found: Hypothesis, decode: DecodeSettings, links: tuple[Link, ...] | None = None
     ) -> Translation:
         return Translation(
             source,
             text,
-            found.score + 0.0,  # nobody wants to read "-0.0"
-            found.log_probability + 0.0,
+            found.score + 0.0 if decode.scores else math.nan,  # nobody wants to read "-0.0"
+            found.log_probability + 0.0 if decode.scores else math.nan,
             tuple(self.tokenizer.pieces(found.pieces)),
-            found.piece_log_probabilities if tell else (),
+            found.piece_log_probabilities if decode.log_probabilities else (),
             links=links,
         )
 
@@ -271,7 +276,7 @@ def _is_blank(text: str) -> bool:
 def _batches(lengths: Sequence[int], tokens: int, workers: int = 1) -> Iterator[list[int]]:
     """Indices of like length together, longest first: if one does not fit into memory, that shows at once.
 
-    For several workers the last are smaller, down to an eighth, so that none of them works long alone at the end.
+    Where several workers are about to end, the last are smaller, down to an eighth, so that none works long alone.
     """
     batch: list[int] = []
     most, left = tokens, sum(lengths) + len(lengths)

@@ -1,7 +1,7 @@
 """How well a translator does on a test set, alone or beside another."""
 
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Protocol, TypeVar
 
@@ -97,7 +97,7 @@ def _judged(
     translator: Translates, sources: Sequence[str], decode: DecodeSettings | None, judge: Judge, again: str
 ) -> Work[tuple[tuple[str, ...], list[Counts]]]:
     """What a translator writes, and the counts of it."""
-    stream = translator.stream(sources, decode or DecodeSettings())
+    stream = translator.stream(sources, replace(decode or DecodeSettings(), scores=False))
     found = yield from _told(f"translating{again}", stream, len(sources))
     texts = tuple(one.text for one in found)
     return texts, (yield from _told(f"scoring{again}", judge.count(texts), len(texts)))

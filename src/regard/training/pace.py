@@ -69,7 +69,7 @@ def measure(train: Sequence[Corpus], report: Report, size: str | None, user: Lay
         pieces_per_second=speed.tokens / speed.seconds,
         seconds_per_step=speed.seconds,
         gigaflops=per_piece * speed.tokens / speed.seconds / 1e9,
-        peak_gigaflops=_peak(device) / 1e9,
+        peak_gigaflops=peak(device) / 1e9,
         peak_memory_mb=peak_memory_mb(),
         steps=steps,
         seconds=steps * speed.seconds / planning.SHARE_FOR_STEPS,
@@ -97,7 +97,7 @@ def _step(model: Transformer, settings: Settings, sample: Sample) -> Speed:
     return Speed(sum(step.seconds for step in taken) / count, sum(step.target_tokens for step in taken) / count)
 
 
-def _peak(device: str) -> float:
+def peak(device: str) -> float:
     """Operations a second in a large product, the best of several."""
     matrix = torch.randn(_PEAK_WIDTH, _PEAK_WIDTH, device=device)
     best = 0.0
