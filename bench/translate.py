@@ -23,6 +23,7 @@ from pathlib import Path
 from typing import Any
 
 from multi30k import DATA
+from peers.arithmetic import operations, operations_a_second
 from peers.driver import Worker, command_of, run, working
 from peers.environment import CACHE, HERE, PEERS, ROOT, start_ups
 from peers.page import page
@@ -74,21 +75,26 @@ def main() -> None:
     print(f"wrote {asked.out}")
 
 
+def shape_of(folder: Path) -> dict[str, Any]:
+    return json.loads((folder / "settings.json").read_text("utf-8"))["model"]
+
+
 def size_of(folder: Path) -> str:
     """Which size a model is, by its shape."""
-    shape = json.loads((folder / "settings.json").read_text("utf-8"))["model"]
+    shape = shape_of(folder)
     for size, layer in SIZES.items():
         if asdict(assemble(layer).model) | {"vocabulary": shape["vocabulary"]} == shape:
             return size
     raise SystemExit(f"error: {folder} has the shape of no size: {shape}")
 
 
-def copier(size: str) -> Path:
-    """A model of that size that copies the source, made once."""
+def copier(size: str, norm: str = "") -> Path:
+    """A model of that size that copies the source, made once; with another place for its norms, if one is named."""
     script = HERE / "copier.py"
-    out = CACHE / "models" / f"copier-{size}-{sha256(script)[:16]}"
+    out = CACHE / "models" / f"copier-{size}{norm and '-'}{norm}-{sha256(script)[:16]}"
     if not (out / "manifest.json").exists():
-        run([sys.executable, str(script), size, *(str(DATA / f"train.{side}.gz") for side in ("en", "de")), str(out)])
+        texts = [str(DATA / f"train.{side}.gz") for side in ("en", "de")]
+        run([sys.executable, str(script), size, *texts, str(out), *([norm] if norm else [])])
     return out
 
 
@@ -127,7 +133,9 @@ def speed(size: str, folder: Path, asked: argparse.Namespace) -> None:
                 lines = texts(count)
                 print(f"{size}, {len(lines):,} sentences, beams {beams}", flush=True)
                 measured = compare(systems, lines, beams, asked.rounds)
-                facts = {"model": about_model(folder), "distinct": len(set(lines)), "systems": measured}
+                least = operations(folder, lines, measured[asked.only[0]]["pieces"], beams)
+                limit = {"operations": least, "a second": round(operations_a_second())}
+                facts = {"model": about_model(folder), "distinct": len(set(lines)), "limit": limit, "systems": measured}
                 append(
                     asked.results / "translate.jsonl",
                     part="speed",
@@ -140,6 +148,8 @@ def speed(size: str, folder: Path, asked: argparse.Namespace) -> None:
 
 def start(name: str, folder: Path) -> AbstractContextManager[Worker]:
     environment, road = SYSTEMS[name]
+    if name == "opennmt" and shape_of(folder)["norm"] == "post":
+        folder = copier(size_of(folder), "pre")  # it has no post-norm
     return working([*command_of(environment, folder), *road], name)
 
 
@@ -227,7 +237,7 @@ def is_copier(folder: Path) -> bool:
 
 
 def about_model(folder: Path) -> str:
-    shape = json.loads((folder / "settings.json").read_text("utf-8"))["model"]
+    shape = shape_of(folder)
     what = "Weights that copy the source" if is_copier(folder) else "A trained model"
     return (
         f"{what}, {shape['encoder_layers']}+{shape['decoder_layers']} layers, width {shape['width']}, feed-forward "

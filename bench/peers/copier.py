@@ -26,9 +26,10 @@ MARGIN = 6.0  # by which the right source piece scores above its neighbours
 LOUD, SHARP, WHISPER = 4.0, 3.0, 0.01
 
 
-def make(size: str, source: Path, target: Path, out: Path, pieces: int = 8_000) -> None:
-    """Write the model folder; the pieces are those of the two texts."""
-    settings = assemble(SIZES[size])
+def make(size: str, source: Path, target: Path, out: Path, norm: str = "", pieces: int = 8_000) -> None:
+    """Write the model folder; the pieces are those of the two texts. The norms are before or after each part, or where
+    that size has them."""
+    settings = assemble(SIZES[size], {"model": {"norm": norm}} if norm else {})
     data = train_tokenizer(chain(Lines(source), Lines(target)), kind=settings.tokenizer.kind, pieces=pieces)
     tokenizer = Tokenizer(data)
     torch.manual_seed(1)
@@ -76,4 +77,4 @@ def _set_weights(model: Transformer) -> None:
 
 
 if __name__ == "__main__":
-    make(sys.argv[1], *map(Path, sys.argv[2:5]))
+    make(sys.argv[1], *map(Path, sys.argv[2:5]), *sys.argv[5:])

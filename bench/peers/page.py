@@ -29,9 +29,11 @@ Written by `python bench/translate.py` and `python bench/train.py`, which measur
 TRANSLATING = """\
 Translating English captions of Multi30k into German, raw text in to raw text out, float32 unless said otherwise. A rate
 is the median of all rounds, with the least and the most; systems take turns within a round. Target pieces do not count
-the end mark. Every system has the same pieces and, except where said, the same weights. Peers run with the fastest of
-the settings that their documentation names, found in a short trial (below). 1,000 sentences are test_2016_flickr, more
-are the beginning of the training text. "Same text" is the share of texts equal to the first system's.
+the end mark. Every system has the same pieces and the same weights; only OpenNMT-py, which has no post-norm, has for
+`base` a pre-norm model of the same shape that copies as well. Peers run with the fastest of the settings that their
+documentation names, found in a short trial (below). 1,000 sentences are test_2016_flickr, more are the beginning of the
+training text. "Same text" is the share of texts equal to the first system's. What the arithmetic allows is how fast the
+text would be written if its matrix products alone took time, at the pace of one large product with all cores.
 
 What the searches do not share: Regard and OpenNMT-py divide by ((5 + n) / 6)^0.6, CTranslate2 and Hugging Face by
 n^0.6; OpenNMT-py stops when the likeliest beam has ended, the others when as many hypotheses are finished as there are
@@ -40,7 +42,7 @@ beams. Regard translates repeated sentences once.
 DUEL = """\
 Regard and CTranslate2 called directly, 1,000 sentences, one after the other in each round, whichever comes first: the
 median of the rounds' ratios, with the least and the most. The speed of a machine changes within minutes, so this is the
-better comparison of two that are close. Regard also returns the score of every text."""
+better comparison of two that are close."""
 QUANTISED = """\
 `regard translate --fast TYPE`, on test_2016_flickr. Texts that changed: those that came out differently alone and in
 batches of 8, those that did alone and all at once, and those that are not float32's."""
@@ -126,7 +128,18 @@ def _speed(records: list[Record]) -> list[str]:
     names = dict.fromkeys(name for record in records for name in record["systems"])
     rows = [[NAMES[name], *(cell for record in records for cell in _cells(record, name))] for name in names]
     sources = {tuple(_source(record)): None for record in records}
-    return [*lines, *table(head, rows), *(line for source in sources for line in source)]
+    return [*lines, *table(head, rows), *_limits(records), *(line for source in sources for line in source)]
+
+
+def _limits(records: list[Record]) -> list[str]:
+    """How fast the machine's arithmetic would let anybody be, for those of the searches of which it is known."""
+    known = [record for record in records if "limit" in record]
+    each = []
+    for record in known:
+        limit, first = record["limit"], next(iter(record["systems"].values()))
+        most = first["pieces"] * limit["a second"] / limit["operations"]
+        each.append(f"{most:,.0f} target pieces a second, {_search(record)} ({limit['a second'] / 1e9:,.0f} GFLOP/s)")
+    return [f"What the arithmetic allows: {'; '.join(each)}.", ""] if each else []
 
 
 def _cells(record: Record, name: str) -> list[str]:
@@ -136,9 +149,8 @@ def _cells(record: Record, name: str) -> list[str]:
     one = systems[name]
     rates = [one["pieces"] / seconds for seconds in one["seconds"]]
     sentences = record["sentences"] / statistics.median(one["seconds"])
-    forced = "forced" in one["about"].get("weights", "")
     faster = f"{_rate(systems['regard']) / _rate(one):.2f}x" if "regard" in systems and name != "regard" else ""
-    return [spread(rates), f"{sentences:,.0f}", faster, "other weights" if forced else f"{one['same']:.1%}"]
+    return [spread(rates), f"{sentences:,.0f}", faster, f"{one['same']:.1%}"]
 
 
 def _rate(system: Record) -> float:

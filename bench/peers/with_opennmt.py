@@ -2,9 +2,8 @@
 
     python with_opennmt.py --convert MODEL-FOLDER OUT
 
-Our pre-norm weights fit its checkpoint, so its texts are ours (its beam search stops as soon as the likeliest beam has
-ended). It has no post-norm: there it runs the same shape, on weights that mean nothing to it, and writes as many pieces
-as such text usually has, all sentences of a batch equally many, which is the easiest case for any batch.
+Our weights fit its checkpoint, so its texts are ours (its beam search stops as soon as the likeliest beam has ended),
+if they are pre-norm: it has no other.
 """
 
 import argparse
@@ -41,6 +40,7 @@ STACKS = {"encoder": "encoder.transformer", "decoder": "decoder.transformer_laye
 def convert(folder: Path, out: Path) -> None:
     """Write a model folder as a checkpoint."""
     shape, weights, positions = read(folder)
+    assert shape["norm"] == "pre"
     table = torch.zeros(POSITIONS, 1, shape["width"])
     table[: len(positions), 0] = positions
     theirs = renamed(weights, PARTS, STACKS)
@@ -48,8 +48,8 @@ def convert(folder: Path, out: Path) -> None:
         embedding = f"{side}.embeddings.make_embedding"
         theirs[f"{embedding}.emb_luts.0.weight"] = weights["embedding.weight"]
         theirs[f"{embedding}.pe.pe"] = table
-        for kind, neutral in (("weight", torch.ones), ("bias", torch.zeros)):
-            theirs[f"{side}.layer_norm.{kind}"] = weights.get(f"{side}.norm.{kind}", neutral(shape["width"]))
+        for kind in ("weight", "bias"):
+            theirs[f"{side}.layer_norm.{kind}"] = weights[f"{side}.norm.{kind}"]
     tokenizer = sentencepiece.SentencePieceProcessor(model_file=str(folder / "tokenizer.model"))
     names = [tokenizer.id_to_piece(number) for number in range(tokenizer.get_piece_size())]
     names[0] = "<blank>"  # its name for padding
@@ -62,7 +62,7 @@ def convert(folder: Path, out: Path) -> None:
     }
     out.mkdir(parents=True, exist_ok=True)
     torch.save(checkpoint, out / "model.pt")
-    made = {"tokenizer": str((folder / "tokenizer.model").resolve()), "same weights": shape["norm"] == "pre"}
+    made = {"tokenizer": str((folder / "tokenizer.model").resolve())}
     (out / "peer.json").write_text(json.dumps(made), "utf-8")
 
 
@@ -97,7 +97,7 @@ class OpenNMT(Peer):
             "sentencepiece": sentencepiece.__version__,
             "attention": "scaled-dot-flash",
             "length penalty": f"wu, {ALPHA}",
-            "weights": "ours" if made["same weights"] else "without meaning; lengths forced",
+            "norm": "pre",
         }
 
     def _noting(self, translate_batch):
@@ -142,8 +142,6 @@ def _options(checkpoint: str, made: Settings) -> argparse.Namespace:
     arguments += ["-transforms", "sentencepiece", "suffix", "-src_suffix", "</s>"]
     arguments += ["-src_subword_model", made["tokenizer"], "-tgt_subword_model", made["tokenizer"]]
     arguments += ["-length_penalty", "wu", "-alpha", str(ALPHA), "-self_attn_type", "scaled-dot-flash"]
-    if not made["same weights"]:
-        arguments += ["-min_length", "1000", "-max_length_ratio", "0.75"]
     options = parser.parse_args(arguments)
     ArgumentParser.validate_translate_opts(options)
     ArgumentParser._get_all_transform_translate(options)

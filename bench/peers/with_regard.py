@@ -23,7 +23,7 @@ class Regard(Peer):
             self.about |= {"ctranslate2": ctranslate2.__version__, "compute type": road}
 
     def prepare(self, settings: Settings, beams: int) -> None:
-        self._decode = DecodeSettings(beams=beams)
+        self._decode = DecodeSettings(beams=beams, scores=False)  # as `regard translate`
 
     def translate(self, lines: Sequence[str]) -> tuple[list[str], int]:
         found = self._translator.translate_all(lines, self._decode)
