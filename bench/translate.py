@@ -91,7 +91,7 @@ def size_of(folder: Path) -> str:
 def copier(size: str, norm: str = "") -> Path:
     """A model of that size that copies the source, made once; with another place for its norms, if one is named."""
     script = HERE / "copier.py"
-    out = CACHE / "models" / f"copier-{size}{norm and '-'}{norm}-{sha256(script)[:16]}"
+    out = CACHE / "models" / "-".join(filter(None, ["copier", size, norm, sha256(script)[:16]]))
     if not (out / "manifest.json").exists():
         texts = [str(DATA / f"train.{side}.gz") for side in ("en", "de")]
         run([sys.executable, str(script), size, *texts, str(out), *([norm] if norm else [])])
@@ -148,9 +148,13 @@ def speed(size: str, folder: Path, asked: argparse.Namespace) -> None:
 
 def start(name: str, folder: Path) -> AbstractContextManager[Worker]:
     environment, road = SYSTEMS[name]
-    if name == "opennmt" and shape_of(folder)["norm"] == "post":
-        folder = copier(size_of(folder), "pre")  # it has no post-norm
-    return working([*command_of(environment, folder), *road], name)
+    return working([*command_of(environment, model_for(name, folder)), *road], name)
+
+
+def model_for(name: str, folder: Path) -> Path:
+    """OpenNMT-py has no post-norm: it gets a copier of the same shape that is pre-norm."""
+    instead = name == "opennmt" and is_copier(folder) and shape_of(folder)["norm"] == "post"
+    return copier(size_of(folder), "pre") if instead else folder
 
 
 def ready(workers: dict[str, Worker], size: str, beams: int) -> dict[str, System]:
@@ -255,7 +259,7 @@ def cold(size: str, folder: Path, asked: argparse.Namespace) -> None:
         "import torch": [sys.executable, "-c", "import torch"],
     }
     for name in (name for name in asked.only if name in PEERS):
-        commands[name] = [*command_of(name, folder), "--once", COLD_TEXT]
+        commands[name] = [*command_of(name, model_for(name, folder)), "--once", COLD_TEXT]
     seconds = start_ups(commands, COLD_ROUNDS)
     for name, values in seconds.items():
         print(f"{size}, cold start: {name} {statistics.median(values):.2f} s", flush=True)

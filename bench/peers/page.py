@@ -32,8 +32,8 @@ is the median of all rounds, with the least and the most; systems take turns wit
 the end mark. Every system has the same pieces and the same weights; only OpenNMT-py, which has no post-norm, has for
 `base` a pre-norm model of the same shape that copies as well. Peers run with the fastest of the settings that their
 documentation names, found in a short trial (below). 1,000 sentences are test_2016_flickr, more are the beginning of the
-training text. "Same text" is the share of texts equal to the first system's. What the arithmetic allows is how fast the
-text would be written if its matrix products alone took time, at the pace of one large product with all cores.
+training text. "Same text" is the share of texts equal to the first system's. What the arithmetic allows is how fast all
+sentences would be written if their matrix products alone took time, at the pace of one large product with all cores.
 
 What the searches do not share: Regard and OpenNMT-py divide by ((5 + n) / 6)^0.6, CTranslate2 and Hugging Face by
 n^0.6; OpenNMT-py stops when the likeliest beam has ended, the others when as many hypotheses are finished as there are
@@ -133,9 +133,8 @@ def _speed(records: list[Record]) -> list[str]:
 
 def _limits(records: list[Record]) -> list[str]:
     """How fast the machine's arithmetic would let anybody be, for those of the searches of which it is known."""
-    known = [record for record in records if "limit" in record]
     each = []
-    for record in known:
+    for record in (record for record in records if "limit" in record):
         limit, first = record["limit"], next(iter(record["systems"].values()))
         most = first["pieces"] * limit["a second"] / limit["operations"]
         each.append(f"{most:,.0f} target pieces a second, {_search(record)} ({limit['a second'] / 1e9:,.0f} GFLOP/s)")

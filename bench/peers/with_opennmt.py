@@ -2,8 +2,8 @@
 
     python with_opennmt.py --convert MODEL-FOLDER OUT
 
-Our weights fit its checkpoint, so its texts are ours (its beam search stops as soon as the likeliest beam has ended),
-if they are pre-norm: it has no other.
+It has pre-norm only. Such weights of ours fit its checkpoint, so its texts are ours; its beam search stops as soon as
+the likeliest beam has ended.
 """
 
 import argparse

@@ -231,6 +231,30 @@ def test_without_scores_the_text_is_the_same(model_folder: Path, fast: str | Non
     assert not any(math.isnan(one.score) or math.isnan(one.log_probability) for one in scored)
 
 
+def test_a_greedy_text_without_a_score_is_searched_once_and_cut(
+    model_folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    searches: list[int] = []
+    search = Engine._search
+
+    def counted(self: Engine, engine: Any, batch: Any, limit: int, decode: DecodeSettings) -> Any:
+        searches.append(limit)
+        return search(self, engine, batch, limit, decode)
+
+    monkeypatch.setattr(Engine, "_search", counted)
+    translator, texts = load(model_folder), [text for text in sentences(60) if text.strip()]
+    told = {}
+    for scores in (True, False):
+        decode = DecodeSettings(beams=1, extra=2, scores=scores, log_probabilities=True)
+        searches.clear()
+        told[scores] = [(one.pieces, one.log_probabilities) for one in translator.translate_all(texts, decode)]
+        assert (len(searches) > 1) == scores
+    assert told[False] == told[True]
+    bare = DecodeSettings(beams=1, scores=False)
+    [[found]] = next(translator._begin([[translator._source([270], [], bare)]], bare))
+    assert math.isnan(found.score)  # the engine was not asked
+
+
 def test_what_may_not_be_written_is_not(model_folder: Path) -> None:
     opened = open_folder(model_folder)
     model = opened.build()

@@ -16,6 +16,7 @@ from torch import Tensor, nn
 
 from regard.data.tokenizer import END
 from regard.decoding.hypothesis import length_penalty
+from regard.decoding.translation import UNKNOWN
 from regard.decoding.translator import Translation, Translator
 from regard.errors import DataError, SettingsError
 from regard.model.transformer import Transformer
@@ -165,10 +166,9 @@ def test_for_several_workers_the_last_batches_are_smaller() -> None:
     texts = [f"{number:03}" for number in range(64)]
     two = Two(model, Bytes(), longest=64)
     assert [each.text for each in two.stream(texts, GREEDY, batch_tokens=64)] == texts
-    # A quarter of what is left each time, but not less than an eighth of the largest.
-    last = [(rows, 4) for rows in (16, 12, 9, 6, 5, 4, 3, 2, 2, 2, 2, 1)]
-    assert model.batches == last
-    # Where more follows, nobody is about to be left without work.
+    # A quarter of what is left each time, but not less than a quarter of the largest.
+    assert model.batches == [(rows, 4) for rows in (16, 12, 9, 6, 5, 4, 4, 4, 4)]
+    # Where more may follow, nobody is about to be left without work. Whether it does is not known of a full window.
     model.batches.clear()
     more = [f"{number:03}" for number in range(128)]
     assert [each.text for each in two.stream(more, GREEDY, window=64, batch_tokens=64)] == more
@@ -177,6 +177,17 @@ def test_for_several_workers_the_last_batches_are_smaller() -> None:
     assert [each.text for each in two.stream(more[:-1], GREEDY, window=64, batch_tokens=64)] == more[:-1]
     assert model.batches[:4] == [(16, 4)] * 4
     assert len(model.batches) > 8
+
+
+def test_batches_are_smaller_until_it_is_known_how_many_to_compute_at_once() -> None:
+    class Untried(Translator):
+        def workers(self, beams: int) -> int:
+            return UNKNOWN
+
+    model = Upper().eval()
+    texts = [f"{number:03}" for number in range(32)]
+    assert [each.text for each in Untried(model, Bytes(), longest=64).stream(texts, GREEDY, batch_tokens=64)] == texts
+    assert model.batches == [(8, 4)] * 4
 
 
 def test_a_text_larger_than_a_batch_is_a_batch() -> None:

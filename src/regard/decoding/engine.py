@@ -77,7 +77,7 @@ class Engine(TextTranslator):
         self._engines[self._best.get(decode.beams, 1)].translate_batch(
             sources,
             beam_size=decode.beams,
-            max_batch_size=self.batch_tokens // decode.beams,
+            max_batch_size=max(1, self.batch_tokens // decode.beams),
             batch_type="tokens",
             max_input_length=0,
         )
@@ -208,7 +208,9 @@ class Engine(TextTranslator):
 
     def _force(self, pairs: Forced) -> list[tuple[float, ...]]:
         sources, targets = (self._in_pieces([pair[side] for pair in pairs]) for side in (0, 1))
-        return [tuple(one.log_probs) for one in self._engines[1].score_batch(sources, targets, max_input_length=0)]
+        # All logits of what is scored at once are held, for every piece there is.
+        limits = {"max_batch_size": 2048, "batch_type": "tokens", "max_input_length": 0}
+        return [tuple(one.log_probs) for one in self._engines[1].score_batch(sources, targets, **limits)]
 
     def _attend(self, pairs: Forced) -> list[Any]:
         # While it searches, what the engine gives is not always that of the hypothesis. Forced, it is.

@@ -21,7 +21,7 @@ from regard.settings import DecodeSettings
 
 DEFAULT = DecodeSettings()
 WINDOW = 2048
-UNKNOWN = 0
+UNKNOWN = 0  # how many to compute at once, before that was tried
 REMEMBERED = 20_000  # parts, about; a part that comes again among them is not translated again
 
 _Part = tuple[str, bool]  # a text, and whether what it becomes begins with the prefix
@@ -58,8 +58,8 @@ class Translation:
 
     source: str
     text: str
-    score: float  # log-probability over the length penalty; of a text in parts, their sum; nan if not asked for
-    log_probability: float
+    score: float  # log-probability over the length penalty; of a text in parts, their sum
+    log_probability: float  # like the score nan, if not asked for; of a blank text 0
     pieces: tuple[str, ...]
     log_probabilities: tuple[float, ...] = ()  # if asked for: each piece's, and the end mark's where a part ends in one
     alternatives: tuple["Translation", ...] = ()  # the next best, best first, where more than one was asked for
@@ -148,7 +148,7 @@ class TextTranslator(ABC):
             )
 
     def workers(self, beams: int) -> int:
-        """How many batches are computed at once, if that is known."""
+        """How many batches are computed at once; `UNKNOWN` before that was tried."""
         return 1
 
     @abstractmethod
@@ -177,7 +177,7 @@ class TextTranslator(ABC):
             for ids, (_, prefixed) in zip(encoded, parts, strict=True)
         ]
         workers = self.workers(decode.beams)
-        # How many to compute at once is found by trying, which takes some.
+        # Trying how many to compute at once takes several, so they are smaller until then.
         tokens = max(1, batch_tokens // _rows(decode) // (2 if workers == UNKNOWN else 1))
         batches = list(_batches([len(ids) for ids in encoded], tokens, workers if nothing_follows else 1))
         written = self._begin([[sources[index] for index in batch] for batch in batches], decode)
@@ -276,7 +276,7 @@ def _is_blank(text: str) -> bool:
 def _batches(lengths: Sequence[int], tokens: int, workers: int = 1) -> Iterator[list[int]]:
     """Indices of like length together, longest first: if one does not fit into memory, that shows at once.
 
-    Where several workers are about to end, the last are smaller, down to an eighth, so that none works long alone.
+    Where several workers are about to end, the last are smaller, down to a quarter, so that none works long alone.
     """
     batch: list[int] = []
     most, left = tokens, sum(lengths) + len(lengths)
@@ -285,7 +285,7 @@ def _batches(lengths: Sequence[int], tokens: int, workers: int = 1) -> Iterator[
             yield batch
             batch = []
         if not batch and workers > 1:
-            most = min(tokens, max(tokens // 8, left // (2 * workers)))
+            most = min(tokens, max(tokens // 4, left // (2 * workers)))
         batch.append(index)
         left -= lengths[index] + 1
     if batch:

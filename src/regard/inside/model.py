@@ -9,6 +9,7 @@ Torch is imported when someone looks.
 """
 
 from collections.abc import Callable, Iterable, Iterator
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -104,7 +105,7 @@ class Model(TextTranslator):
         if written is None:
             prefix = self._tokenizer.encode([decode.prefix])[0] if decode.prefix else []
             asked = self._source(source.ids[:-1], prefix, decode)
-            whole = next(self._begin([[asked]], decode))[0][0]
+            whole = next(self._begin([[asked]], replace(decode, scores=True)))[0][0]
             searched = watch(headless or self.torch, asked, self._tokenizer.writable, decode)
             chosen = searched.found[0] if headless else whole
             # A text that reached its limit has no end mark.
