@@ -8,6 +8,7 @@ differ, it is a tie if both found the two texts equally good, within 1e-4.
 
 import random
 import sys
+from dataclasses import replace
 from itertools import islice
 from pathlib import Path
 
@@ -29,6 +30,9 @@ def main(folder: str, file: str, most: int = 5000) -> None:
                 alone[text].text != found.text for text, found in in_groups(engine, texts, size, decode).items()
             )
             print(f"beams {beams}, engine, alone and in batches of {size}: {differ} differ", flush=True)
+        bare = in_groups(engine, texts, len(texts), replace(decode, scores=False))
+        differ = sum(alone[text].text != bare[text].text for text in texts)
+        print(f"beams {beams}, engine, alone and all together without scores: {differ} differ", flush=True)
         slow = in_groups(torch_road, texts, len(texts), decode)
         differing = [text for text in texts if alone[text].text != slow[text].text]
         ties = sum(abs(alone[text].score - slow[text].score) < 1e-4 for text in differing)
