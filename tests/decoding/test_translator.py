@@ -166,8 +166,8 @@ def test_for_several_workers_the_last_batches_are_smaller() -> None:
     texts = [f"{number:03}" for number in range(64)]
     two = Two(model, Bytes(), longest=64)
     assert [each.text for each in two.stream(texts, GREEDY, batch_tokens=64)] == texts
-    # A quarter of what is left each time, but not less than a quarter of the largest.
-    assert model.batches == [(rows, 4) for rows in (16, 12, 9, 6, 5, 4, 4, 4, 4)]
+    # What is left is divided among them, but not into less than half of the largest.
+    assert model.batches == [(rows, 4) for rows in (16, 16, 16, 8, 8)]
     # Where more may follow, nobody is about to be left without work. Whether it does is not known of a full window.
     model.batches.clear()
     more = [f"{number:03}" for number in range(128)]

@@ -276,7 +276,7 @@ def _is_blank(text: str) -> bool:
 def _batches(lengths: Sequence[int], tokens: int, workers: int = 1) -> Iterator[list[int]]:
     """Indices of like length together, longest first: if one does not fit into memory, that shows at once.
 
-    Where several workers are about to end, the last are smaller, down to a quarter, so that none works long alone.
+    Where several workers are about to end, the last are smaller, down to a half, so that none works long alone.
     """
     batch: list[int] = []
     most, left = tokens, sum(lengths) + len(lengths)
@@ -285,7 +285,7 @@ def _batches(lengths: Sequence[int], tokens: int, workers: int = 1) -> Iterator[
             yield batch
             batch = []
         if not batch and workers > 1:
-            most = min(tokens, max(tokens // 4, left // (2 * workers)))
+            most = min(tokens, max(tokens // 2, left // workers))
         batch.append(index)
         left -= lengths[index] + 1
     if batch:
