@@ -27,14 +27,7 @@ class CTranslate2(Peer):
         }
 
     def choices(self, beams: int) -> list[Settings]:
-        batches = [
-            ("tokens", 512),
-            ("tokens", 1024),
-            ("tokens", 2048),
-            ("tokens", 4096),
-            ("tokens", 8192),
-            ("examples", 32),
-        ]
+        batches = [*(("tokens", size) for size in (512, 1024, 2048, 4096, 8192)), ("examples", 32)]
         splits = sorted({(cores(), 1), (1, cores())}, reverse=True)
         return [
             {"inter_threads": workers, "intra_threads": threads, "batch_type": kind, "max_batch_size": size}

@@ -124,13 +124,13 @@ class TextTranslator(ABC):
 
     def score(self, pairs: Iterable[tuple[str, str]], decode: DecodeSettings = DEFAULT) -> Iterator[Translation]:
         """How probable the model finds translations it is given: pairs of a source and what it became, each whole."""
+        telling = replace(decode, scores=True, log_probabilities=True)
         remaining = enumerate(pairs, start=1)
         while window := list(islice(remaining, WINDOW)):
             sources, targets = (self.tokenizer.encode([pair[side] for _, pair in window]) for side in (0, 1))
             for (number, _), source, target in zip(window, sources, targets, strict=True):
                 self._check_length(number, "source", source)
                 self._check_length(number, "translation", target)
-            telling = replace(decode, scores=True, log_probabilities=True)
             lengths = [max(len(source), len(target)) for source, target in zip(sources, targets, strict=True)]
             found: dict[int, Hypothesis] = {}
             for batch in _batches(lengths, self.batch_tokens):
