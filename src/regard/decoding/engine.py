@@ -10,7 +10,6 @@ as if none were forbidden.
 import math
 import time
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import replace
 from functools import cache
 from itertools import islice
 from pathlib import Path
@@ -20,7 +19,7 @@ import ctranslate2
 
 from regard.cores import cores
 from regard.data.tokenizer import END, Tokenizer
-from regard.decoding.hypothesis import Hypothesis, length_penalty, ranked
+from regard.decoding.hypothesis import Hypothesis, length_penalty
 from regard.decoding.translation import UNKNOWN, Forced, Sources, TextTranslator
 from regard.errors import SettingsError
 from regard.folder import AlignmentHead
@@ -30,6 +29,7 @@ from regard.settings import DecodeSettings
 # Exactly zero would also change when the engine stops; n to this power is 1.
 _NO_PENALTY = 1e-30
 _UnderWay = list[Any]  # the engine's promises, one for each source
+_Found = list[tuple[list[str], float]]  # the pieces of each hypothesis, its end mark among them; its log-probability
 
 
 class Engine(TextTranslator):
@@ -141,9 +141,9 @@ class Engine(TextTranslator):
         self, engine: ctranslate2.Translator, batches: list[Sources], under_way: list[_UnderWay], decode: DecodeSettings
     ) -> Iterator[list[list[Hypothesis]]]:
         """Wait for each batch; from the first with a second search on, all are kept until none is left to begin."""
-        kept: list[tuple[Sources, list[list[Hypothesis]], dict[int, Any]]] = []
+        kept: list[tuple[Sources, list[_Found], dict[int, Any]]] = []
         for batch, its in zip(batches, under_way, strict=True):
-            found = [self._ranked(promise.result(), decode) for promise in its]
+            found = [_found(promise) for promise in its]
             again = self._search_again(engine, batch, found, decode)
             if again or kept:
                 kept.append((batch, found, again))
@@ -151,7 +151,7 @@ class Engine(TextTranslator):
                 yield self._told(batch, found, decode)
         for batch, found, again in kept:
             for index, promise in again.items():
-                found[index] = self._ranked(promise.result(), decode)
+                found[index] = _found(promise)
             yield self._told(batch, found, decode)
 
     def _search(self, engine: ctranslate2.Translator, batch: Sources, limit: int, decode: DecodeSettings) -> _UnderWay:
@@ -174,37 +174,47 @@ class Engine(TextTranslator):
         return [[self._names[number] for number in source] for source in sources]
 
     def _search_again(
-        self, engine: ctranslate2.Translator, batch: Sources, found: list[list[Hypothesis]], decode: DecodeSettings
+        self, engine: ctranslate2.Translator, batch: Sources, found: list[_Found], decode: DecodeSettings
     ) -> dict[int, Any]:
         """Begin a second search of the texts that grew beyond their own limit; the promises, by the place in the batch.
 
         Where a search did not get to its own limit, a larger one changed nothing. A greedy one wrote the same up to
         there, and is cut, unless its score is wanted.
         """
+        if decode.beams == 1 and not decode.scores:
+            return {}
         largest = max(source.limit for source in batch)
         again: dict[int, list[int]] = {}
         for index, (source, its) in enumerate(zip(batch, found, strict=True)):
-            # The end mark counts. What has none got to the largest limit.
-            if max(len(one.pieces) for one in its) + 1 >= source.limit < largest:
-                if decode.beams == 1 and not decode.scores:
-                    found[index] = [replace(its[0], pieces=its[0].pieces[: source.limit])]
-                else:
-                    again.setdefault(source.limit, []).append(index)
+            if max(len(names) for names, _ in its) >= source.limit < largest:
+                again.setdefault(source.limit, []).append(index)
         begun: dict[int, Any] = {}
         for limit, indices in again.items():
             promises = self._search(engine, [batch[index] for index in indices], limit, decode)
             begun.update(zip(indices, promises, strict=True))
         return begun
 
-    def _told(self, batch: Sources, found: list[list[Hypothesis]], decode: DecodeSettings) -> list[list[Hypothesis]]:
-        """The hypotheses; the best ones with the log-probability of each piece, if that is asked for."""
+    def _told(self, batch: Sources, found: list[_Found], decode: DecodeSettings) -> list[list[Hypothesis]]:
+        """The best hypotheses; with the log-probability of each piece, if that is asked for."""
+        told = [self._best_of(its, source.limit, decode) for source, its in zip(batch, found, strict=True)]
         if not decode.log_probabilities:
-            return found
-        best = [(source, one) for source, its in zip(batch, found, strict=True) for one in its[: decode.best]]
-        told = zip(best, self._force([(source.ids, one.pieces) for source, one in best]), strict=True)
+            return told
+        best = [(source, one) for source, its in zip(batch, told, strict=True) for one in its]
+        forced = zip(best, self._force([(source.ids, one.pieces) for source, one in best]), strict=True)
         # What reached its limit has no end mark.
-        each = (Hypothesis.of(one.pieces, logs[: source.limit], decode.alpha) for (source, one), logs in told)
-        return [list(islice(each, len(its[: decode.best]))) for its in found]
+        each = (Hypothesis.of(one.pieces, logs[: source.limit], decode.alpha) for (source, one), logs in forced)
+        return [list(islice(each, len(its))) for its in told]
+
+    def _best_of(self, found: _Found, limit: int, decode: DecodeSettings) -> list[Hypothesis]:
+        """The best by the paper's rule; the others were only needed to know which those are."""
+        scored = [(log / length_penalty(len(names), decode.alpha), log, names[:limit]) for names, log in found]
+        best = sorted(scored, key=lambda one: -one[0])[: decode.best]
+        return [Hypothesis(self._numbers(names), log, score, ()) for score, log, names in best]
+
+    def _numbers(self, names: list[str]) -> tuple[int, ...]:
+        """Of pieces as the engine gives them, without the end mark."""
+        pieces = [self._ids[name] for name in names]
+        return tuple(pieces[:-1] if pieces[-1:] == [END] else pieces)
 
     def _force(self, pairs: Forced) -> list[tuple[float, ...]]:
         sources, targets = (self._in_pieces([pair[side] for pair in pairs]) for side in (0, 1))
@@ -226,15 +236,11 @@ class Engine(TextTranslator):
         )
         return [one.attention[0][: len(target) + 1] for one, target in zip(forced, targets, strict=True)]
 
-    def _ranked(self, result: Any, decode: DecodeSettings) -> list[Hypothesis]:
-        each = zip(result.hypotheses, result.scores or [math.nan], strict=True)
-        return ranked([self._hypothesis(names, score, decode.alpha) for names, score in each], decode.beams)
 
-    def _hypothesis(self, names: list[str], log_probability: float, alpha: float) -> Hypothesis:
-        """Of pieces as the engine gives them, the end mark among them if it was written."""
-        pieces = [self._ids[name] for name in names]
-        score = log_probability / length_penalty(len(pieces), alpha)
-        return Hypothesis(tuple(pieces[:-1] if pieces[-1:] == [END] else pieces), log_probability, score, ())
+def _found(promise: Any) -> _Found:
+    """Wait for what the engine finds, the likeliest first."""
+    result = promise.result()
+    return list(zip(result.hypotheses, result.scores or [math.nan], strict=True))
 
 
 def can_write(decode: DecodeSettings) -> bool:
