@@ -8,7 +8,7 @@ Shapes: B batch, H heads, L queries, M keys, E width of a head, S source length,
 
 import itertools
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 from functools import cache
 from itertools import islice
@@ -872,11 +872,14 @@ class Counting:
 class Limits(TextTranslator):
     """Writes nothing, but remembers how much it might have written."""
 
-    seen: dict[int, int]
+    def __init__(self, longest: int) -> None:
+        super().__init__(Counting(), longest=longest)
+        self.seen: dict[int, int] = {}
 
-    def _begin(self, batches: list[Sources], decode: DecodeSettings) -> Iterator[list[list[Hypothesis]]]:
-        self.seen = {len(source.ids): source.limit for batch in batches for source in batch}
-        return ([[Hypothesis.of((), (-1.0,), decode.alpha)] for _ in batch] for batch in batches)
+    def _begin(self, batches: Iterable[Sources], decode: DecodeSettings) -> Iterator[list[list[Hypothesis]]]:
+        for batch in batches:
+            self.seen |= {len(source.ids): source.limit for source in batch}
+            yield [[Hypothesis.of((), (-1.0,), decode.alpha)] for _ in batch]
 
     def _force(self, pairs: Forced) -> list[tuple[float, ...]]:
         raise AssertionError("it has nothing to say about what others wrote")
@@ -887,7 +890,7 @@ class Limits(TextTranslator):
 
 def test_a_translation_may_be_50_pieces_longer_than_its_source():
     """Section 6.1: the maximum output length is the input length + 50, for each sentence by itself."""
-    translator = Limits(Counting(), longest=BASE.model.longest)
+    translator = Limits(BASE.model.longest)
     translator.translate_all(["one", "one two three", "one two three four five"])
     assert translator.seen == {1: 51, 3: 53, 5: 55}
 

@@ -1,5 +1,6 @@
 """The engine's road gives the text of torch's, and its files are made where they can be and only when they must."""
 
+import itertools
 import math
 import os
 import random
@@ -20,7 +21,7 @@ from regard.decoding import fast
 from regard.decoding.convert import convert, make_fast
 from regard.decoding.engine import Engine
 from regard.decoding.load import load
-from regard.errors import FolderError, SettingsError
+from regard.errors import DataError, FolderError, SettingsError
 from regard.folder import open_folder, save_folder
 from regard.model.transformer import Transformer
 from regard.settings import DecodeSettings, ModelSettings
@@ -213,7 +214,7 @@ def test_the_cores_are_divided_on_the_first_batches_and_the_text_is_the_same(mod
         for _ in range(2):
             found = list(translator.stream(texts, decode, batch_tokens=24))
             assert [one.text for one in found] == [one.text for one in plain]
-            assert translator.workers(decode.beams) in {cores, 1}
+            assert translator.workers(decode) in {cores, 1}
         assert list(translator._best) == ([decode.beams] if cores > 1 else [])  # another search is tried by itself
 
 
@@ -237,9 +238,9 @@ def test_a_greedy_text_without_a_score_is_searched_once_and_cut(
     searches: list[int] = []
     search = Engine._search
 
-    def counted(self: Engine, engine: Any, batch: Any, limit: int, decode: DecodeSettings) -> Any:
-        searches.append(limit)
-        return search(self, engine, batch, limit, decode)
+    def counted(self: Engine, engine: Any, batch: Any, decode: DecodeSettings) -> Any:
+        searches.append(len(batch))
+        return search(self, engine, batch, decode)
 
     monkeypatch.setattr(Engine, "_search", counted)
     translator, texts = load(model_folder), [text for text in sentences(60) if text.strip()]
@@ -248,11 +249,71 @@ def test_a_greedy_text_without_a_score_is_searched_once_and_cut(
         decode = DecodeSettings(beams=1, extra=2, scores=scores, log_probabilities=True)
         searches.clear()
         told[scores] = [(one.pieces, one.log_probabilities) for one in translator.translate_all(texts, decode)]
-        assert (len(searches) > 1) == scores
+        assert (sum(searches) > len(set(texts))) == scores
     assert told[False] == told[True]
     bare = DecodeSettings(beams=1, scores=False)
     [[found]] = next(translator._begin([[translator._source([270], [], bare)]], bare))
     assert math.isnan(found.score)  # the engine was not asked
+
+
+@pytest.mark.parametrize("cores", [1, 2])
+def test_few_batches_are_begun_before_they_are_wanted(
+    model_folder: Path, monkeypatch: pytest.MonkeyPatch, cores: int
+) -> None:
+    """Or whoever has enough, or interrupts, would wait for all that were."""
+    searched: list[int] = []
+    search = Engine._search
+
+    def counted(self: Engine, engine: Any, batch: Any, decode: DecodeSettings) -> Any:
+        searched.append(len(batch))
+        return search(self, engine, batch, decode)
+
+    monkeypatch.setattr(Engine, "_search", counted)
+    translator = load(model_folder)
+    assert isinstance(translator, Engine)
+    translator._cores = cores
+    translator._best = {1: cores}
+    translator._engines[cores] = translator._open(cores)
+    texts, greedy = list(dict.fromkeys(sentences(400))), DecodeSettings(beams=1)
+    assert len(texts) > 100
+    stream = translator.stream(texts, greedy, window=10, batch_tokens=8)
+    for _ in range(30):
+        next(stream)
+    # Windows of ten, each text a batch, and at their ends none.
+    assert 30 <= len(searched) <= 33 + 3 * cores + 1
+    repeated = translator.stream(itertools.repeat(texts[0]), greedy, window=3)
+    assert len({next(repeated).text for _ in range(20)}) == 1
+
+
+def test_what_came_before_an_untranslatable_text_is_translated(model_folder: Path) -> None:
+    translator = load(model_folder)
+    texts = [text for text in sentences(40) if text.strip()][:9]
+    stream = translator.stream([*texts, "\udcff"], window=3)
+    assert [next(stream).text for _ in texts] == [one.text for one in translator.translate_all(texts)]
+    with pytest.raises(DataError, match="surrogate"):
+        next(stream)
+
+
+def test_what_is_scored_at_once_is_bounded_by_the_longer_side(
+    model_folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    translator = load(model_folder)
+    assert isinstance(translator, Engine)
+    pairs = [([5], [6 + number % 9] * (40 if number % 50 == 0 else 1)) for number in range(200)]
+    apart = [translator._force([pair])[0] for pair in pairs]
+    sizes: list[int] = []
+
+    class Counting:
+        def score_batch(self, sources: list[list[str]], targets: list[list[str]], **options: Any) -> Any:
+            sizes.append(len(targets) * (max(map(len, targets)) + 1))
+            return engine.score_batch(sources, targets, **options)
+
+    engine = translator._engines[1]
+    monkeypatch.setitem(translator._engines, 1, Counting())
+    for one, alone in zip(translator._force(pairs), apart, strict=True):
+        assert one == pytest.approx(alone, abs=1e-4)
+    assert len(sizes) > 1
+    assert max(sizes) <= 2048
 
 
 def test_what_may_not_be_written_is_not(model_folder: Path) -> None:

@@ -159,7 +159,7 @@ def test_beams_count_in_a_batch() -> None:
 
 def test_for_several_workers_the_last_batches_are_smaller() -> None:
     class Two(Translator):
-        def workers(self, beams: int) -> int:
+        def workers(self, decode: DecodeSettings) -> int:
             return 2
 
     model = Upper().eval()
@@ -181,7 +181,7 @@ def test_for_several_workers_the_last_batches_are_smaller() -> None:
 
 def test_batches_are_smaller_until_it_is_known_how_many_to_compute_at_once() -> None:
     class Untried(Translator):
-        def workers(self, beams: int) -> int:
+        def workers(self, decode: DecodeSettings) -> int:
             return UNKNOWN
 
     model = Upper().eval()
@@ -194,7 +194,7 @@ def test_a_text_larger_than_a_batch_is_a_batch() -> None:
     assert next(upper().stream(["abcdefgh"], batch_tokens=1)).text == "ABCDEFGH"
 
 
-def test_a_stream_reads_no_further_than_its_window_and_the_next() -> None:
+def test_a_stream_reads_no_further_than_its_window() -> None:
     read = 0
 
     def lines() -> Iterator[str]:
@@ -205,9 +205,9 @@ def test_a_stream_reads_no_further_than_its_window_and_the_next() -> None:
 
     stream = upper().stream(lines(), GREEDY, window=3)
     assert [next(stream).text for _ in range(3)] == ["LINE 0", "LINE 1", "LINE 2"]
-    assert read == 6
+    assert read == 3
     assert next(stream).text == "LINE 3"
-    assert read == 9
+    assert read == 6
 
 
 def test_a_stream_of_single_lines_answers_before_it_reads_on() -> None:
@@ -342,6 +342,12 @@ def test_what_came_before_an_unreadable_line_is_translated() -> None:
         for translation in upper().stream(lines(), GREEDY, window=2):
             found.append(translation.text)  # noqa: PERF401
     assert found == ["A", "B", "A"]
+
+
+def test_a_stream_of_one_text_repeated_comes_out_as_it_goes_in() -> None:
+    assert [one.text for one in itertools.islice(upper().stream(itertools.repeat("a"), GREEDY, window=3), 7)] == [
+        "A"
+    ] * 7
 
 
 # Drawing, prefixes, lengths

@@ -3,7 +3,7 @@
 import os
 import subprocess
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import replace
 from itertools import pairwise
 from pathlib import Path
@@ -169,7 +169,7 @@ def test_where_the_roads_differ_both_are_shown(model_of):
     plain = model_of("pre")
 
     class Other(Model):
-        def _begin(self, batches: list[Sources], decode: DecodeSettings) -> Iterator[list[list[Hypothesis]]]:
+        def _begin(self, batches: Iterable[Sources], decode: DecodeSettings) -> Iterator[list[list[Hypothesis]]]:
             pieces = plain._tokenizer.encode(["a dog"])[0]
             return ([[Hypothesis(tuple(pieces), -1.0, -0.5, ())] for _ in batch] for batch in batches)
 

@@ -9,18 +9,20 @@ as if none were forbidden.
 
 import math
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections import deque
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import cache
-from itertools import islice
+from itertools import chain, islice
 from pathlib import Path
-from typing import Any
+from threading import Lock
+from typing import Any, TypeVar
 
 import ctranslate2
 
 from regard.cores import cores
 from regard.data.tokenizer import END, Tokenizer
 from regard.decoding.hypothesis import Hypothesis, length_penalty
-from regard.decoding.translation import UNKNOWN, Forced, Sources, TextTranslator
+from regard.decoding.translation import UNKNOWN, Forced, Sources, TextTranslator, batches_of
 from regard.errors import SettingsError
 from regard.folder import AlignmentHead
 from regard.heap import keep_some_memory
@@ -28,6 +30,9 @@ from regard.settings import DecodeSettings
 
 # Exactly zero would also change when the engine stops; n to this power is 1.
 _NO_PENALTY = 1e-30
+# Batches begun for each worker: enough that it never waits for us, and soon done when nobody wants them any more.
+_AHEAD = 3
+_T = TypeVar("_T")
 _UnderWay = list[Any]  # the engine's promises, one for each source
 _Found = list[tuple[list[str], float]]  # the pieces of each hypothesis, its end mark among them; its log-probability
 
@@ -35,7 +40,7 @@ _Found = list[tuple[list[str], float]]  # the pieces of each hypothesis, its end
 class Engine(TextTranslator):
     """Raw text in, raw text out, by the engine's files in a folder."""
 
-    batch_tokens = 4096  # as quick as more on two cores, and whoever waits for the first text waits less
+    batch_tokens = 4096  # as quick as more on two cores
 
     def __init__(
         self,
@@ -53,6 +58,7 @@ class Engine(TextTranslator):
         self._files, self._compute_type = str(files), compute_type
         self._cores = cores()
         self._engines = {1: self._open(workers=1)}  # by the number of workers
+        self._trying = Lock()
         self._best: dict[int, int] = {}  # workers, for each number of beams that was tried
         self._names = tokenizer.pieces(range(tokenizer.size))
         self._ids = {name: number for number, name in enumerate(self._names)}
@@ -68,8 +74,8 @@ class Engine(TextTranslator):
             max_queued_batches=-1,
         )
 
-    def workers(self, beams: int) -> int:
-        return self._best.get(beams, UNKNOWN if self._cores > 1 else 1)
+    def workers(self, decode: DecodeSettings) -> int:
+        return self._best.get(decode.beams, UNKNOWN) if self._cores > 1 and can_write(decode) else 1
 
     def translate_bare(self, texts: Sequence[str], decode: DecodeSettings) -> None:
         """What the engine does of translating, and nothing else: to know what the rest costs."""
@@ -82,7 +88,7 @@ class Engine(TextTranslator):
             max_input_length=0,
         )
 
-    def _begin(self, batches: list[Sources], decode: DecodeSettings) -> Iterator[list[list[Hypothesis]]]:
+    def _begin(self, batches: Iterable[Sources], decode: DecodeSettings) -> Iterator[list[list[Hypothesis]]]:
         if not can_write(decode):
             if self._compute_type != "float32":
                 raise SettingsError(
@@ -90,38 +96,63 @@ class Engine(TextTranslator):
                     f"decode.no_repeat are computed in float32, not in {self._compute_type}; leave --fast out"
                 )
             return self._other_road()._begin(batches, decode)
-        tried = self._try(batches, decode) if self.workers(decode.beams) == UNKNOWN else {}
-        engine = self._engines[self._best.get(decode.beams, 1) if len(batches) > 1 else 1]
-        others = self._run(engine, [batch for at, batch in enumerate(batches) if at not in tried], decode)
-        return (tried[at] if at in tried else next(others) for at in range(len(batches)))
+        return self._write(iter(batches), decode)
 
-    def _try(self, batches: list[Sources], decode: DecodeSettings) -> dict[int, list[list[Hypothesis]]]:
+    def _write(self, batches: Iterator[Sources], decode: DecodeSettings) -> Iterator[list[list[Hypothesis]]]:
+        first = self._try(batches, decode) if self.workers(decode) == UNKNOWN else []
+        first += ((batch, []) for batch in islice(batches, 3))  # one, the end of its window, another
+        alone = sum(bool(batch) for batch, _ in first) < 2
+        workers = 1 if alone else self._best.get(decode.beams, 1)
+        engine = self._engines[workers]
+        all_batches = chain(first, ((batch, []) for batch in batches))
+        begun = ((batch, promises or self._search(engine, batch, decode)) for batch, promises in all_batches)
+        # A second search is the last in the queue; what came meanwhile is kept.
+        kept: deque[tuple[Sources, list[_Found], dict[int, Any]]] = deque()
+        for batch, promises in _ahead(begun, _AHEAD * workers):
+            found = [_found(promise) for promise in promises]
+            kept.append((batch, found, self._search_again(engine, batch, found, decode)))
+            while kept and all(promise.done() for promise in kept[0][2].values()):
+                yield self._told(*kept.popleft(), decode)
+        yield from (self._told(*its, decode) for its in kept)
+
+    def _try(self, batches: Iterator[Sources], decode: DecodeSettings) -> list[tuple[Sources, _UnderWay]]:
+        """The first batches, with what was found of some while trying how to divide the cores."""
+        ways = [self._cores >> halvings for halvings in range(self._cores.bit_length())]
+        first = list(islice(batches, len(ways) * 4 * self._cores))
+        found: dict[int, _UnderWay] = {}
+        # Two threads that try at once would measure each other.
+        if self._trying.acquire(blocking=False):
+            try:
+                found = self._choose(ways, {place: batch for place, batch in enumerate(first) if batch}, decode)
+            finally:
+                self._trying.release()
+        return [(batch, found.get(place, [])) for place, batch in enumerate(first)]
+
+    def _choose(self, ways: list[int], batches: dict[int, Sources], decode: DecodeSettings) -> dict[int, _UnderWay]:
         """Find the quickest way to divide the cores, by translating some batches each way; return what came of them.
 
         A small model is quickest with a core for each batch, a large one with all of them at the same; between the two
         it depends on the beams.
         """
-        ways = [self._cores >> halvings for halvings in range(self._cores.bit_length())]
-        each = min(len(batches) // len(ways), 4 * self._cores)
+        found: dict[int, _UnderWay] = {}
+        each = len(batches) // len(ways)
         if each < self._cores:
-            return {}
+            return found
         # Two turns where there is enough for them; in each all workers have equally many batches.
         count = 2 if each >= 2 * self._cores else 1
         each = each // (count * self._cores) * count * self._cores
-        found: dict[int, list[list[Hypothesis]]] = {}
+        places = list(batches)[: each * len(ways)]
         best, chosen = 0.0, (1, self._engines[1])
         for way, workers in enumerate(ways):
             engine = self._engines.get(workers) or self._open(workers)
-            list(self._run(engine, batches[-1:] * workers, decode))  # a first time is slower
+            self._time(engine, [batches[places[-1]]] * workers, decode)  # a first time is slower
             # Every way gets some of the long and some of the short.
-            its = range(way, each * len(ways), len(ways))
+            its = places[way :: len(ways)]
             speeds = []
             for turn in (its[first::count] for first in range(count)):
-                began = time.perf_counter()
-                written = list(self._run(engine, [batches[at] for at in turn], decode))
-                pieces = sum(len(one[0].pieces) for batch in written for one in batch)
-                speeds.append(pieces / (time.perf_counter() - began))
-                found.update(zip(turn, written, strict=True))
+                speed, promises = self._time(engine, [batches[place] for place in turn], decode)
+                speeds.append(speed)
+                found.update(zip(turn, promises, strict=True))
             # Fewer workers must be clearly quicker in every turn: a moment's disturbance makes any way look slow.
             if min(speeds) < 1.15 * best:
                 break
@@ -130,37 +161,24 @@ class Engine(TextTranslator):
         self._best[decode.beams] = chosen[0]
         return found
 
-    def _run(
+    def _time(
         self, engine: ctranslate2.Translator, batches: list[Sources], decode: DecodeSettings
-    ) -> Iterator[list[list[Hypothesis]]]:
-        """Put all batches in the engine's queue now; what it finds comes one by one."""
-        under_way = [self._search(engine, batch, max(source.limit for source in batch), decode) for batch in batches]
-        return self._collect(engine, batches, under_way, decode)
+    ) -> tuple[float, list[_UnderWay]]:
+        """Pieces a second, and what was found."""
+        began = time.perf_counter()
+        promises = [self._search(engine, batch, decode) for batch in batches]
+        pieces = sum(len(promise.result().hypotheses[0]) for its in promises for promise in its)
+        return pieces / (time.perf_counter() - began), promises
 
-    def _collect(
-        self, engine: ctranslate2.Translator, batches: list[Sources], under_way: list[_UnderWay], decode: DecodeSettings
-    ) -> Iterator[list[list[Hypothesis]]]:
-        """Wait for each batch; from the first with a second search on, all are kept until none is left to begin."""
-        kept: list[tuple[Sources, list[_Found], dict[int, Any]]] = []
-        for batch, its in zip(batches, under_way, strict=True):
-            found = [_found(promise) for promise in its]
-            again = self._search_again(engine, batch, found, decode)
-            if again or kept:
-                kept.append((batch, found, again))
-            else:
-                yield self._told(batch, found, decode)
-        for batch, found, again in kept:
-            for index, promise in again.items():
-                found[index] = _found(promise)
-            yield self._told(batch, found, decode)
-
-    def _search(self, engine: ctranslate2.Translator, batch: Sources, limit: int, decode: DecodeSettings) -> _UnderWay:
+    def _search(self, engine: ctranslate2.Translator, batch: Sources, decode: DecodeSettings) -> _UnderWay:
+        if not batch:
+            return []
         promises: _UnderWay = engine.translate_batch(
             self._in_pieces([source.ids for source in batch]),
             beam_size=decode.beams,
             num_hypotheses=decode.beams,
             length_penalty=_NO_PENALTY,
-            max_decoding_length=limit,
+            max_decoding_length=max(source.limit for source in batch),
             min_decoding_length=decode.shortest,
             no_repeat_ngram_size=decode.no_repeat,
             max_input_length=0,
@@ -183,19 +201,23 @@ class Engine(TextTranslator):
         """
         if decode.beams == 1 and not decode.scores:
             return {}
-        largest = max(source.limit for source in batch)
+        largest = max((source.limit for source in batch), default=0)
         again: dict[int, list[int]] = {}
         for index, (source, its) in enumerate(zip(batch, found, strict=True)):
             if max(len(names) for names, _ in its) >= source.limit < largest:
                 again.setdefault(source.limit, []).append(index)
         begun: dict[int, Any] = {}
-        for limit, indices in again.items():
-            promises = self._search(engine, [batch[index] for index in indices], limit, decode)
+        for indices in again.values():
+            promises = self._search(engine, [batch[index] for index in indices], decode)
             begun.update(zip(indices, promises, strict=True))
         return begun
 
-    def _told(self, batch: Sources, found: list[_Found], decode: DecodeSettings) -> list[list[Hypothesis]]:
+    def _told(
+        self, batch: Sources, found: list[_Found], again: dict[int, Any], decode: DecodeSettings
+    ) -> list[list[Hypothesis]]:
         """The best hypotheses; with the log-probability of each piece, if that is asked for."""
+        for index, promise in again.items():
+            found[index] = _found(promise)
         told = [self._best_of(its, source.limit, decode) for source, its in zip(batch, found, strict=True)]
         if not decode.log_probabilities:
             return told
@@ -217,10 +239,13 @@ class Engine(TextTranslator):
         return tuple(pieces[:-1] if pieces[-1:] == [END] else pieces)
 
     def _force(self, pairs: Forced) -> list[tuple[float, ...]]:
-        sources, targets = (self._in_pieces([pair[side] for pair in pairs]) for side in (0, 1))
+        found: dict[int, tuple[float, ...]] = {}
         # All logits of what is scored at once are held, for every piece there is.
-        limits = {"max_batch_size": 2048, "batch_type": "tokens", "max_input_length": 0}
-        return [tuple(one.log_probs) for one in self._engines[1].score_batch(sources, targets, **limits)]
+        for batch in batches_of([max(map(len, pair)) for pair in pairs], 2048):
+            sources, targets = (self._in_pieces([pairs[index][side] for index in batch]) for side in (0, 1))
+            scored = self._engines[1].score_batch(sources, targets, max_input_length=0)
+            found.update((index, tuple(one.log_probs)) for index, one in zip(batch, scored, strict=True))
+        return [found[index] for index in range(len(pairs))]
 
     def _attend(self, pairs: Forced) -> list[Any]:
         # While it searches, what the engine gives is not always that of the hypothesis. Forced, it is.
@@ -235,6 +260,16 @@ class Engine(TextTranslator):
             return_attention=True,
         )
         return [one.attention[0][: len(target) + 1] for one, target in zip(forced, targets, strict=True)]
+
+
+def _ahead(items: Iterable[_T], count: int) -> Iterator[_T]:
+    """The same, when as many more are begun."""
+    begun: deque[_T] = deque()
+    for item in items:
+        begun.append(item)
+        if len(begun) > count:
+            yield begun.popleft()
+    yield from begun
 
 
 def _found(promise: Any) -> _Found:

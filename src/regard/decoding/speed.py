@@ -65,7 +65,7 @@ def measure(folder: Path, texts: Sequence[str], overrides: Sequence[str], *, fas
         sentences=len(texts),
         sentences_per_second=len(some) / together,
         pieces_per_second=sum(len(one.pieces) for one in found) / together,
-        workers=max(1, translator.workers(decode.beams)),
+        workers=max(1, translator.workers(decode)),
         share_of_engine=statistics.median(own) / together,
         p50_milliseconds=1000 * statistics.median(alone),
         p99_milliseconds=1000 * alone[int(0.99 * len(alone))],

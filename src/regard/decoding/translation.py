@@ -7,6 +7,7 @@ because the engine does without.
 
 import math
 from abc import ABC, abstractmethod
+from collections import deque
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from itertools import chain, islice, repeat
@@ -15,7 +16,7 @@ from typing import Any, Protocol
 from regard.decoding.hypothesis import Hypothesis
 from regard.decoding.linking import Link, WordCount, links_of, moved, spaced_words
 from regard.decoding.split import split
-from regard.errors import DataError, SettingsError
+from regard.errors import DataError, SettingsError, UserError
 from regard.folder import AlignmentHead
 from regard.settings import DecodeSettings
 
@@ -66,6 +67,21 @@ class Translation:
     links: tuple[Link, ...] | None = None  # if asked for: which source word each word comes from, counted from 0
 
 
+@dataclass
+class _Window:
+    """Texts translated together."""
+
+    texts: list[str]
+    plans: list[_Plan]
+    parts: deque[list[_Part]]  # of each batch whose translations did not come yet
+    sources: list[Sources]  # of each batch
+    known: _Known
+
+    def translations(self) -> Iterator[Translation]:
+        """Each text's, when those of all parts have come."""
+        return (_joined(text, plan, self.known) for text, plan in zip(self.texts, self.plans, strict=True))
+
+
 class TextTranslator(ABC):
     """Translates texts; how ids become hypotheses is for a subclass to say."""
 
@@ -93,32 +109,49 @@ class TextTranslator(ABC):
         window: int = WINDOW,
         batch_tokens: int | None = None,
     ) -> Iterator[Translation]:
-        """Translate lines as they come, in order, holding a window of them; and, unless it is of one line, the next.
+        """Translate lines as they come, in order, holding a window of them, and of what follows what is begun early.
 
-        An error of `lines`, such as one that cannot be read, is passed on after what came before it.
+        One that cannot be read or translated is an error after what came before it. A window of one line is translated
+        before the next is read.
         """
+        if window == 1:
+            for line in lines:
+                yield from self.stream([line], decode, batch_tokens=batch_tokens)
+            return
         remaining = iter(lines)
         problem: Exception | None = None
-        known: _Known = {}
-        before: Iterator[Translation] = iter(())
-        while problem is None:
-            texts: list[str] = []
-            try:
-                texts.extend(islice(remaining, window))
-            except Exception as error:
-                problem = error
-            if not texts:
-                break
-            # Whoever still fills the old one keeps it.
-            known = known if len(known) < REMEMBERED else {}
-            # The next window is begun before the last is read, so that whoever computes never waits for us.
-            tokens = batch_tokens or self.batch_tokens
-            begun = self._begin_window(texts, known, decode, tokens, nothing_follows=len(texts) < window)
-            yield from before
-            before = begun
-            if window == 1:
-                yield from before
-        yield from before
+        begun: deque[_Window] = deque()
+
+        def batches() -> Iterator[Sources]:
+            nonlocal problem
+            known: _Known = {}
+            while problem is None:
+                texts: list[str] = []
+                try:
+                    texts.extend(islice(remaining, window))
+                except Exception as error:
+                    problem = error
+                if not texts:
+                    return
+                # Whoever still fills the old one keeps it.
+                known = known if len(known) < REMEMBERED else {}
+                tokens = batch_tokens or self.batch_tokens
+                try:
+                    its = self._window(texts, known, decode, tokens, nothing_follows=len(texts) < window)
+                except UserError as error:
+                    problem = error
+                    return
+                begun.append(its)
+                yield from its.sources
+                yield []  # the end of a window, which may be of known texts alone
+
+        for found in self._begin(batches(), decode):
+            if not found:
+                yield from begun.popleft().translations()
+                continue
+            best = [hypotheses[: decode.best] for hypotheses in found]
+            for part, translations in self._read(begun[0].parts.popleft(), best, decode):
+                begun[0].known[part] += translations
         if problem is not None:
             raise problem
 
@@ -133,7 +166,7 @@ class TextTranslator(ABC):
                 self._check_length(number, "translation", target)
             lengths = [max(len(source), len(target)) for source, target in zip(sources, targets, strict=True)]
             found: dict[int, Hypothesis] = {}
-            for batch in _batches(lengths, self.batch_tokens):
+            for batch in batches_of(lengths, self.batch_tokens):
                 forced = self._force([(sources[index], targets[index]) for index in batch])
                 for index, log_probabilities in zip(batch, forced, strict=True):
                     found[index] = Hypothesis.of(targets[index], log_probabilities, decode.alpha)
@@ -147,7 +180,7 @@ class TextTranslator(ABC):
                 f"{self.longest - 1:,} at once; divide the pair, or leave it out"
             )
 
-    def workers(self, beams: int) -> int:
+    def workers(self, decode: DecodeSettings) -> int:
         """How many batches are computed at once; `UNKNOWN` before that was tried."""
         return 1
 
@@ -160,37 +193,33 @@ class TextTranslator(ABC):
         """For each pair, where the head that aligns looked before each piece of its target, and before the end mark."""
 
     @abstractmethod
-    def _begin(self, batches: list[Sources], decode: DecodeSettings) -> Iterator[list[list[Hypothesis]]]:
-        """Begin to translate; for each batch in turn, each source's hypotheses, best first."""
+    def _begin(self, batches: Iterable[Sources], decode: DecodeSettings) -> Iterator[list[list[Hypothesis]]]:
+        """Translate; for each batch in turn, be it empty, each source's hypotheses, best first."""
 
-    def _begin_window(
+    def _window(
         self, texts: list[str], known: _Known, decode: DecodeSettings, batch_tokens: int, *, nothing_follows: bool
-    ) -> Iterator[Translation]:
+    ) -> _Window:
         prefix = self.tokenizer.encode([decode.prefix])[0] if decode.prefix else []
         plans = [_plan(self._parts(text), prefixed=bool(prefix)) for text in texts]
         asked = (part for plan in plans for part, _ in plan if not _is_blank(part[0]))
         parts = [part for part in dict.fromkeys(asked) if part not in known]
-        known.update((part, []) for part in parts)
         encoded = self.tokenizer.encode([text for text, _ in parts])
         sources = [
             self._source(ids, prefix if prefixed else [], decode)
             for ids, (_, prefixed) in zip(encoded, parts, strict=True)
         ]
-        workers = self.workers(decode.beams)
+        known.update((part, []) for part in parts)
+        workers = self.workers(decode)
         # Trying how many to compute at once takes several, so they are smaller until then.
         tokens = max(1, batch_tokens // _rows(decode) // (2 if workers == UNKNOWN else 1))
-        batches = list(_batches([len(ids) for ids in encoded], tokens, workers if nothing_follows else 1))
-        written = self._begin([[sources[index] for index in batch] for batch in batches], decode)
-
-        def finish() -> Iterator[Translation]:
-            for batch, found in zip(batches, written, strict=True):
-                best = [hypotheses[: decode.best] for hypotheses in found]
-                for part, translations in self._read([parts[index] for index in batch], best, decode):
-                    known[part] += translations
-            for text, plan in zip(texts, plans, strict=True):
-                yield _joined(text, plan, known)
-
-        return finish()
+        batches = list(batches_of([len(ids) for ids in encoded], tokens, workers if nothing_follows else 1))
+        return _Window(
+            texts,
+            plans,
+            deque([parts[index] for index in batch] for batch in batches),
+            [[sources[index] for index in batch] for batch in batches],
+            known,
+        )
 
     def _source(self, ids: Sequence[int], prefix: Sequence[int], decode: DecodeSettings) -> Source:
         """A source with its own limit of length."""
@@ -273,7 +302,7 @@ def _is_blank(text: str) -> bool:
     return not text or text.isspace()
 
 
-def _batches(lengths: Sequence[int], tokens: int, workers: int = 1) -> Iterator[list[int]]:
+def batches_of(lengths: Sequence[int], tokens: int, workers: int = 1) -> Iterator[list[int]]:
     """Indices of like length together, longest first: if one does not fit into memory, that shows at once.
 
     Where several workers are about to end, the last are smaller, down to a half, so that none works long alone.

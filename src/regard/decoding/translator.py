@@ -3,7 +3,7 @@
 Shapes: B sentences, S source length, N = B * beams rows, T pieces of this step (one), D width, V vocabulary.
 """
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any, Protocol, cast
 
@@ -49,8 +49,8 @@ class Translator(TextTranslator):
         self.device = torch.device(device)
         self._writable_V = torch.tensor(tokenizer.writable, device=self.device)
 
-    def _begin(self, batches: list[Sources], decode: DecodeSettings) -> Iterator[list[list[Hypothesis]]]:
-        return (self._write(batch, decode) for batch in batches)
+    def _begin(self, batches: Iterable[Sources], decode: DecodeSettings) -> Iterator[list[list[Hypothesis]]]:
+        return (self._write(batch, decode) if batch else [] for batch in batches)
 
     def _write(self, batch: Sources, decode: DecodeSettings) -> list[list[Hypothesis]]:
         with _evaluating(self.model):

@@ -188,10 +188,10 @@ class Model(TextTranslator):
             return None
         return self._tokenizer.decode([searched.found[0].pieces])[0]
 
-    def workers(self, beams: int) -> int:
-        return self._translator.workers(beams)
+    def workers(self, decode: DecodeSettings) -> int:
+        return self._translator.workers(decode)
 
-    def _begin(self, batches: list[Sources], decode: DecodeSettings) -> Iterator[list[list[Hypothesis]]]:
+    def _begin(self, batches: Iterable[Sources], decode: DecodeSettings) -> Iterator[list[list[Hypothesis]]]:
         return self._translator._begin(batches, decode)
 
     def _force(self, pairs: Forced) -> list[tuple[float, ...]]:
