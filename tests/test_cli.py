@@ -804,6 +804,24 @@ def test_whoever_types_gets_an_answer_after_each_line(model: Path, leaving: str)
     assert running.returncode == (0 if leaving == "Ctrl-D" else 130)
 
 
+def test_a_program_that_waits_for_answers_gets_them(model: Path) -> None:
+    texts = sentences(40)
+    whole = call("translate", "--model", model, typed="".join(text + "\n" for text in texts).encode()).output
+    answers = b""
+    with process("translate", "--model", model) as running:
+        assert running.stdin and running.stdout and running.stderr
+        for turn in (texts[:1], texts[1:30], texts[30:]):
+            running.stdin.write("".join(text + "\n" for text in turn).encode())
+            running.stdin.flush()
+            answers += b"".join(running.stdout.readline() for _ in turn)
+        running.stdin.write(b"\xff\n")
+        running.stdin.close()
+        said = running.stderr.read()
+    assert answers == whole
+    assert b"standard input:41: byte 1" in said
+    assert running.returncode == 2
+
+
 # settings
 
 

@@ -420,6 +420,11 @@ def test_what_is_left_to_torch_is_not_quietly_more_precise(tmp_path: Path, setti
         translator.translate("the cat", DecodeSettings(**setting))
 
 
+def test_another_device_is_not_quietly_more_precise(model_folder: Path) -> None:
+    with pytest.raises(SettingsError, match="on cuda a model is computed in float32, not in int8; leave --fast out"):
+        regard.load(model_folder, fast="int8", device="cuda")
+
+
 @pytest.mark.skipif(sys.platform != "linux", reason="mounts a tmpfs")
 def test_a_folder_that_cannot_be_written_is_translated_with(tmp_path: Path) -> None:
     with disk(tmp_path / "disk", "size=100m") as at:

@@ -3,12 +3,13 @@
 import json
 import sys
 from dataclasses import asdict
+from itertools import chain
 from pathlib import Path
 
 import click
 
 from regard.cli.group import FAST, MODEL, SET, main
-from regard.cli.translating import lines_of
+from regard.cli.standard_input import turns
 from regard.console import fail, say, show_lines, show_pace, show_speed, show_work
 from regard.errors import UserError
 from regard.listing import as_markdown, listed
@@ -32,7 +33,7 @@ def bench_translate(model: Path, as_json: bool, fast: str, overrides: tuple[str,
         raise UserError(f"give it lines to translate: regard bench translate --model {model} < lines.txt")
     from regard.decoding.speed import Speed, measure
 
-    for found in measure(model, list(lines_of(sys.stdin.buffer)), overrides, fast=fast):
+    for found in measure(model, list(chain.from_iterable(turns(sys.stdin.buffer))), overrides, fast=fast):
         if not isinstance(found, Speed):
             say(f"measuring: {found}")
         elif as_json:

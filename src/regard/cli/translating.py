@@ -7,14 +7,18 @@ import sys
 from collections.abc import Iterator
 from dataclasses import asdict, replace
 from pathlib import Path
-from typing import IO
+from typing import IO, TYPE_CHECKING
 
 import click
 
 from regard.cli.group import FAST, LANGUAGES, MODELS, SET, main
+from regard.cli.standard_input import turns
 from regard.console import follow, say, show_lines, show_scores, show_work, standard_output
 from regard.errors import SettingsError, UserError
 from regard.settings import assemble, user_layer
+
+if TYPE_CHECKING:
+    from regard.decoding.translation import Translation
 
 
 @main.command()
@@ -46,11 +50,14 @@ def translate(
     from regard.decoding.load import load
 
     translator = load(*models, fast=fast)
-    lines: Iterator[str] = iter(texts) if texts else lines_of(sys.stdin.buffer)
-    # A person who types wants an answer after each line; a file goes quicker in large windows.
-    window = 1 if not texts and sys.stdin.isatty() else 2048
-    translations = translator.stream(lines, decode, window=window)
     with standard_output() as output:
+
+        def answers() -> "Iterator[Translation]":
+            for turn in [iter(texts)] if texts else turns(sys.stdin.buffer):
+                yield from translator.stream(turn, decode)
+                output.flush()  # somebody may be waiting for the answer
+
+        translations = answers()
         try:
             # On a terminal the translations themselves show the progress.
             if not sys.stdout.isatty():
@@ -59,9 +66,6 @@ def translate(
                 # A line in is a line out, whatever the model wrote.
                 text = json.dumps(asdict(found), ensure_ascii=False) if as_json else found.text.replace("\n", " ")
                 output.write(text + "\n")
-                if window == 1:
-                    output.flush()
-            output.flush()
         except BrokenPipeError:
             # Whoever read us has enough. Nothing more can be written, not even at exit.
             os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
@@ -76,13 +80,6 @@ def _count_lines(stream: IO[bytes]) -> int | None:
     count = sum(block.count(b"\n") for block in blocks)
     stream.seek(start)
     return count
-
-
-def lines_of(stream: IO[bytes]) -> Iterator[str]:
-    """Lines of standard input, read as corpora are."""
-    from regard.data.lines import decode_line
-
-    return (decode_line(line, "standard input", number) for number, line in enumerate(stream, start=1))
 
 
 @main.command()

@@ -36,9 +36,10 @@ def translator_of(folders: Sequence[ModelFolder], *, fast: str | None, device: s
     """The translator of folders already open."""
     if len(folders) > 1:
         check_alike(folders)
-        if fast not in ("float32", None):
-            raise SettingsError(f"several models together are computed in float32, not in {fast}; leave --fast out")
-    elif fast is not None and device == "cpu":
+    if fast not in ("float32", None) and (len(folders) > 1 or device != "cpu"):
+        whose = "several models together are" if len(folders) > 1 else f"on {device} a model is"
+        raise SettingsError(f"{whose} computed in float32, not in {fast}; leave --fast out")
+    if len(folders) == 1 and fast is not None and device == "cpu":
         (opened,) = folders
         _check(fast)
         return Engine(
