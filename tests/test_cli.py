@@ -12,7 +12,7 @@ import sys
 import tempfile
 from collections.abc import Iterator, Sequence
 from dataclasses import asdict, dataclass
-from itertools import islice
+from itertools import chain, islice
 from pathlib import Path
 
 import click
@@ -24,8 +24,11 @@ from regard.bundled import names
 from regard.cli import main
 from regard.cli.looking import measure
 from regard.cli.machine import bench
+from regard.cli.standard_input import turns
 from regard.data.language import FAMOUS, pairs
+from regard.data.lines import Lines
 from regard.data.pairs import Corpus, Pairs
+from regard.errors import DataError
 from regard.evaluation.scores import Judge, Scores
 from regard.files import write_manifest
 from regard.folder import HASHED, open_folder, save_folder
@@ -804,6 +807,35 @@ def test_whoever_types_gets_an_answer_after_each_line(model: Path, leaving: str)
     assert running.returncode == (0 if leaving == "Ctrl-D" else 130)
 
 
+@pytest.mark.parametrize("size", [1, 2, 5, 1 << 16])
+def test_standard_input_is_read_as_corpora_are(size: int, tmp_path: Path) -> None:
+    class Blocks(io.BytesIO):
+        def read1(self, most: int | None = -1, /) -> bytes:
+            return super().read1(size)
+
+    typed = "\ufeffé €\r\n\n\0 a\rb\u2028c\r\n".encode() + b"x" * 30 + b"\nno end"
+    (tmp_path / "file").write_bytes(typed)
+    assert list(chain.from_iterable(turns(Blocks(typed)))) == list(Lines(tmp_path / "file"))
+    read = chain.from_iterable(turns(Blocks(b"a\nb\n\xff\nc\n")))
+    assert [next(read), next(read)] == ["a", "b"]
+    with pytest.raises(DataError, match="standard input:3: byte 1"):
+        next(read)
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="a pipe does not tell there whether more is waiting")
+def test_a_turn_ends_where_nothing_more_is_waiting() -> None:
+    theirs, ours = os.pipe()
+    with open(theirs, "rb") as reading, open(ours, "wb", buffering=0) as writing:  # noqa: PTH123
+        all_turns = turns(reading)
+        for lines in (["a"], ["b", "c"]):
+            writing.write("".join(line + "\n" for line in lines).encode())
+            assert list(next(all_turns)) == lines
+        writing.write(b"d\nno end")
+        writing.close()
+        assert [list(turn) for turn in all_turns] == [["d", "no end"]]
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="a pipe does not tell there whether more is waiting")
 def test_a_program_that_waits_for_answers_gets_them(model: Path) -> None:
     texts = sentences(40)
     whole = call("translate", "--model", model, typed="".join(text + "\n" for text in texts).encode()).output

@@ -281,11 +281,12 @@ def test_few_batches_are_begun_before_they_are_wanted(
         next(stream)
     # Windows of ten, each text a batch, and at their ends none.
     assert 30 <= len(searched) <= 33 + 3 * cores + 1
-    repeated = translator.stream(itertools.repeat(texts[0]), greedy, window=3)
-    assert len({next(repeated).text for _ in range(20)}) == 1
+    for translator._best in ({1: cores}, {}):  # tried before, or not
+        repeated = translator.stream(itertools.repeat(texts[0]), greedy, window=3)
+        assert len({next(repeated).text for _ in range(60)}) == 1
 
 
-def test_what_came_before_an_untranslatable_text_is_translated(model_folder: Path) -> None:
+def test_the_windows_before_an_untranslatable_text_are_translated(model_folder: Path) -> None:
     translator = load(model_folder)
     texts = [text for text in sentences(40) if text.strip()][:9]
     stream = translator.stream([*texts, "\udcff"], window=3)

@@ -225,6 +225,13 @@ def test_a_stream_of_single_lines_answers_before_it_reads_on() -> None:
     assert (next(stream).text, read) == ("LINE 1", 2)
 
 
+def test_a_line_that_comes_again_is_not_translated_again() -> None:
+    for window in (1, 2, 9):
+        model = Upper().eval()
+        assert [one.text for one in upper(model=model).stream(["a"] * 5, GREEDY, window=window)] == ["A"] * 5
+        assert model.batches == [(1, 2)]
+
+
 def test_lines_are_translated_one_by_one() -> None:
     model = Upper().eval()
     assert upper(model=model).translate("one\n\n  two\r\nthree\n").text == "ONE\n\n  TWO\r\nTHREE\n"

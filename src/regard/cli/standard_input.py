@@ -5,13 +5,16 @@ person who types, or a program that writes a line and waits for its answer, is a
 """
 
 import select
+import time
 from collections.abc import Iterator
 from functools import partial
 from io import BufferedReader
 from itertools import chain
 from typing import IO, cast
 
-_PATIENCE = 0.1  # seconds; whoever writes as fast as they can is not silent for so long
+# In seconds, how long to wait for more: at once, as nobody who writes as fast as they can is silent for so long; and in
+# all of a turn, so that whoever writes slowly but steadily is answered too.
+_AT_ONCE, _IN_ALL = 0.1, 1.0
 
 
 def turns(stream: IO[bytes]) -> Iterator[Iterator[str]]:
@@ -26,20 +29,30 @@ def _lines(stream: BufferedReader) -> Iterator[str | None]:
     """Each line; None where nothing more is waiting."""
     from regard.data.lines import decode_line
 
-    number, rest = 0, b""
+    number, waited = 0, 0.0
+    rest = [b""]  # of a line whose end did not come yet
     while block := stream.read1(1 << 16):
-        *whole, rest = (rest + block).split(b"\n")
-        for line in whole:
-            number += 1
-            yield decode_line(line + b"\n", "standard input", number)
-        if not _is_waiting(stream):
+        begin, *others = block.split(b"\n")
+        rest.append(begin)
+        if others:
+            whole = [b"".join(rest), *others]
+            rest = [whole.pop()]
+            for line in whole:
+                number += 1
+                yield decode_line(line + b"\n", "standard input", number)
+        began = time.monotonic()
+        if _is_waiting(stream, min(_AT_ONCE, _IN_ALL - waited)):
+            waited += time.monotonic() - began
+        else:
+            waited = 0
             yield None
-    if rest:
-        yield decode_line(rest, "standard input", number + 1)
+    if last := b"".join(rest):
+        yield decode_line(last, "standard input", number + 1)
 
 
-def _is_waiting(stream: BufferedReader) -> bool:
+def _is_waiting(stream: BufferedReader, seconds: float) -> bool:
+    """Whether more can be read, or will be soon; what is pasted into a terminal comes at once."""
     try:
-        return bool(select.select([stream], [], [], _PATIENCE)[0])
+        return bool(select.select([stream], [], [], 0 if stream.isatty() else max(0, seconds))[0])
     except OSError:  # what is no file; on Windows all but sockets
         return not stream.isatty()

@@ -32,6 +32,7 @@ from regard.settings import DecodeSettings
 _NO_PENALTY = 1e-30
 # Batches begun for each worker: enough that it never waits for us, and soon done when nobody wants them any more.
 _AHEAD = 3
+_TRIED_WINDOWS = 8  # at most, to find batches to try on
 _T = TypeVar("_T")
 _UnderWay = list[Any]  # the engine's promises, one for each source
 _Found = list[tuple[list[str], float]]  # the pieces of each hypothesis, its end mark among them; its log-probability
@@ -100,8 +101,9 @@ class Engine(TextTranslator):
 
     def _write(self, batches: Iterator[Sources], decode: DecodeSettings) -> Iterator[list[list[Hypothesis]]]:
         first = self._try(batches, decode) if self.workers(decode) == UNKNOWN else []
-        first += ((batch, []) for batch in islice(batches, 3))  # one, the end of its window, another
-        alone = sum(bool(batch) for batch, _ in first) < 2
+        more = list(islice(batches, 3))
+        first += ((batch, []) for batch in more)
+        alone = len(more) < 3 and sum(bool(batch) for batch, _ in first) < 2  # one, the end of its window, no more
         workers = 1 if alone else self._best.get(decode.beams, 1)
         engine = self._engines[workers]
         all_batches = chain(first, ((batch, []) for batch in batches))
@@ -117,15 +119,21 @@ class Engine(TextTranslator):
 
     def _try(self, batches: Iterator[Sources], decode: DecodeSettings) -> list[tuple[Sources, _UnderWay]]:
         """The first batches, with what was found of some while trying how to divide the cores."""
-        ways = [self._cores >> halvings for halvings in range(self._cores.bit_length())]
-        first = list(islice(batches, len(ways) * 4 * self._cores))
-        found: dict[int, _UnderWay] = {}
-        # Two threads that try at once would measure each other.
-        if self._trying.acquire(blocking=False):
-            try:
-                found = self._choose(ways, {place: batch for place, batch in enumerate(first) if batch}, decode)
-            finally:
-                self._trying.release()
+        if not self._trying.acquire(blocking=False):
+            return []  # two threads that try at once would measure each other
+        try:
+            ways = [self._cores >> halvings for halvings in range(self._cores.bit_length())]
+            first: list[Sources] = []
+            ends = 0
+            for batch in islice(batches, len(ways) * 4 * self._cores):
+                first.append(batch)
+                ends += not batch
+                # A window may have too few, or none at all.
+                if not batch and (len(first) - ends >= len(ways) * self._cores or ends == _TRIED_WINDOWS):
+                    break
+            found = self._choose(ways, {place: batch for place, batch in enumerate(first) if batch}, decode)
+        finally:
+            self._trying.release()
         return [(batch, found.get(place, [])) for place, batch in enumerate(first)]
 
     def _choose(self, ways: list[int], batches: dict[int, Sources], decode: DecodeSettings) -> dict[int, _UnderWay]:

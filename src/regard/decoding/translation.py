@@ -111,20 +111,21 @@ class TextTranslator(ABC):
     ) -> Iterator[Translation]:
         """Translate lines as they come, in order, holding a window of them, and of what follows what is begun early.
 
-        One that cannot be read or translated is an error after what came before it. A window of one line is translated
-        before the next is read.
+        A window of one line is translated before the next is read. A line that cannot be read is an error after what
+        came before it, one that cannot be translated after the windows before its own.
         """
-        if window == 1:
-            for line in lines:
-                yield from self.stream([line], decode, batch_tokens=batch_tokens)
-            return
-        remaining = iter(lines)
+        known: _Known = {}
+        for turn in ([line] for line in lines) if window == 1 else [lines]:
+            yield from self._turn(iter(turn), known, decode, window, batch_tokens or self.batch_tokens)
+
+    def _turn(
+        self, remaining: Iterator[str], known: _Known, decode: DecodeSettings, window: int, batch_tokens: int
+    ) -> Iterator[Translation]:
         problem: Exception | None = None
         begun: deque[_Window] = deque()
 
         def batches() -> Iterator[Sources]:
-            nonlocal problem
-            known: _Known = {}
+            nonlocal problem, known
             while problem is None:
                 texts: list[str] = []
                 try:
@@ -135,9 +136,8 @@ class TextTranslator(ABC):
                     return
                 # Whoever still fills the old one keeps it.
                 known = known if len(known) < REMEMBERED else {}
-                tokens = batch_tokens or self.batch_tokens
                 try:
-                    its = self._window(texts, known, decode, tokens, nothing_follows=len(texts) < window)
+                    its = self._window(texts, known, decode, batch_tokens, nothing_follows=len(texts) < window)
                 except UserError as error:
                     problem = error
                     return
