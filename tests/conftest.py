@@ -30,7 +30,11 @@ settings.load_profile("repeatable")
 
 @pytest.hookimpl(tryfirst=True)
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """A test that asks for the `shared_data` fixture is marked so, and is skipped where there is none."""
+    """A test that asks for the `shared_data` fixture is marked so, and is skipped where there is none.
+
+    The pages' commands take minutes, one after the other, and come first: at the end they would leave a core idle.
+    """
+    items.sort(key=lambda item: item.path.name != "test_readme.py")
     for item in items:
         if "shared_data" in getattr(item, "fixturenames", ()):
             item.add_marker("shared_data")

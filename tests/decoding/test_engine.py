@@ -212,7 +212,7 @@ def test_the_cores_are_divided_on_the_first_batches_and_the_text_is_the_same(mod
         translator._cores = cores
         # Small batches, so that there are enough to try on; and a second time, when it is known.
         for _ in range(2):
-            found = list(translator.stream(texts, decode, batch_tokens=24))
+            found = list(translator.stream(texts, decode, batch_tokens=96))
             assert [one.text for one in found] == [one.text for one in plain]
             assert translator.workers(decode) in {cores, 1}
         assert list(translator._best) == ([decode.beams] if cores > 1 else [])  # another search is tried by itself
@@ -232,9 +232,8 @@ def test_without_scores_the_text_is_the_same(model_folder: Path, fast: str | Non
     assert not any(math.isnan(one.score) or math.isnan(one.log_probability) for one in scored)
 
 
-def test_a_greedy_text_without_a_score_is_searched_once_and_cut(
-    model_folder: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def count_searches(monkeypatch: pytest.MonkeyPatch) -> list[int]:
+    """How many texts were in each batch that the engine searched."""
     searches: list[int] = []
     search = Engine._search
 
@@ -243,6 +242,13 @@ def test_a_greedy_text_without_a_score_is_searched_once_and_cut(
         return search(self, engine, batch, decode)
 
     monkeypatch.setattr(Engine, "_search", counted)
+    return searches
+
+
+def test_a_greedy_text_without_a_score_is_searched_once_and_cut(
+    model_folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    searches = count_searches(monkeypatch)
     translator, texts = load(model_folder), [text for text in sentences(60) if text.strip()]
     told = {}
     for scores in (True, False):
@@ -261,14 +267,7 @@ def test_few_batches_are_begun_before_they_are_wanted(
     model_folder: Path, monkeypatch: pytest.MonkeyPatch, cores: int
 ) -> None:
     """Or whoever has enough, or interrupts, would wait for all that were."""
-    searched: list[int] = []
-    search = Engine._search
-
-    def counted(self: Engine, engine: Any, batch: Any, decode: DecodeSettings) -> Any:
-        searched.append(len(batch))
-        return search(self, engine, batch, decode)
-
-    monkeypatch.setattr(Engine, "_search", counted)
+    searched = count_searches(monkeypatch)
     translator = load(model_folder)
     assert isinstance(translator, Engine)
     translator._cores = cores
@@ -284,6 +283,14 @@ def test_few_batches_are_begun_before_they_are_wanted(
     for translator._best in ({1: cores}, {}):  # tried before, or not
         repeated = translator.stream(itertools.repeat(texts[0]), greedy, window=3)
         assert len({next(repeated).text for _ in range(60)}) == 1
+
+
+def test_a_batch_of_short_texts_is_bounded_too(model_folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The engine holds the scores of all pieces for each of them."""
+    searches = count_searches(monkeypatch)
+    regard.load(model_folder).translate_all([f"{number}" for number in range(1200)], DecodeSettings(beams=1, longest=1))
+    assert sum(searches) >= 1200
+    assert max(searches) <= 4096 // 8
 
 
 def test_the_windows_before_an_untranslatable_text_are_translated(model_folder: Path) -> None:

@@ -42,6 +42,7 @@ class Engine(TextTranslator):
     """Raw text in, raw text out, by the engine's files in a folder."""
 
     batch_tokens = 4096  # as quick as more on two cores
+    least_tokens = 7  # with the end mark 8: the scores of all pieces are held for each source, however short
 
     def __init__(
         self,

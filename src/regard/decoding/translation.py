@@ -86,6 +86,7 @@ class TextTranslator(ABC):
     """Translates texts; how ids become hypotheses is for a subclass to say."""
 
     batch_tokens = 8192  # source pieces computed at once, padding included, times beams
+    least_tokens = 1  # what the shortest source counts for
 
     def __init__(self, tokenizer: TextTokenizer, *, longest: int, aligning: AlignmentHead | None = None) -> None:
         """`longest` is the most pieces the model takes, on either side, the end mark included."""
@@ -212,7 +213,8 @@ class TextTranslator(ABC):
         workers = self.workers(decode)
         # Trying how many to compute at once takes several, so they are smaller until then.
         tokens = max(1, batch_tokens // _rows(decode) // (2 if workers == UNKNOWN else 1))
-        batches = list(batches_of([len(ids) for ids in encoded], tokens, workers if nothing_follows else 1))
+        lengths = [max(len(ids), self.least_tokens) for ids in encoded]
+        batches = list(batches_of(lengths, tokens, workers if nothing_follows else 1))
         return _Window(
             texts,
             plans,

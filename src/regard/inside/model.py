@@ -77,7 +77,7 @@ class Model(TextTranslator):
         super().__init__(tokenizer, longest=translator.longest, aligning=translator.aligning)
         self.name = name
         self.languages = languages
-        self.batch_tokens = translator.batch_tokens
+        self.batch_tokens, self.least_tokens = translator.batch_tokens, translator.least_tokens
         self._translator = translator
         self.pieces = self._tokenizer = tokenizer
         self._build = build
