@@ -5,6 +5,8 @@ WORKERS ?= 2
 BIN := .venv/bin
 READY := .venv/.ready
 BROWSER := .venv/.browser
+# A test that takes so many seconds hangs: it says where, and fails.
+HANGING := -o faulthandler_timeout=1200 -o faulthandler_exit_on_timeout=true
 
 .DEFAULT_GOAL := help
 .PHONY: help demo test test-all lint bench clean
@@ -16,7 +18,7 @@ demo: $(READY) ## Translate, train a small translator and look into it, in a few
 	$(BIN)/regard demo
 
 test: lint $(BROWSER) ## Check everything that is quick: lint, then the tests not marked slow
-	$(BIN)/pytest -n $(WORKERS) -m "not slow"
+	$(BIN)/pytest -n $(WORKERS) -m "not slow" $(HANGING)
 
 test-all: lint $(BROWSER) ## Check everything, the slow tests included
 	$(BIN)/pytest -n $(WORKERS)

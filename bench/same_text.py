@@ -14,7 +14,8 @@ from pathlib import Path
 
 import regard
 from regard.data.lines import Lines
-from regard.decoding.translation import TextTranslator, Translation
+from regard.decoding.text_translator import TextTranslator
+from regard.decoding.translation import Translation
 from regard.settings import DecodeSettings
 
 

@@ -23,7 +23,7 @@ from regard import bundled
 from regard.data.language import Pair, flips, pairs
 from regard.data.texts import finished
 from regard.decoding.load import load
-from regard.decoding.translation import TextTranslator
+from regard.decoding.text_translator import TextTranslator
 from regard.evaluation.evaluate import Evaluation, evaluate
 from regard.evaluation.intervals import share
 from regard.files import read_json, sha256, write_atomically

@@ -12,7 +12,7 @@ import pytest
 from regard import bundled
 from regard.data.language import FAMOUS, is_famous
 from regard.decoding.load import load
-from regard.decoding.translation import TextTranslator
+from regard.decoding.text_translator import TextTranslator
 
 ANIMAL = "L'animal {n'a pas traversé|ne traversa pas} la rue {parce qu'|car }"
 TROPHY = (

@@ -28,7 +28,7 @@ from regard.data.shards import Shard
 from regard.data.tokenizer import END, PAD, START, choose_size
 from regard.decoding.hypothesis import Hypothesis, length_penalty, ranked
 from regard.decoding.search import search
-from regard.decoding.translation import Forced, Sources, TextTranslator
+from regard.decoding.text_translator import Forced, Sources, TextTranslator
 from regard.model.attention import MultiHeadAttention, attend, causal_mask
 from regard.model.dropout import Dropout
 from regard.model.layers import DecoderLayer, EncoderLayer, FeedForward, LayerState

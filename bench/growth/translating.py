@@ -14,7 +14,7 @@ from growth import corpus
 from growth.child import tell
 
 import regard
-from regard.decoding.translation import TextTranslator
+from regard.decoding.text_translator import TextTranslator
 
 
 def alone(folder: str, road: str, length: str, rounds: str) -> None:

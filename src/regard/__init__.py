@@ -25,7 +25,8 @@ __all__ = [
 ]
 
 if TYPE_CHECKING:
-    from regard.decoding.translation import TextTranslator, Translation
+    from regard.decoding.text_translator import TextTranslator
+    from regard.decoding.translation import Translation
     from regard.errors import UserError
     from regard.evaluation.evaluate import evaluate
     from regard.inside.model import Model, load
@@ -37,7 +38,7 @@ if TYPE_CHECKING:
 _HOMES = {
     "DecodeSettings": "regard.settings",
     "Model": "regard.inside.model",
-    "TextTranslator": "regard.decoding.translation",
+    "TextTranslator": "regard.decoding.text_translator",
     "Translation": "regard.decoding.translation",
     "UserError": "regard.errors",
     "View": "regard.inside.view",

@@ -17,7 +17,7 @@ from regard.decoding import search
 from regard.decoding.candidates import draw
 from regard.decoding.convert import make_fast
 from regard.decoding.load import load
-from regard.decoding.translation import TextTranslator
+from regard.decoding.text_translator import TextTranslator
 from regard.decoding.translator import Translator
 from regard.folder import save_folder
 from regard.model.transformer import Transformer

@@ -16,7 +16,7 @@ from torch import Tensor, nn
 
 from regard.data.tokenizer import END
 from regard.decoding.hypothesis import length_penalty
-from regard.decoding.translation import UNKNOWN
+from regard.decoding.text_translator import UNKNOWN
 from regard.decoding.translator import Translation, Translator
 from regard.errors import DataError, SettingsError
 from regard.model.transformer import Transformer
@@ -335,7 +335,7 @@ def test_a_real_model_scores_what_it_wrote(tiny: Callable[[], Translator]) -> No
 
 
 def test_the_part_the_engine_shares_is_free_of_torch() -> None:
-    code = "import sys, regard.decoding.translation; sys.exit('torch' in sys.modules)"
+    code = "import sys, regard.decoding.text_translator; sys.exit('torch' in sys.modules)"
     assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0
 
 

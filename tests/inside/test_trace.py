@@ -16,7 +16,7 @@ import torch.nn.functional as F
 import regard
 from regard.data.tokenizer import END, PAD, START
 from regard.decoding.hypothesis import Hypothesis
-from regard.decoding.translation import Source, Sources
+from regard.decoding.text_translator import Source, Sources
 from regard.errors import LookError
 from regard.inside.model import Model
 from regard.inside.terminal import Paper, heading

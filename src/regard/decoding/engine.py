@@ -22,7 +22,7 @@ import ctranslate2
 from regard.cores import cores
 from regard.data.tokenizer import END, Tokenizer
 from regard.decoding.hypothesis import Hypothesis, length_penalty
-from regard.decoding.translation import UNKNOWN, Forced, Sources, TextTranslator, batches_of
+from regard.decoding.text_translator import UNKNOWN, Forced, Sources, TextTranslator, batches_of
 from regard.errors import SettingsError
 from regard.folder import AlignmentHead
 from regard.heap import keep_some_memory

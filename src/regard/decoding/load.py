@@ -11,7 +11,7 @@ import ctranslate2
 from regard import bundled
 from regard.decoding.engine import Engine
 from regard.decoding.fast import engine_files
-from regard.decoding.translation import TextTranslator
+from regard.decoding.text_translator import TextTranslator
 from regard.errors import SettingsError
 from regard.folder import ModelFolder, check_alike, open_folder
 

@@ -1,56 +1,16 @@
-"""Raw text in, raw text out, around any way to get from the ids of a source to hypotheses.
+"""What a text became, also when it was translated in parts: those of a text too long, or of several lines.
 
-Texts too long for the model, and texts of several lines, are translated in parts and joined as they were. Equal parts
-are translated once, parts of like length together, and everything comes back in the order it was given. Free of torch,
-because the engine does without.
+A plan says which parts those are and what stands between them, so that their translations are joined as they were.
 """
 
-import math
-from abc import ABC, abstractmethod
-from collections import deque
-from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
-from itertools import chain, islice, repeat
-from typing import Any, Protocol
+from itertools import chain
 
-from regard.decoding.hypothesis import Hypothesis
-from regard.decoding.linking import Link, WordCount, links_of, moved, spaced_words
-from regard.decoding.split import split
-from regard.errors import DataError, SettingsError, UserError
-from regard.folder import AlignmentHead
-from regard.settings import DecodeSettings
+from regard.decoding.linking import Link, WordCount, moved
 
-DEFAULT = DecodeSettings()
-WINDOW = 2048
-UNKNOWN = 0  # how many to compute at once, before that was tried
-REMEMBERED = 20_000  # parts, about; a part that comes again among them is not translated again
-
-_Part = tuple[str, bool]  # a text, and whether what it becomes begins with the prefix
-_Known = dict[_Part, list["Translation"]]
-_Plan = list[tuple[_Part, str]]  # what is translated by itself, and what stands between it and the next
-
-
-@dataclass(frozen=True)
-class Source:
-    """What is to be translated, in ids without the end mark."""
-
-    ids: tuple[int, ...]
-    limit: int  # the most pieces to write
-    prefix: tuple[int, ...] = ()  # the first of them
-
-
-Sources = list[Source]
-Forced = Sequence[tuple[Sequence[int], Sequence[int]]]  # the ids of sources, and of what they are to become
-
-
-class TextTokenizer(Protocol):
-    """What is needed of `regard.data.tokenizer.Tokenizer`."""
-
-    def encode(self, texts: Sequence[str]) -> list[list[int]]: ...
-
-    def decode(self, ids: Sequence[Sequence[int]]) -> list[str]: ...
-
-    def pieces(self, ids: Sequence[int]) -> list[str]: ...
+Part = tuple[str, bool]  # a text, and whether what it becomes begins with the prefix
+Known = dict[Part, list["Translation"]]
+Plan = list[tuple[Part, str]]  # what is translated by itself, and what stands between it and the next
 
 
 @dataclass(frozen=True)
@@ -67,263 +27,21 @@ class Translation:
     links: tuple[Link, ...] | None = None  # if asked for: which source word each word comes from, counted from 0
 
 
-@dataclass
-class _Window:
-    """Texts translated together."""
-
-    texts: list[str]
-    plans: list[_Plan]
-    parts: deque[list[_Part]]  # of each batch whose translations did not come yet
-    sources: list[Sources]  # of each batch
-    known: _Known
-
-    def translations(self) -> Iterator[Translation]:
-        """Each text's, when those of all parts have come."""
-        return (_joined(text, plan, self.known) for text, plan in zip(self.texts, self.plans, strict=True))
-
-
-class TextTranslator(ABC):
-    """Translates texts; how ids become hypotheses is for a subclass to say."""
-
-    batch_tokens = 8192  # source pieces computed at once, padding included, times beams
-    least_tokens = 1  # what the shortest source counts for
-
-    def __init__(self, tokenizer: TextTokenizer, *, longest: int, aligning: AlignmentHead | None = None) -> None:
-        """`longest` is the most pieces the model takes, on either side, the end mark included."""
-        self.tokenizer = tokenizer
-        self.longest = longest
-        self.aligning = aligning
-
-    def translate(self, text: str, decode: DecodeSettings = DEFAULT) -> Translation:
-        """Translate one text, of any length and any number of lines."""
-        return self.translate_all([text], decode)[0]
-
-    def translate_all(self, texts: Sequence[str], decode: DecodeSettings = DEFAULT) -> list[Translation]:
-        """Translate many texts; each comes out as it would alone."""
-        return list(self.stream(texts, decode))
-
-    def stream(
-        self,
-        lines: Iterable[str],
-        decode: DecodeSettings = DEFAULT,
-        *,
-        window: int = WINDOW,
-        batch_tokens: int | None = None,
-    ) -> Iterator[Translation]:
-        """Translate lines as they come, in order, holding a window of them, and of what follows what is begun early.
-
-        A window of one line is translated before the next is read. A line that cannot be read is an error after what
-        came before it, one that cannot be translated after the windows before its own.
-        """
-        known: _Known = {}
-        for turn in ([line] for line in lines) if window == 1 else [lines]:
-            yield from self._turn(iter(turn), known, decode, window, batch_tokens or self.batch_tokens)
-
-    def _turn(
-        self, remaining: Iterator[str], known: _Known, decode: DecodeSettings, window: int, batch_tokens: int
-    ) -> Iterator[Translation]:
-        problem: Exception | None = None
-        begun: deque[_Window] = deque()
-
-        def batches() -> Iterator[Sources]:
-            nonlocal problem, known
-            while problem is None:
-                texts: list[str] = []
-                try:
-                    texts.extend(islice(remaining, window))
-                except Exception as error:
-                    problem = error
-                if not texts:
-                    return
-                # Whoever still fills the old one keeps it.
-                known = known if len(known) < REMEMBERED else {}
-                try:
-                    its = self._window(texts, known, decode, batch_tokens, nothing_follows=len(texts) < window)
-                except UserError as error:
-                    problem = error
-                    return
-                begun.append(its)
-                yield from its.sources
-                yield []  # the end of a window, which may be of known texts alone
-
-        for found in self._begin(batches(), decode):
-            if not found:
-                yield from begun.popleft().translations()
-                continue
-            best = [hypotheses[: decode.best] for hypotheses in found]
-            for part, translations in self._read(begun[0].parts.popleft(), best, decode):
-                begun[0].known[part] += translations
-        if problem is not None:
-            raise problem
-
-    def score(self, pairs: Iterable[tuple[str, str]], decode: DecodeSettings = DEFAULT) -> Iterator[Translation]:
-        """How probable the model finds translations it is given: pairs of a source and what it became, each whole."""
-        telling = replace(decode, scores=True, log_probabilities=True)
-        remaining = enumerate(pairs, start=1)
-        while window := list(islice(remaining, WINDOW)):
-            sources, targets = (self.tokenizer.encode([pair[side] for _, pair in window]) for side in (0, 1))
-            for (number, _), source, target in zip(window, sources, targets, strict=True):
-                self._check_length(number, "source", source)
-                self._check_length(number, "translation", target)
-            lengths = [max(len(source), len(target)) for source, target in zip(sources, targets, strict=True)]
-            found: dict[int, Hypothesis] = {}
-            for batch in batches_of(lengths, self.batch_tokens):
-                forced = self._force([(sources[index], targets[index]) for index in batch])
-                for index, log_probabilities in zip(batch, forced, strict=True):
-                    found[index] = Hypothesis.of(targets[index], log_probabilities, decode.alpha)
-            for index, (_, (source_text, text)) in enumerate(window):
-                yield self._translation(source_text, text, found[index], telling)
-
-    def _check_length(self, number: int, side: str, ids: list[int]) -> None:
-        if len(ids) >= self.longest:
-            raise DataError(
-                f"pair {number:,}: its {side} takes {len(ids):,} pieces, and the model takes at most "
-                f"{self.longest - 1:,} at once; divide the pair, or leave it out"
-            )
-
-    def workers(self, decode: DecodeSettings) -> int:
-        """How many batches are computed at once; `UNKNOWN` before that was tried."""
-        return 1
-
-    @abstractmethod
-    def _force(self, pairs: Forced) -> list[tuple[float, ...]]:
-        """For each pair the log-probability of each piece of its target, and then of the end mark."""
-
-    @abstractmethod
-    def _attend(self, pairs: Forced) -> list[Any]:
-        """For each pair, where the head that aligns looked before each piece of its target, and before the end mark."""
-
-    @abstractmethod
-    def _begin(self, batches: Iterable[Sources], decode: DecodeSettings) -> Iterator[list[list[Hypothesis]]]:
-        """Translate; for each batch in turn, be it empty, each source's hypotheses, best first."""
-
-    def _window(
-        self, texts: list[str], known: _Known, decode: DecodeSettings, batch_tokens: int, *, nothing_follows: bool
-    ) -> _Window:
-        prefix = self.tokenizer.encode([decode.prefix])[0] if decode.prefix else []
-        plans = [_plan(self._parts(text), prefixed=bool(prefix)) for text in texts]
-        asked = (part for plan in plans for part, _ in plan if not _is_blank(part[0]))
-        parts = [part for part in dict.fromkeys(asked) if part not in known]
-        encoded = self.tokenizer.encode([text for text, _ in parts])
-        sources = [
-            self._source(ids, prefix if prefixed else [], decode)
-            for ids, (_, prefixed) in zip(encoded, parts, strict=True)
-        ]
-        known.update((part, []) for part in parts)
-        workers = self.workers(decode)
-        # Trying how many to compute at once takes several, so they are smaller until then.
-        tokens = max(1, batch_tokens // _rows(decode) // (2 if workers == UNKNOWN else 1))
-        lengths = [max(len(ids), self.least_tokens) for ids in encoded]
-        batches = list(batches_of(lengths, tokens, workers if nothing_follows else 1))
-        return _Window(
-            texts,
-            plans,
-            deque([parts[index] for index in batch] for batch in batches),
-            [[sources[index] for index in batch] for batch in batches],
-            known,
-        )
-
-    def _source(self, ids: Sequence[int], prefix: Sequence[int], decode: DecodeSettings) -> Source:
-        """A source with its own limit of length."""
-        most = min(self.longest, decode.longest or self.longest)
-        if decode.shortest > most:
-            raise SettingsError(f"decode.shortest ({decode.shortest:,}) exceeds what the model can write ({most:,})")
-        if len(prefix) >= most:
-            raise SettingsError(
-                f"decode.prefix takes {len(prefix):,} of the {most:,} pieces a translation may have; shorten it"
-            )
-        limit = min(max(len(ids) + decode.extra, decode.shortest, len(prefix) + 1), most)
-        return Source(tuple(ids), limit, tuple(prefix))
-
-    def _parts(self, text: str) -> list[tuple[str, str]]:
-        """What is translated by itself, each with what stands between it and the next."""
-        # Models learn from lines, and have never seen the end of one.
-        parts: list[tuple[str, str]] = []
-        for line in text.split("\n"):
-            parts += split(line, self._fits)
-            parts[-1] = (parts[-1][0], parts[-1][1] + "\n")
-        parts[-1] = (parts[-1][0], parts[-1][1].removesuffix("\n"))
-        return parts
-
-    def _fits(self, text: str) -> bool:
-        # Most texts are so short that nobody needs to count their pieces: no byte takes more than two.
-        if 2 * len(text.encode("utf-8", "replace")) + 2 <= self.longest:
-            return True
-        return len(self.tokenizer.encode([text])[0]) < self.longest
-
-    def _read(
-        self, parts: list[_Part], found: list[list[Hypothesis]], decode: DecodeSettings
-    ) -> Iterator[tuple[_Part, list[Translation]]]:
-        """Each part with its translations."""
-        texts = iter(self.tokenizer.decode([one.pieces for hypotheses in found for one in hypotheses]))
-        links: Iterator[tuple[Link, ...] | None] = repeat(None)
-        if decode.links and self.aligning is not None:
-            links = self._links([text for text, _ in parts], found)
-        for part, hypotheses in zip(parts, found, strict=True):
-            yield part, [self._translation(part[0], next(texts), one, decode, next(links)) for one in hypotheses]
-
-    def _translation(
-        self, source: str, text: str, found: Hypothesis, decode: DecodeSettings, links: tuple[Link, ...] | None = None
-    ) -> Translation:
-        return Translation(
-            source,
-            text,
-            found.score + 0.0 if decode.scores else math.nan,  # nobody wants to read "-0.0"
-            found.log_probability + 0.0 if decode.scores else math.nan,
-            tuple(self.tokenizer.pieces(found.pieces)),
-            found.piece_log_probabilities if decode.log_probabilities else (),
-            links=links,
-        )
-
-    def _links(self, texts: list[str], found: list[list[Hypothesis]]) -> Iterator[tuple[Link, ...]]:
-        """For each hypothesis of each text, which source word each of its words comes from."""
-        assert self.aligning is not None
-        sources = self.tokenizer.encode(texts)
-        pairs = [(source, one.pieces) for source, its in zip(sources, found, strict=True) for one in its]
-        for (source, target), weights_LM in zip(pairs, self._attend(pairs), strict=True):
-            words = spaced_words(source, self.tokenizer), spaced_words(target, self.tokenizer)
-            yield tuple(links_of(weights_LM, *words, self.aligning.row))
-
-
-def _plan(parts: list[tuple[str, str]], *, prefixed: bool) -> _Plan:
+def plan_of(parts: list[tuple[str, str]], *, prefixed: bool) -> Plan:
     """Mark the first part that says something, if a prefix is asked for."""
     plan = []
     for text, space in parts:
-        begins = prefixed and not _is_blank(text)
+        begins = prefixed and not is_blank(text)
         plan.append(((text, begins), space))
         prefixed = prefixed and not begins
     return plan
 
 
-def _rows(decode: DecodeSettings) -> int:
-    """Hypotheses of a sentence computed at once."""
-    return decode.best if decode.temperature else decode.beams
-
-
-def _is_blank(text: str) -> bool:
+def is_blank(text: str) -> bool:
     return not text or text.isspace()
 
 
-def batches_of(lengths: Sequence[int], tokens: int, workers: int = 1) -> Iterator[list[int]]:
-    """Indices of like length together, longest first: if one does not fit into memory, that shows at once.
-
-    Where several workers are about to end, the last are smaller, down to a half, so that none works long alone.
-    """
-    batch: list[int] = []
-    most, left = tokens, sum(lengths) + len(lengths)
-    for index in sorted(range(len(lengths)), key=lambda index: -lengths[index]):
-        if batch and (len(batch) + 1) * (lengths[batch[0]] + 1) > most:
-            yield batch
-            batch = []
-        if not batch and workers > 1:
-            most = min(tokens, max(tokens // 2, left // workers))
-        batch.append(index)
-        left -= lengths[index] + 1
-    if batch:
-        yield batch
-
-
-def _joined(text: str, plan: _Plan, translated: _Known) -> Translation:
+def joined(text: str, plan: Plan, translated: Known) -> Translation:
     """The best of every part is the translation, the second best of every part the first alternative, and so on."""
     part, space = plan[0]
     if len(plan) == 1 and not space and part in translated:
@@ -334,7 +52,7 @@ def _joined(text: str, plan: _Plan, translated: _Known) -> Translation:
     return replace(best, alternatives=tuple(others))
 
 
-def _joined_at(text: str, plan: _Plan, translated: _Known, rank: int) -> Translation:
+def _joined_at(text: str, plan: Plan, translated: Known, rank: int) -> Translation:
     written: list[str] = []
     parts: list[Translation] = []
     links: list[Link] = []

@@ -15,7 +15,8 @@ from regard.decoding.candidates import Candidates, chances
 from regard.decoding.hypothesis import Hypothesis
 from regard.decoding.rules import log_softmax, unwritable
 from regard.decoding.search import State, search
-from regard.decoding.translation import Forced, Sources, TextTokenizer, TextTranslator, Translation
+from regard.decoding.text_translator import Forced, Sources, TextTokenizer, TextTranslator
+from regard.decoding.translation import Translation
 from regard.folder import AlignmentHead
 from regard.model.face import SequenceModel
 from regard.model.transformer import Transformer

@@ -7,7 +7,8 @@ from typing import Protocol, TypeVar
 
 from regard.data.pairs import read_references
 from regard.data.texts import Preparing, Work, finished
-from regard.decoding.translation import TextTranslator, Translation
+from regard.decoding.text_translator import TextTranslator
+from regard.decoding.translation import Translation
 from regard.evaluation.against import Comparison, check_size, compare
 from regard.evaluation.groups import Group, Table, by_length, by_rarity, seen
 from regard.evaluation.scores import Counts, Judge, Scores

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from regard.decoding.hypothesis import Hypothesis
-from regard.decoding.translation import Source
+from regard.decoding.text_translator import Source
 from regard.settings import DecodeSettings
 
 if TYPE_CHECKING:

@@ -19,7 +19,7 @@ from regard.data.texts import finished
 from regard.data.tokenizer import END, START, Tokenizer
 from regard.decoding.hypothesis import Hypothesis
 from regard.decoding.load import open_folders, translator_of
-from regard.decoding.translation import DEFAULT, Forced, Sources, TextTranslator
+from regard.decoding.text_translator import DEFAULT, Forced, Sources, TextTranslator
 from regard.errors import LookError
 from regard.folder import Languages
 from regard.inside.beams import Search, watch
