@@ -67,7 +67,7 @@ def _translating(results: Path) -> list[str]:
     parts = {part: [record for record in records if record["part"] == part] for part in PARTS}
     lines: list[str] = []
     if parts["speed"]:
-        lines += ["## Translating", "", TRANSLATING]
+        lines += ["## Translating", "", TRANSLATING, *_glance(parts["speed"])]
         for size, sentences in dict.fromkeys((record["size"], record["sentences"]) for record in parts["speed"]):
             group = [record for record in parts["speed"] if (record["size"], record["sentences"]) == (size, sentences)]
             lines += _speed(group)
@@ -116,6 +116,23 @@ def _source(record: Record) -> list[str]:
     return [f"{record['date']}, {record['machine']}", "", f"    {record['command']}", ""]
 
 
+def _glance(records: list[Record]) -> list[str]:
+    """Every comparison in one table."""
+    names = [name for name in dict.fromkeys(name for one in records for name in one["systems"]) if name != "regard"]
+    head = ["size", "sentences", "search", *(NAMES[name] for name in names)]
+    rows = [
+        [f"`{one['size']}`", f"{one['sentences']:,}", _search(one), *(_faster(one["systems"], name) for name in names)]
+        for one in records
+    ]
+    return ["### At a glance", "", "How much faster Regard is than each of the others:", "", *table(head, rows)]
+
+
+def _faster(systems: Record, name: str) -> str:
+    if name == "regard" or not {name, "regard"} <= systems.keys():
+        return ""
+    return f"{_rate(systems['regard']) / _rate(systems[name]):.2f}x"
+
+
 def _speed(records: list[Record]) -> list[str]:
     """One table for a size and a number of sentences: a row for each system, the beams side by side."""
     first = records[0]
@@ -148,8 +165,7 @@ def _cells(record: Record, name: str) -> list[str]:
     one = systems[name]
     rates = [one["pieces"] / seconds for seconds in one["seconds"]]
     sentences = record["sentences"] / statistics.median(one["seconds"])
-    faster = f"{_rate(systems['regard']) / _rate(one):.2f}x" if "regard" in systems and name != "regard" else ""
-    return [spread(rates), f"{sentences:,.0f}", faster, f"{one['same']:.1%}"]
+    return [spread(rates), f"{sentences:,.0f}", _faster(systems, name), f"{one['same']:.1%}"]
 
 
 def _rate(system: Record) -> float:
