@@ -2,6 +2,7 @@
 
 import gzip
 import os
+import sys
 from collections.abc import Callable
 from pathlib import Path
 
@@ -138,8 +139,10 @@ def test_empty_references_are_an_error(write: Write) -> None:
 
 def test_two_files_of_one_language_are_questioned(write: Write) -> None:
     both = corpora([write("a.de", b"x\n"), write("b.de", b"y\n")])
-    with pytest.raises(DataError, match=r"a\.de and .*b\.de are both named as de; .*--languages de de"):
-        languages(both)
+    with pytest.raises(DataError, match=r"the sides of a\.de \+ b\.de are both named as de; .*--languages de de"):
+        check_direction(both)
+    check_direction(both, ("de", "de"))
+    check_direction(both, ("en", "fr"))  # the model knows better
 
 
 def test_one_bad_line_in_ten_is_left_out_and_told(write: Write) -> None:
@@ -217,6 +220,33 @@ def test_corpora_that_go_opposite_ways_are_refused(write: Write) -> None:
         "they are: --languages en fr"
     )
     check_direction(found[:1] * 2)
+    check_direction(found[:1], ("en", "fr"))
+    with pytest.raises(DataError, match=r"^the model goes from en to fr, but b\.fr \+ b\.en from fr to en; "):
+        check_direction(found[1:], ("en", "fr"))
+
+
+def test_a_memory_tells_its_direction_too(write: Write) -> None:
+    unit = '<tu><tuv xml:lang="en-GB"><seg>a</seg></tuv><tuv xml:lang="fr"><seg>b</seg></tuv></tu>'
+    memory = f'<tmx version="1.4"><header srclang="fr"/><body>{unit}</body></tmx>'.encode()
+    paths = [write("a.en", b"x\n"), write("a.fr", b"y\n"), write("b.tmx", memory)]
+    with pytest.raises(DataError, match=r"^a\.en \+ a\.fr goes from en to fr, but b\.tmx from fr to en; "):
+        check_direction(corpora(paths))
+    check_direction(corpora(paths, languages=("en", "fr")))
+
+
+def test_varieties_of_a_language_are_two(write: Write) -> None:
+    found = corpora([write(name, b"x\n") for name in ("a.pt_BR", "a.pt_PT", "b.pt_PT", "b.pt_BR")])
+    check_direction(found[:1])
+    with pytest.raises(DataError, match=r"goes from pt_BR to pt_PT, but"):
+        check_direction(found)
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="elsewhere names are text")
+def test_a_name_that_is_not_utf8_is_refused(tmp_path: Path) -> None:
+    path = tmp_path / os.fsdecode(b"donn\xe9es.tsv")
+    path.write_bytes(b"a\tb\n")
+    with pytest.raises(DataError, match="a name that is not UTF-8 cannot be written into reports; rename it"):
+        corpora([path])
 
 
 def test_references_from_other_formats(write: Write) -> None:

@@ -187,7 +187,16 @@ def test_blocks_are_bounded_in_pairs_and_bytes(tmp_path: Path, corpus: Write, mo
         assert size <= 100 or stop - start == 1
 
 
+def test_other_languages_of_a_memory_are_other_texts(tmp_path: Path) -> None:
+    path = tmp_path / "a.tmx"
+    texts = "".join(f'<tuv xml:lang="{code}"><seg>{code}</seg></tuv>' for code in ("en", "fr"))
+    path.write_text(f'<tmx version="1.4"><header srclang="en"/><body><tu>{texts}</tu></body></tmx>', "utf-8")
+    for wanted in (("en", "fr"), ("fr", "en"), None):
+        corpus = Corpus((path,), languages=wanted)
+        assert read(prepare(tmp_path / "texts", [corpus], [corpus]).train) == [wanted or ("en", "fr")]
+
+
 def test_info_is_plain_facts(tmp_path: Path, corpus: Write) -> None:
     info: dict[str, Any] = prepare(tmp_path / "texts", [corpus("a", PAIRS)]).info
-    assert set(info) == {"format", "inputs", "seed", "train", "valid"}
+    assert set(info) == {"format", "inputs", "languages", "seed", "train", "valid"}
     assert [file["name"] for file in info["inputs"]["train"][0]] == ["a.en", "a.fr"]

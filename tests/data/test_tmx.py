@@ -44,6 +44,13 @@ def test_utf16_is_read(write: Write) -> None:
     assert read(write("a.tmx", text.encode("utf-16"))) == [Pair("one", "été", 3)]
 
 
+@pytest.mark.parametrize("encoding", ["Shift_JIS", "none-such"])
+def test_an_encoding_that_cannot_be_read_is_named(write: Write, encoding: str) -> None:
+    text = memory([unit(en="one", fr="un")]).decode().replace("?>", f' encoding="{encoding}"?>')
+    with pytest.raises(DataError, match=r"a\.tmx: its encoding cannot be read \(.*convert it to UTF-8"):
+        read(write("a.tmx", text.encode()))
+
+
 def test_markup_goes_and_its_text_stays(write: Write) -> None:
     path = write(
         "a.tmx", memory([unit(en='<bpt i="1">&lt;b></bpt>bold<ept i="1">&lt;/b></ept> <hi>text</hi>', fr="x")])

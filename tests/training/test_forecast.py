@@ -46,6 +46,12 @@ def test_what_is_left_out_is_what_train_leaves_out(tiny: "TinyRuns", tmp_path: P
     assert f"{found.kept} training pairs, 3 validation pairs" in (tmp_path / "model" / "card.md").read_text("utf-8")
 
 
+def test_settings_are_judged_together_with_the_size(tiny: "TinyRuns") -> None:
+    """Four heads of `tiny` and `small` divide this width, the eight of the paper do not."""
+    _, found = foretell(corpora(tiny.files), *tiny.overrides[2:], "model.width=20")
+    assert [one.size for one in found.expected] == ["tiny", "small"]
+
+
 def test_pieces(tiny: "TinyRuns") -> None:
     found = foretell(corpora(tiny.files), *tiny.overrides)[1].pieces
     assert found.vocabulary <= 300

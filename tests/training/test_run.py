@@ -450,6 +450,18 @@ def test_what_cannot_be_learnt_from_is_counted_and_listed(tiny: TinyRuns, tmp_pa
     assert "1 left out (source too long)" in (out / "card.md").read_text("utf-8")
 
 
+def test_what_is_left_out_does_not_count_in_the_validation(tiny: TinyRuns, tmp_path: Path) -> None:
+    pairs = tiny.sentences(4, seed=2)
+    holes = [("", "b"), *pairs[:2], ("a", " "), ("long " * 60, "c"), *pairs[2:]]
+    overrides = (*tiny.overrides, "model.longest=50")
+    found = [
+        only(Validation, tiny(tmp_path / name, valid=tiny.write(tmp_path, name, valid), steps=2, overrides=overrides))
+        for name, valid in (("whole", pairs), ("holes", holes))
+    ]
+    assert found[0] == found[1]
+    assert [one.sentences for one in found[0]] == [4]
+
+
 def test_several_corpora_are_one(tiny: TinyRuns, tmp_path: Path) -> None:
     pairs = tiny.sentences(60, seed=1)
     first = tiny.write(tmp_path, "one", pairs[:25])

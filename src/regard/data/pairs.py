@@ -16,10 +16,11 @@ from regard.data.jsonl import read_jsonl
 from regard.data.lines import COMPRESSED, Lines, check_file
 from regard.data.po import Catalogue
 from regard.data.records import Fault, Pair, Record
-from regard.data.tmx import Tmx
+from regard.data.tmx import Tmx, general
 from regard.errors import DataError
 
 STANDARD_INPUT = Path("-")
+Way = tuple[str | None, str | None]  # source and target language, where known
 BOTH_SIDES = (".tsv", ".jsonl", ".tmx", ".po", ".mo")
 
 _MOST_FAULTS = 10  # one record in so many may be unreadable; beyond, the file is not what it seems
@@ -57,6 +58,10 @@ def corpora(
         if path == STANDARD_INPUT:
             path = standard_input or path
         check_file(path)
+        try:
+            str(path).encode()
+        except UnicodeEncodeError:
+            raise DataError(f"{path}: a name that is not UTF-8 cannot be written into reports; rename it") from None
         if holds_both(path):
             found.append(Corpus((path,), weight or 1.0, languages))
         elif waiting is not None:
@@ -97,6 +102,11 @@ def holds_both(path: Path) -> bool:
     return _kind(path) in BOTH_SIDES
 
 
+def holds_several(corpus: Corpus) -> bool:
+    """Whether there may be more than two languages in it."""
+    return _kind(corpus.paths[0]) == ".tmx"
+
+
 def _kind(path: Path) -> str:
     """The suffix that tells the format: `.tsv` of a.tsv.gz."""
     suffixes = [suffix.lower() for suffix in path.suffixes]
@@ -105,36 +115,52 @@ def _kind(path: Path) -> str:
     return suffixes[-1] if suffixes else ""
 
 
-def languages(found: Sequence[Corpus]) -> tuple[str | None, str | None]:
+def languages(found: Sequence[Corpus]) -> Way:
     """Source and target language by suffixes of names, and by TMX; None where unknown or not the same everywhere."""
-    named = [(_language(corpus.paths[0]), _language(corpus.paths[1])) for corpus in found if len(corpus.paths) == 2]
-    for corpus in found:
-        if len(corpus.paths) == 2 and (code := _language(corpus.paths[0])) and code == _language(corpus.paths[1]):
-            raise DataError(
-                f"{corpus.paths[0]} and {corpus.paths[1]} are both named as {code}; check the order of the files, or "
-                f"say what they are: --languages {code} {code}"
-            )
-    named += [
-        Tmx(corpus.paths[0], corpus.languages).languages() or (None, None)
-        for corpus in found
-        if _kind(corpus.paths[0]) == ".tmx"
-    ]
-    sources, targets = {source for source, _ in named}, {target for _, target in named}
+    ways = [_way(corpus) for corpus in found if len(corpus.paths) == 2 or holds_several(corpus)]
+    sources, targets = {source for source, _ in ways}, {target for _, target in ways}
     return sources.pop() if len(sources) == 1 else None, targets.pop() if len(targets) == 1 else None
 
 
-def check_direction(found: Sequence[Corpus]) -> None:
-    """Whether all corpora whose names tell their languages go the same way."""
-    ways: dict[tuple[str, str], Corpus] = {}
+def check_direction(found: Sequence[Corpus], model: Way = (None, None)) -> None:
+    """Whether all corpora that tell their languages go the same way, which is that of the model they are to teach."""
+    ways: dict[tuple[str, str], str] = {}
+    if taught := _both(model):
+        ways[taught] = "the model"
     for corpus in found:
-        source, target = _language(corpus.paths[0]), _language(corpus.paths[-1])
-        if len(corpus.paths) == 2 and source is not None and target is not None:
-            ways.setdefault((source, target), corpus)
-            if other := ways.get((target, source)):
-                raise DataError(
-                    f"{other.name} goes from {target} to {source}, but {corpus.name} from {source} to {target}; give "
-                    f"the source first everywhere, or say what they are: --languages {target} {source}"
-                )
+        if not (way := _both(_way(corpus))):
+            continue
+        source, target = way
+        if source == target and taught:
+            continue  # the model says what they are
+        if source == target:
+            raise DataError(
+                f"the sides of {corpus.name} are both named as {source}; check the order of the files, or say what "
+                f"they are: --languages {source} {source}"
+            )
+        ways.setdefault(way, corpus.name)
+        if other := ways.get((target, source)):
+            raise DataError(
+                f"{other} goes from {target} to {source}, but {corpus.name} from {source} to {target}; give the "
+                f"source first everywhere, or say what they are: --languages {target} {source}"
+            )
+
+
+def _both(way: Way) -> tuple[str, str] | None:
+    """Both languages, if both are known: `en` for `en-GB`, unless two varieties of one language are meant."""
+    source, target = way
+    if source is None or target is None:
+        return None
+    if general(source) == general(target):
+        return source, target
+    return general(source), general(target)
+
+
+def _way(corpus: Corpus) -> Way:
+    """The languages of a corpus, by the names of its two files, or by a TMX."""
+    if holds_several(corpus):
+        return Tmx(corpus.paths[0], corpus.languages).languages() or (None, None)
+    return (_language(corpus.paths[0]), _language(corpus.paths[1])) if len(corpus.paths) == 2 else (None, None)
 
 
 def _language(path: Path) -> str | None:

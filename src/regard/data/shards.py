@@ -135,8 +135,7 @@ class _Writer:
         texts = [pairs.texts(side, start, stop) for side in SIDES]
         ids = [tokenizer.encode(lines) for lines in texts]
         kept = []
-        for row, (source, target) in enumerate(zip(*ids, strict=True)):
-            fault = _fault((texts[0][row], texts[1][row]), (len(source) + 1, len(target) + 1), longest)
+        for row, fault in enumerate(_faults(texts, ids, longest)):
             if fault is None:
                 kept.append(row)
             else:
@@ -166,6 +165,28 @@ class _SideWriter:
         self._ids.write(np.fromiter(chain.from_iterable(texts), self._kind).tobytes())
         self._starts.write(ends.tobytes())
         self._end = int(ends[-1]) if len(ends) else self._end
+
+
+def kept_texts(pairs: TextPairs, tokenizer: Tokenizer, *, longest: int, most: int) -> list[tuple[str, str]]:
+    """The first pairs that are not left out."""
+    found: list[tuple[str, str]] = []
+    for start, stop in pairs.blocks():
+        texts = [pairs.texts(side, start, stop) for side in SIDES]
+        ids = [tokenizer.encode(lines) for lines in texts]
+        faults = _faults(texts, ids, longest)
+        found += ((source, target) for source, target, fault in zip(*texts, faults, strict=True) if fault is None)
+        if len(found) >= most:
+            break
+    return found[:most]
+
+
+def _faults(texts: list[list[str]], ids: list[list[list[int]]], longest: int) -> list[tuple[Side, str] | None]:
+    """What is wrong with each pair, if anything."""
+    lengths = [[len(one) + 1 for one in side] for side in ids]
+    return [
+        _fault(both, counts, longest)
+        for both, counts in zip(zip(*texts, strict=True), zip(*lengths, strict=True), strict=True)
+    ]
 
 
 def _fault(texts: tuple[str, str], lengths: tuple[int, int], longest: int) -> tuple[Side, str] | None:

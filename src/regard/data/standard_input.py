@@ -18,13 +18,23 @@ def reads_standard_input(paths: Sequence[Path]) -> bool:
     return count == 1
 
 
-def keep_stream(stream: BinaryIO, path: Path) -> None:
-    """Write all that a stream has to a file, wholly or not at all."""
+def keep_stream(stream: BinaryIO, path: Path) -> bool:
+    """Write all that a stream has to a file, wholly or not at all; where nothing comes, what came before is kept.
+
+    Returns whether something came.
+    """
+    had = path.exists() and path.stat().st_size > 0
     if stream.isatty():
+        if had:
+            return False
         raise DataError("standard input (-) is a terminal; send pairs into it, for example: zcat pairs.gz | regard …")
     temporary = path.with_name(path.name + ".tmp")
     with temporary.open("wb") as file:
         shutil.copyfileobj(stream, file)
+    if had and not temporary.stat().st_size:
+        temporary.unlink()
+        return False
     files.sync(temporary)
     temporary.replace(path)
     files.sync(path.parent)
+    return True

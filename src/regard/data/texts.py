@@ -17,7 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from regard import files
-from regard.data.pairs import Corpus, Pairs
+from regard.data.pairs import Corpus, Pairs, holds_several
 from regard.data.records import Fault, Pair, Record
 from regard.errors import DataError
 
@@ -140,7 +140,9 @@ def prepare_texts(folder: Path, train: Sequence[Corpus], valid: Sequence[Corpus]
     if not train:
         raise DataError("there is nothing to train on; give a source and a target file, or a .tsv file")
     inputs = {"train": (yield from describe(train)), "valid": (yield from describe(valid))}
-    wanted = {"format": _FORMAT, "inputs": inputs, "seed": seed}
+    # A file that holds several languages gives other texts when asked for others.
+    chosen = [list(one.languages) for one in (*train, *valid) if one.languages and holds_several(one)] or None
+    wanted = {"format": _FORMAT, "inputs": inputs, "languages": chosen, "seed": seed}
     if reusable(folder, wanted):
         return Texts(folder)
     held_out = frozenset[int]() if valid else (yield from _choose_held_out(train, seed))

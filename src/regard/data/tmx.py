@@ -88,6 +88,10 @@ def _parse(path: Path, stream: BinaryIO) -> Iterator[list[_Unit]]:
             f"{path}: it declares entities or refers to other files, which can be used to attack who reads it; TMX "
             "needs neither, so remove the declarations in its first lines (<!ENTITY …>)"
         ) from error
+    except (LookupError, ValueError) as error:
+        raise DataError(
+            f"{path}: its encoding cannot be read ({error}); convert it to UTF-8, and say so in its first line"
+        ) from error
     yield handler.take()
 
 
@@ -182,6 +186,11 @@ def _find(texts: dict[str, str], wanted: str) -> str | None:
 
 def _matches(code: str, wanted: str) -> bool:
     return _plain(code) == _plain(wanted) or _plain(code).startswith(_plain(wanted) + "-")
+
+
+def general(code: str) -> str:
+    """The language without its variety: `en` for `en-GB`."""
+    return _plain(code).split("-")[0]
 
 
 def _plain(code: str) -> str:

@@ -47,7 +47,7 @@ class Pace:
 
 def measure(train: Sequence[Corpus], report: Report, size: str | None, user: Layer) -> Work[Pace]:
     """Take steps on a sample of the data with the settings a user chose."""
-    wanted = assemble(user).train
+    wanted = assemble(size_layer(size or "tiny"), user).train  # device and precision hang on no size
     device = planning.pick_device(wanted.device, wanted.precision)
     size = size or planning.choose_size(training_pairs(report), device)[0]
     settings = assemble(size_layer(size), user)

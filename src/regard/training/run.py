@@ -66,7 +66,7 @@ def train(
     valid_corpora = corpora([Path(path) for path in valid], languages=known)
     sides: Languages = languages or (folder.languages if folder else named_languages(train_corpora))
     if languages is None:
-        check_direction([*train_corpora, *valid_corpora])
+        check_direction([*train_corpora, *valid_corpora], folder.languages if folder else (None, None))
     request = {
         "training data": (yield from describe(train_corpora)),
         "validation data": (yield from describe(valid_corpora)),
@@ -102,11 +102,12 @@ def _keep_standard_input(out: Path, paths: Sequence[str | Path]) -> Generator[Ev
         return None
     kept = out / "run" / "standard-input.tsv"
     with _alone(out / "run"):
-        if (out / "run" / "plan.json").exists() and kept.exists():
-            yield Note(f"standard input is not read again: the run goes on with what it gave, {kept}")
-        else:
+        came = False
+        if not ((out / "run" / "plan.json").exists() and kept.exists()):
             yield Preparing("reading standard input", 0, 1)
-            keep_stream(sys.stdin.buffer, kept)
+            came = keep_stream(sys.stdin.buffer, kept)
+        if not came:
+            yield Note(f"standard input is not read again: the run goes on with what it gave, {kept}")
     return kept
 
 

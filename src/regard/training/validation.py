@@ -4,7 +4,7 @@ import math
 from dataclasses import dataclass
 
 from regard.data.batches import in_order
-from regard.data.shards import Shards
+from regard.data.shards import Shards, kept_texts
 from regard.data.texts import Texts
 from regard.data.tokenizer import Tokenizer
 from regard.decoding.translator import Translator
@@ -36,9 +36,8 @@ class Validator:
         self._shards = shards
         self._tokenizer = tokenizer
         self._settings = settings
-        count = min(len(texts.valid), FULL_SENTENCES)
-        self._sources = texts.valid.texts("source", 0, count)
-        self._targets = texts.valid.texts("target", 0, count)
+        longest = settings.model.longest
+        self._pairs = kept_texts(texts.valid, tokenizer, longest=longest, most=FULL_SENTENCES)
 
     def quick(self, model: Transformer, step: int) -> Validation:
         """With BLEU and chrF on the first sentences only."""
@@ -52,7 +51,7 @@ class Validator:
         loss = validation_loss(model, in_order(self._shards.valid, tokens=self._settings.train.micro_tokens))
         if not math.isfinite(loss):
             raise FloatingPointError("the validation loss is not a finite number")
-        sources, targets = self._sources[:sentences], self._targets[:sentences]
+        sources, targets = zip(*self._pairs[:sentences], strict=True)
         device = next(model.parameters()).device
         translator = Translator(model, self._tokenizer, longest=self._settings.model.longest, device=device)
         # Whoever has little memory to learn with has little to validate with; no text depends on the batch.
