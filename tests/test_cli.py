@@ -631,11 +631,15 @@ def test_a_file_from_windows_translates_like_its_twin(model: Path) -> None:
         ),
         (
             ["--model", "none", "--set", "decode.best=2"],
-            "error: several translations of a text (decode.best) are shown with --json only; add it\n",
+            "error: what decode.best asks for is shown with --json only; add it\n",
         ),
         (
-            ["--model", "none", "--set", "decode.log_probabilities=true"],
-            "error: log-probabilities of pieces (decode.log_probabilities) are shown with --json only; add it\n",
+            ["--model", "none", "--set", "decode.log_probabilities=true", "--set", "decode.links=true"],
+            "error: what decode.log_probabilities, decode.links asks for is shown with --json only; add it\n",
+        ),
+        (
+            ["--model", "none", "--set", "model.longest=12"],
+            "error: model.longest has no effect here; did you mean decode.longest?\n",
         ),
         (
             ["--model", "none", "--set", "decode.best=9"],
@@ -777,6 +781,14 @@ def test_bytes_go_through_as_they_are_in_any_locale(model: Path) -> None:
     assert len(output.split(b"\n")) == 3
     assert output.split(b"\n")[1] == "\u00a0".encode()
     output.decode("utf-8")
+
+
+def test_a_report_can_be_read_in_any_locale(tmp_path: Path) -> None:
+    pairs = write(tmp_path / "a.tsv", [f"word {number}\tслово {number}" for number in range(40)] + ["кот\tкот"] * 9)
+    with process("check", pairs, env={**os.environ, "PYTHONIOENCODING": "latin-1"}) as running:
+        output, said = running.communicate()
+    assert running.returncode == 0, said
+    assert "кот" in output.decode("utf-8")
 
 
 def test_an_argument_that_is_not_utf8_is_named(model: Path) -> None:
@@ -1046,7 +1058,10 @@ def test_look_writes_a_page_and_a_picture(model: Path, tmp_path: Path) -> None:
         (["--word", "bo"], "give a text to look at; without one, the model is drawn"),
         (["a bo", "--html", "page.txt"], "page.txt: a view is saved as .html or .json"),
         (["a bo", "--svg", "a.svg"], "--svg draws one map; name it"),
-        (["a bo", "--html", "nowhere/a.html"], "nowhere/a.html.tmp: No such file or directory"),
+        (["a bo", "--html", "nowhere/a.html"], "nowhere/a.html: there is no folder nowhere; make it first"),
+        (["a bo", "--svg", "."], ". is a folder; give the name of a file"),
+        (["a bo", "--word", "bo", "--html", "a.html"], "--word is for the terminal; the page shows every word"),
+        (["a bo", "--pieces", "--json"], "--pieces is for the terminal and --svg; the page has both, --json pieces"),
     ],
 )
 def test_look_says_what_is_wrong(model: Path, words: list[str], message: str) -> None:
@@ -1158,6 +1173,38 @@ def test_the_translations_can_be_kept(model: Path, translations: list[str], tmp_
     assert out.read_bytes() == "".join(text + "\n" for text in translations).encode()
 
 
+@pytest.mark.parametrize(
+    ("out", "message"),
+    [
+        (".", ". is a folder; give the name of a file"),
+        ("none/out.txt", "none/out.txt: there is no folder none; make it first"),
+        ("test.en", "--out test.en is part of the test set, and would be written over; give another name"),
+    ],
+)
+def test_translations_are_kept_where_they_harm_nobody(
+    out: str, message: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    source = write(tmp_path / "test.en", SOURCES)
+    done = call("evaluate", "--model", "none", source, "test.en", "--out", out)
+    assert (done.code, done.said) == (2, f"error: {message}\n")
+    assert source.read_text("utf-8").splitlines() == SOURCES
+
+
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="no device that is always full")
+def test_a_full_disk_does_not_take_the_scores_along(model: Path, tmp_path: Path) -> None:
+    source = write(tmp_path / "test.en", SOURCES)
+    done = call("evaluate", "--model", model, source, source, "--out", "/dev/full")
+    assert done.code == 2
+    assert done.said.endswith("error: [Errno 28] No space left on device\n")
+    assert done.output == call("evaluate", "--model", model, source, source).output
+
+
+def test_an_evaluation_is_of_one_text_for_each() -> None:
+    done = call("evaluate", "--model", "none", "test.tsv", "--set", "decode.best=2")
+    assert (done.code, done.said) == (2, "error: decode.best has no effect on scores; leave it out\n")
+
+
 def test_decoding_settings_count_in_an_evaluation(model: Path, tmp_path: Path) -> None:
     source, out = write(tmp_path / "test.en", SOURCES), tmp_path / "out.txt"
     call(
@@ -1245,7 +1292,7 @@ def test_the_public_names_are_all_there() -> None:
 def test_a_model_is_measured_on_this_machine(model: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("regard.decoding.speed._SECONDS", 0.05)
     monkeypatch.setattr("regard.decoding.speed._COLD_STARTS", 1)
-    texts = ["-- a line that looks like an option", *sentences(19)]
+    texts = ["-- a line that looks like an option", "a bo cat " * 400, *sentences(18)]
     lines = "".join(text + "\n" for text in [*texts, "", *texts]).encode()
     done = call("bench", "translate", "--model", model, "--json", typed=lines)
     assert done.said.splitlines() == [
@@ -1255,7 +1302,8 @@ def test_a_model_is_measured_on_this_machine(model: Path, monkeypatch: pytest.Mo
     ]
     found = json.loads(done.output)
     assert found["sentences"] == 20
-    assert 0 < found["p50_milliseconds"] <= found["p99_milliseconds"] < 1000 * found["cold_start_seconds"]
+    assert 0 < found["p50_milliseconds"] < 1000 * found["cold_start_seconds"]
+    assert found["p50_milliseconds"] <= found["p99_milliseconds"]
     assert found["pieces_per_second"] > 0 < found["sentences_per_second"]
     assert found["share_of_engine"] > 0
     shown = call("bench", "translate", "--model", model, typed=lines)
@@ -1282,6 +1330,9 @@ def test_learning_is_measured_on_this_machine(folder: Path, monkeypatch: pytest.
 def test_what_is_not_the_engine_is_not_measured(model: Path) -> None:
     done = call("bench", "translate", "--model", model, "--set", "decode.temperature=0.5", typed=b"a\n")
     said = "error: what is measured is the engine, which leaves this to torch: decode.temperature=0.5\n"
+    assert (done.code, done.said) == (2, said)
+    done = call("bench", "translate", "--model", model, "--set", "decode.best=2", typed=b"a\n")
+    said = "error: what is measured is how fast texts are written; leave decode.best out\n"
     assert (done.code, done.said) == (2, said)
 
 

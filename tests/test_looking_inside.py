@@ -29,7 +29,8 @@ def regard_commands() -> list[list[str]]:
 
 
 @pytest.mark.parametrize("words", regard_commands(), ids=lambda words: " ".join(words[:2]))
-def test_a_command_can_be_given(words):
+def test_a_command_can_be_given(words, monkeypatch):
+    monkeypatch.chdir(DOCS)
     command: click.Command = main
     while isinstance(command, click.Group):
         command, words = command.commands[words[0]], words[1:]

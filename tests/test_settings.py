@@ -17,6 +17,7 @@ from regard.settings import (
     TokenizerSettings,
     TrainSettings,
     assemble,
+    decode_settings,
     from_dict,
     size_layer,
     user_layer,
@@ -159,6 +160,7 @@ def test_every_setting_says_what_it_means() -> None:
         ("model.norm=pre", "model", "norm", "pre"),
         ("tokenizer.kind=bpe", "tokenizer", "kind", "bpe"),
         ("decode.alpha=-0.5", "decode", "alpha", -0.5),
+        ("decode.prefix= Je ", "decode", "prefix", " Je "),
     ],
 )
 def test_a_typed_value_gets_the_type_of_its_setting(override: str, section: str, name: str, value: Any) -> None:
@@ -279,10 +281,27 @@ def in_file(folder: Path, content: bytes, overrides: Sequence[str] = ()) -> str:
         ),
         (["decode.prefix=a\nb"], "decode.prefix must be one line, because texts are translated line by line"),
         (["decode.best=5"], "decode.best (5) cannot exceed decode.beams (4); add --set decode.beams=5"),
+        (["decode.alpha=1000"], "decode.alpha must be between -10 and 10, got 1000.0"),
+        (["decode.alpha=-1000"], "decode.alpha must be between -10 and 10, got -1000.0"),
     ],
 )
 def test_ways_to_write_that_cannot_be(overrides: list[str], message: str) -> None:
     assert refused(*overrides) == message
+
+
+@pytest.mark.parametrize(
+    ("override", "message"),
+    [
+        ("model.longest=12", "model.longest has no effect here; did you mean decode.longest?"),
+        ("train.seed=7", "train.seed has no effect here; did you mean decode.seed?"),
+        ("tokenizer.kind=bpe", "tokenizer.kind has no effect here; `regard settings` lists them"),
+    ],
+)
+def test_what_is_not_about_writing_has_no_effect_on_it(override: str, message: str) -> None:
+    with pytest.raises(SettingsError) as caught:
+        decode_settings(["decode.beams=2", override])
+    assert str(caught.value) == message
+    assert decode_settings(["decode.beams=2"]) == DecodeSettings(beams=2)
 
 
 def test_more_may_be_drawn_than_beams_are_kept() -> None:

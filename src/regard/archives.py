@@ -53,8 +53,13 @@ def _check_directory(archive: Path) -> None:
     place = end.rfind(_END)
     if place < 0 or len(end) < place + 22:
         raise zipfile.BadZipFile("it has no list of files; it may be cut off")
-    # What stands before the end of an archive of more than 4 GB gives the list another size.
-    if int.from_bytes(end[place + 12 : place + 16], "little") > MOST_DIRECTORY or end[:place][-20:-16] == _LARGE_END:
+    # What stands there gives the list another size, which zipfile believes.
+    if end[:place][-20:-16] == _LARGE_END:
+        raise FolderError(
+            f"{archive}: a zip in the form for more than 4 GB, which is not read; leave run/ out of it, or unpack it "
+            "yourself and give the folder"
+        )
+    if int.from_bytes(end[place + 12 : place + 16], "little") > MOST_DIRECTORY:
         raise _RefusedError("its list of files is too long")
 
 

@@ -228,7 +228,7 @@ def show_report(report: "Report", forecast: "Forecast") -> None:
         share = f"{found.count / pairs[found.part]:.1%}" if pairs.get(found.part) else "all"
         lines.append(f"  {found.part}: {found.count:,} {found.kind} ({share}): {found.meaning}")
         lines += [f"      {example.file}:{example.line}  {example.text}" for example in found.examples]
-    sys.stdout.write("\n".join([*lines, "", *_forecast_lines(forecast), ""]))
+    show_lines([*lines, "", *_forecast_lines(forecast)])
 
 
 def _forecast_lines(forecast: "Forecast") -> Iterator[str]:

@@ -10,6 +10,9 @@ from typing import Any, Literal, get_args, get_origin, get_type_hints
 from regard.errors import SettingsError
 from regard.settings import SIZES, Settings
 
+_HOW = """\
+Change any with `--set section.name=value`; `regard train` also reads them from a TOML file, with `--settings`. Commands
+that use a model take those of `decode` alone."""
 SECTIONS: dict[str, Any] = {field.name: field.default_factory for field in dataclasses.fields(Settings)}
 
 
@@ -39,7 +42,7 @@ def listed(word: str = "") -> list[Setting]:
 def as_markdown(word: str = "") -> str:
     """The settings in tables, and what each size changes of them: docs/settings.md."""
     found = listed(word)
-    lines = ["# Settings", "", "Change any with `--set section.name=value`, or in a TOML file with `--settings`.", ""]
+    lines = ["# Settings", "", _HOW, ""]
     for section, kind in SECTIONS.items():
         rows = [
             (f"`{one.name}`", _as_typed(one.default), one.type, one.meaning)

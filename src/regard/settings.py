@@ -17,6 +17,7 @@ from typing import Any, Literal, TypeVar, get_args, get_origin, get_type_hints
 from regard.errors import SettingsError
 
 CHOOSE = -1  # where 0 has a meaning of its own
+_MOST_ALPHA = 10  # far beyond any use, and far from what overflows
 
 
 def _setting(default: Any, help: str) -> Any:
@@ -155,6 +156,8 @@ class DecodeSettings:
             _at_least(self, name, 1)
         for name in ("shortest", "longest", "no_repeat", "temperature", "top_k", "seed"):
             _at_least(self, name, 0)
+        if abs(self.alpha) > _MOST_ALPHA:
+            raise SettingsError(f"decode.alpha must be between -{_MOST_ALPHA} and {_MOST_ALPHA}, got {self.alpha}")
         if self.best > self.beams and not self.temperature:
             raise SettingsError(
                 f"decode.best ({self.best}) cannot exceed decode.beams ({self.beams}); "
@@ -171,6 +174,11 @@ class DecodeSettings:
             )
         if "\n" in self.prefix:
             raise SettingsError("decode.prefix must be one line, because texts are translated line by line")
+
+    def beside_text(self) -> list[str]:
+        """The settings that ask for more than a text of each source."""
+        asked = {"best": self.best > 1, "log_probabilities": self.log_probabilities, "links": self.links}
+        return [f"decode.{name}" for name, wanted in asked.items() if wanted]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -247,6 +255,17 @@ def assemble(*layers: Layer) -> Settings:
     return Settings(**{name: from_dict(_SECTIONS[name], merged[name]) for name in _SECTIONS})
 
 
+def decode_settings(overrides: Sequence[str]) -> DecodeSettings:
+    """How to write, as `--set` says. What is about a model, or about learning, would have no effect, and is refused."""
+    user = user_layer(overrides)
+    for section, values in user.items():
+        if section != "decode":
+            name = next(iter(values))
+            names = [field.name for field in dataclasses.fields(DecodeSettings)]
+            raise SettingsError(f"{section}.{name} has no effect here{_nearest(name, names, 'decode.')}")
+    return assemble(user).decode
+
+
 T = TypeVar("T", ModelSettings, TokenizerSettings, TrainSettings, DecodeSettings)
 
 _SECTIONS: dict[str, Any] = {
@@ -303,12 +322,15 @@ def _parse(overrides: Sequence[str]) -> dict[str, dict[str, Any]]:
         _known_section(section)
         _known_name(section, name)
         hints = get_type_hints(_SECTIONS[section])
-        result.setdefault(section, {})[name] = _typed(text.strip(), hints[name], f"{section}.{name}")
+        result.setdefault(section, {})[name] = _typed(text, hints[name], f"{section}.{name}")
     return result
 
 
 def _typed(text: str, wanted: Any, where: str) -> Any:
-    if get_origin(wanted) is Literal or wanted is str:
+    if wanted is str:
+        return text  # a space may be meant
+    text = text.strip()
+    if get_origin(wanted) is Literal:
         return text
     if wanted is bool:
         if text not in ("true", "false"):

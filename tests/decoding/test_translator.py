@@ -232,6 +232,14 @@ def test_a_line_that_comes_again_is_not_translated_again() -> None:
         assert model.batches == [(1, 2)]
 
 
+def test_what_is_remembered_is_bounded_and_begun_anew(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("regard.decoding.text_translator.REMEMBERED", 2)
+    model = Upper().eval()
+    lines = ["a", "b", "c", "c", "c"]
+    assert [one.text for one in upper(model=model).stream(lines, GREEDY, window=1)] == [line.upper() for line in lines]
+    assert len(model.batches) == 3
+
+
 def test_lines_are_translated_one_by_one() -> None:
     model = Upper().eval()
     assert upper(model=model).translate("one\n\n  two\r\nthree\n").text == "ONE\n\n  TWO\r\nTHREE\n"

@@ -1,5 +1,6 @@
 """The command `regard` itself, and the options that several commands share."""
 
+import os
 from pathlib import Path
 from typing import Any
 
@@ -10,7 +11,7 @@ from regard.console import fail, listen
 from regard.errors import UserError
 
 SET = click.option(
-    "--set", "overrides", multiple=True, metavar="SECTION.NAME=VALUE", help="Change any setting, e.g. decode.beams=1."
+    "--set", "overrides", multiple=True, metavar="SECTION.NAME=VALUE", help="Change a setting, e.g. decode.beams=1."
 )
 FAST = click.option(
     "--fast",
@@ -58,6 +59,21 @@ LANGUAGES = click.option(
     callback=_remember,
     help="Instead of --model: the bundled model of these languages.",
 )
+
+
+class _NewFile(click.Path):
+    """A file to write; whether there is a place for it is asked before the work for it begins."""
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Path:
+        path = Path(os.fsdecode(super().convert(value, param, ctx)))
+        if not path.parent.is_dir():
+            raise UserError(f"{path}: there is no folder {path.parent}; make it first")
+        if path.is_dir():
+            raise UserError(f"{path} is a folder; give the name of a file")
+        return path
+
+
+NEW_FILE = _NewFile(path_type=Path)
 
 
 class _Commands(click.Group):

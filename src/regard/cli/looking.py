@@ -10,10 +10,10 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from regard.bundled import is_bundled, named
-from regard.cli.group import MODEL, SET, main
+from regard.cli.group import MODEL, NEW_FILE, SET, main
 from regard.console import follow, say, show_lines, show_work
 from regard.errors import UserError
-from regard.settings import assemble, user_layer
+from regard.settings import decode_settings
 
 if TYPE_CHECKING:
     from regard.inside.aligning import Aligning
@@ -33,8 +33,8 @@ if TYPE_CHECKING:
 @click.option("--target", help="Look at this translation instead of the model's own.")
 @click.option("--without", metavar="PART", help="Without positions, scaling, or a head (encoder.2.self.5).")
 @click.option("--pieces", is_flag=True, help="Pieces instead of words.")
-@click.option("--html", type=click.Path(path_type=Path), help="Write one self-contained page.")
-@click.option("--svg", type=click.Path(path_type=Path), help="Write the map of --trace as a picture.")
+@click.option("--html", type=NEW_FILE, help="Write one self-contained page.")
+@click.option("--svg", type=NEW_FILE, help="Write the map of --trace as a picture.")
 @click.option("--json", "as_json", is_flag=True, help="The numbers as JSON; all numbers of the heads of --trace.")
 @SET
 def look(
@@ -51,7 +51,7 @@ def look(
     overrides: tuple[str, ...],
 ) -> None:
     """Look inside: every number of translating TEXT. Without TEXT, draw the model."""
-    decode = assemble(user_layer(overrides)).decode
+    decode = decode_settings(overrides)
     from regard.inside.model import load
     from regard.inside.shown import model_lines, paper_of, save_svg, view_lines
 
@@ -62,6 +62,10 @@ def look(
             raise UserError("give a text to look at; without one, the model is drawn")
         show_lines(model_lines(loaded, svg, paper))
         return
+    if word and (html or svg or as_json):
+        raise UserError("--word is for the terminal; the page shows every word, and --json has all; leave it out")
+    if pieces and svg is None and (html or as_json):
+        raise UserError("--pieces is for the terminal and --svg; the page has both, --json pieces; leave it out")
     view = loaded.look(text, decode, target=target, without=without)
     if html is not None:
         view.save(html, trace)
@@ -82,8 +86,8 @@ def measure() -> None:
 
 COUNT = click.option("--count", default=500, show_default=True, type=click.IntRange(min=10), help="How many pairs.")
 AS_JSON = click.option("--json", "as_json", is_flag=True, help="Everything as JSON.")
-HTML = click.option("--html", type=click.Path(path_type=Path), help="Write one self-contained page.")
-SVG = click.option("--svg", type=click.Path(path_type=Path), help="Write the picture.")
+HTML = click.option("--html", type=NEW_FILE, help="Write one self-contained page.")
+SVG = click.option("--svg", type=NEW_FILE, help="Write the picture.")
 
 
 @measure.command("heads")
@@ -196,11 +200,9 @@ def _show_measured(found: Any, html: Path | None, svg: Path | None, as_json: boo
     from regard.files import write_atomically
     from regard.inside.shown import paper_of
 
+    paper = paper_of(os.environ, sys.stdout.isatty())
+    show_lines([json.dumps(found.json(), ensure_ascii=False)] if as_json else list(found.lines(paper)))
     for path, text in ((html, found.html), (svg, found.svg)):
         if path is not None:
             write_atomically(path, text())
             say(f"wrote {path}")
-    if as_json:
-        click.echo(json.dumps(found.json(), ensure_ascii=False))
-    else:
-        show_lines(list(found.lines(paper_of(os.environ, sys.stdout.isatty()))))

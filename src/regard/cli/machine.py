@@ -13,7 +13,7 @@ from regard.cli.standard_input import turns
 from regard.console import fail, say, show_lines, show_pace, show_speed, show_work
 from regard.errors import UserError
 from regard.listing import as_markdown, listed
-from regard.settings import SIZES, assemble, user_layer
+from regard.settings import SIZES, decode_settings, user_layer
 
 
 @main.group()
@@ -28,7 +28,7 @@ def bench() -> None:
 @SET
 def bench_translate(model: Path, as_json: bool, fast: str, overrides: tuple[str, ...]) -> None:
     """Measure how fast a model translates lines of standard input; it takes about a minute."""
-    assemble(user_layer(overrides))
+    decode_settings(overrides)
     if sys.stdin.isatty():
         raise UserError(f"give it lines to translate: regard bench translate --model {model} < lines.txt")
     from regard.decoding.speed import Speed, measure

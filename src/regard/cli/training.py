@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 import click
 
 from regard.cli.group import SET, main
-from regard.console import say, show_report, show_training, show_work
+from regard.console import say, show_lines, show_report, show_training, show_work
 from regard.errors import UserError
 from regard.settings import SIZES, user_layer
 
@@ -163,6 +163,6 @@ def check(
         report = show_work(look(train, *others))
         expected = show_work(forecast(train, report, user))
     if as_json:
-        click.echo(json.dumps({**asdict(report), "forecast": asdict(expected)}, ensure_ascii=False, indent=2))
+        show_lines([json.dumps({**asdict(report), "forecast": asdict(expected)}, ensure_ascii=False, indent=2)])
     else:
         show_report(report, expected)

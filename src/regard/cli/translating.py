@@ -11,11 +11,11 @@ from typing import IO, TYPE_CHECKING
 
 import click
 
-from regard.cli.group import FAST, LANGUAGES, MODELS, SET, main
+from regard.cli.group import FAST, LANGUAGES, MODELS, NEW_FILE, SET, main
 from regard.cli.standard_input import turns
 from regard.console import follow, say, show_lines, show_scores, show_work, standard_output
 from regard.errors import SettingsError, UserError
-from regard.settings import assemble, user_layer
+from regard.settings import decode_settings
 
 if TYPE_CHECKING:
     from regard.decoding.translation import Translation
@@ -34,13 +34,9 @@ def translate(
     models: tuple[Path, ...], texts: tuple[str, ...], as_json: bool, fast: str, overrides: tuple[str, ...]
 ) -> None:
     """Translate each TEXT (put a sentence in quotes), or standard input line by line."""
-    decode = assemble(user_layer(overrides)).decode
-    if decode.best > 1 and not as_json:
-        raise SettingsError("several translations of a text (decode.best) are shown with --json only; add it")
-    if decode.log_probabilities and not as_json:
-        raise SettingsError("log-probabilities of pieces (decode.log_probabilities) are shown with --json only; add it")
-    if decode.links and not as_json:
-        raise SettingsError("links between words (decode.links) are shown with --json, which asks for them; add it")
+    decode = decode_settings(overrides)
+    if not as_json and (more := decode.beside_text()):
+        raise SettingsError(f"what {', '.join(more)} asks for is shown with --json only; add it")
     decode = replace(decode, links=as_json, scores=as_json)
     for text in texts:
         if os.path.isfile(text):  # noqa: PTH113 (a Path complains of a text too long for a name)
@@ -90,7 +86,7 @@ def _count_lines(stream: IO[bytes]) -> int | None:
 @click.option("--tokenize", default="13a", show_default=True, help="sacreBLEU's tokenizer for BLEU.")
 @click.option("--against", type=click.Path(path_type=Path), help="Another model folder to compare with.")
 @click.option("--json", "as_json", is_flag=True, help="Scores, tables and every sentence that differs, as JSON.")
-@click.option("--out", type=click.Path(path_type=Path), help="Also write the translations here, a line each.")
+@click.option("--out", type=NEW_FILE, help="Also write the translations here, a line each.")
 @FAST
 @SET
 def evaluate(
@@ -110,9 +106,11 @@ def evaluate(
     BLEU, chrF and TER, of the whole and by length and rarity; with --against, whether two models differ by more than
     chance, and on which sentences.
     """
-    decode = assemble(user_layer(overrides)).decode
-    if out is not None and not out.parent.is_dir():
-        raise UserError(f"--out {out}: there is no folder {out.parent}; make it first")
+    decode = decode_settings(overrides)
+    if more := decode.beside_text():
+        raise SettingsError(f"{', '.join(more)} has no effect on scores; leave it out")
+    if out is not None and out.resolve() in {file.resolve() for file in files}:
+        raise UserError(f"--out {out} is part of the test set, and would be written over; give another name")
     if scores and (by_source or out is not None or against is not None):
         raise UserError("--scores translates nothing; leave --by-source, --against and --out out")
     from regard.decoding.load import load
@@ -133,7 +131,7 @@ def evaluate(
         trained_in=models[0],
     )
     found = show_work(work)
-    if out is not None:
-        out.write_text("".join(text.replace("\n", " ") + "\n" for text in found.translations), "utf-8")
     names = names_of(models, against)
     show_lines([json.dumps(facts(found, *names), ensure_ascii=False)] if as_json else evaluation_lines(found, *names))
+    if out is not None:  # last, so that a full disk does not take the scores along
+        out.write_text("".join(text.replace("\n", " ") + "\n" for text in found.translations), "utf-8")

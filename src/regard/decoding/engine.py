@@ -23,6 +23,7 @@ from regard.cores import cores
 from regard.data.tokenizer import END, Tokenizer
 from regard.decoding.hypothesis import Hypothesis, length_penalty
 from regard.decoding.text_translator import UNKNOWN, Forced, Sources, TextTranslator, batches_of
+from regard.decoding.translation import is_blank
 from regard.errors import SettingsError
 from regard.folder import AlignmentHead
 from regard.heap import keep_some_memory
@@ -81,13 +82,15 @@ class Engine(TextTranslator):
 
     def translate_bare(self, texts: Sequence[str], decode: DecodeSettings) -> None:
         """What the engine does of translating, and nothing else: to know what the rest costs."""
-        sources = self._in_pieces(self.tokenizer.encode(texts))
+        parts = [part for text in texts for part, _ in self._parts(text) if not is_blank(part)]
+        sources = self._in_pieces(self.tokenizer.encode(parts))
         self._engines[self._best.get(decode.beams, 1)].translate_batch(
             sources,
             beam_size=decode.beams,
             max_batch_size=max(1, self.batch_tokens // decode.beams),
             batch_type="tokens",
             max_input_length=0,
+            max_decoding_length=min(256, self.longest),  # its own, or what the model can write
         )
 
     def _begin(self, batches: Iterable[Sources], decode: DecodeSettings) -> Iterator[list[list[Hypothesis]]]:

@@ -12,7 +12,7 @@ from pathlib import Path
 from regard.decoding.engine import Engine, can_write
 from regard.decoding.load import load
 from regard.errors import DataError, SettingsError
-from regard.settings import DecodeSettings, assemble, user_layer
+from regard.settings import DecodeSettings, decode_settings
 
 _SECONDS = 10.0  # about, for each of the three measurements of translating
 _COLD_STARTS = 5
@@ -35,7 +35,9 @@ class Speed:
 
 def measure(folder: Path, texts: Sequence[str], overrides: Sequence[str], *, fast: str) -> Iterator[str | Speed]:
     """Say what is being measured, then give the result; `overrides` are as of `--set`."""
-    decode = replace(assemble(user_layer(overrides)).decode, scores=False)  # as `regard translate`
+    decode = replace(decode_settings(overrides), scores=False)  # as `regard translate`
+    if more := decode.beside_text():
+        raise SettingsError(f"what is measured is how fast texts are written; leave {', '.join(more)} out")
     if not can_write(decode):
         raise SettingsError(f"what is measured is the engine, which leaves this to torch: {', '.join(overrides)}")
     # The same text again would cost nothing.

@@ -100,6 +100,7 @@ class TextTranslator(ABC):
         """
         known: Known = {}
         for turn in ([line] for line in lines) if window == 1 else [lines]:
+            known = known if len(known) < REMEMBERED else {}
             yield from self._turn(iter(turn), known, decode, window, batch_tokens or self.batch_tokens)
 
     def _turn(
