@@ -1,6 +1,6 @@
 """Write NOTICE: whose sentences the bundled models learnt from.
 
-python models/notice.py        # writes NOTICE at the top of the repository
+python recipes/attribution.py        # writes NOTICE at the top of the repository
 """
 
 import gzip
@@ -9,22 +9,22 @@ import textwrap
 from collections.abc import Iterable, Sequence
 from pathlib import Path
 
-from data import TATOEBA
+from corpora import TATOEBA
 
 LINE = re.compile(r"CC-BY 2\.0 \(France\) Attribution: tatoeba\.org #\d+ \((.*?)\) & #\d+ \((.*?)\)\n")
 TEXT = """\
 Regard's own text, code, word lists and grammar are under the MIT licence: see LICENSE.
 
-The models in src/regard/bundled learnt from two sources. One is the built-in language, which is part of Regard. The
-other is pairs of English and French sentences from the Tatoeba project:
+The models in src/regard/model_folder/bundled learnt from two sources. One is the built-in language, which is part of
+Regard. The other is pairs of English and French sentences from the Tatoeba project:
 
     from      https://tatoeba.org, by way of https://www.manythings.org/anki/
     licence   Creative Commons Attribution 2.0 France, https://creativecommons.org/licenses/by/2.0/fr/
     changes   divided into sentences to learn from, to validate on and to test with; pairs with one of the famous
-              sentences (FAMOUS in src/regard/data/language/splits.py) left out; turned into the weights of models and
+              sentences (FAMOUS in src/regard/data/synthetic/splits.py) left out; turned into the weights of models and
               the pieces of their tokenizers. The sentences themselves are not part of Regard.
 
-The weights and tokenizers in src/regard/bundled are under the same licence, CC BY 2.0 FR.
+The weights and tokenizers in src/regard/model_folder/bundled are under the same licence, CC BY 2.0 FR.
 
 The {count:,} authors of these sentences, by their names at tatoeba.org:
 """

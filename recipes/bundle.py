@@ -1,6 +1,6 @@
 """From a trained model to a bundled one: half precision, the head that aligns words, and a card of what it can do.
 
-    python models/finish.py RUN_FOLDER... NAME     # writes src/regard/bundled/NAME
+    python recipes/bundle.py RUN_FOLDER... NAME     # writes src/regard/model_folder/bundled/NAME
 
 A model that was fine-tuned has several runs: name them in their order.
 
@@ -17,22 +17,27 @@ from pathlib import Path
 
 import numpy as np
 import torch
+from corpora import TATOEBA, Sides, tatoeba
 
-from data import TATOEBA, Sides, tatoeba
-from regard import bundled
-from regard.data.language import Pair, flips, pairs
-from regard.data.texts import finished
-from regard.decoding.load import load
-from regard.decoding.text_translator import TextTranslator
-from regard.evaluation.evaluate import Evaluation, evaluate
-from regard.evaluation.intervals import share
-from regard.files import read_json, sha256, write_atomically
-from regard.folder import ModelFolder, open_folder, save_folder, store_alignment
-from regard.inside.aligning import choose_head
-from regard.inside.laboratory import pronouns_right
-from regard.inside.sample import language_sample, turned_sample
-from regard.inside.trace import Array
-from regard.settings import DecodeSettings
+from regard.data.synthetic import Pair
+from regard.data.synthetic.generator import minimal_pairs, pairs
+from regard.evaluation.evaluator import Evaluation, evaluate
+from regard.inference.translator import Translator
+from regard.inference.translator_loader import load_translator
+from regard.interpret.annotated_pairs import reversed_synthetic_sample, synthetic_sample
+from regard.interpret.measure.alignment_heads import choose_head
+from regard.interpret.measure.pronoun_experiment import pronouns_right
+from regard.interpret.trace import Array
+from regard.model_folder import bundled
+from regard.model_folder.folder import ModelFolder
+from regard.model_folder.loader import open_folder
+from regard.model_folder.writer import save_alignment_head, save_folder
+from regard.progress import run_to_end
+from regard.settings.decode import DecodeSettings
+from regard.statistics.intervals import proportion
+from regard.storage.atomic_files import write_atomically
+from regard.storage.json_files import read_json
+from regard.storage.manifest import sha256
 
 DECODE = DecodeSettings()  # beam 4, as for everyone who sets nothing
 SEED = 7  # other sentences than the alignment head was chosen on
@@ -49,8 +54,8 @@ SCORES = """\
 
 Word for word as the grammar has them are {right:,} of the {sentences:,} sentences of the built-in language.
 The weights were rounded to half precision, and that is what was measured; {same:,} of the {sources:,} sources of
-Tatoeba are translated as before. Beam {decode.beams}, length penalty {decode.alpha}. sacreBLEU's signatures:
-`{scores.bleu_signature}`, `{scores.chrf_signature}`; against all references, `nrefs:var`."""
+Tatoeba are translated as before. Beam {decode.beam_size}, length penalty {decode.length_penalty}.
+sacreBLEU's signatures: `{scores.bleu_signature}`, `{scores.chrf_signature}`; against all references, `nrefs:var`."""
 IT = """\
 Two sentences of the built-in language differ in one word, which decides which noun “it” is, and so between “il” and
 “elle”. Who always takes the same noun has both right in no pair.
@@ -59,9 +64,9 @@ Two sentences of the built-in language differ in one word, which decides which n
 |---|---|---|---|
 {rows}
 
-In brackets, 95 % confidence. Beam {decode.beams}, length penalty {decode.alpha}."""
+In brackets, 95 % confidence. Beam {decode.beam_size}, length penalty {decode.length_penalty}."""
 MADE = """\
-In the folder that `python models/data.py` wrote for {name}; then `python models/finish.py` made the last into this one:
+In the folder that `python recipes/corpora.py` wrote for {name}; `python recipes/bundle.py` made the last into this:
 
     {commands}"""
 CURVE = """\
@@ -93,7 +98,7 @@ def main() -> None:
     halve(opened, folder)
     align(folder)
     card = (run / "card.md").read_text("utf-8").partition("## Licence")[0]
-    parts = [*measured(name, load(folder), load(run)), *made(runs, name)]
+    parts = [*measured(name, load_translator(folder), load_translator(run)), *made(runs, name)]
     parts += [("Limits", LIMITS + (TO_FRENCH if name == "en-fr" else "")), ("Licence", LICENCE)]
     write_atomically(folder / "card.md", card + "\n\n".join(f"## {title}\n{text}" for title, text in parts) + "\n")
     print(f"{folder}: {sum(file.stat().st_size for file in folder.iterdir()):,} bytes")
@@ -118,14 +123,14 @@ def halve(opened: ModelFolder, folder: Path) -> None:
 def align(folder: Path) -> None:
     """Find and store the head, as `regard measure alignment` does in folders that are not bundled."""
     opened = open_folder(folder)
-    sample = language_sample if opened.languages == ("en", "fr") else turned_sample
-    found = finished(choose_head(opened.build(), sample(opened.tokenizer, 500)))
+    sample = synthetic_sample if opened.languages == ("en", "fr") else reversed_synthetic_sample
+    found = run_to_end(choose_head(opened.build(), sample(opened.tokenizer, 500)))
     assert found.usable, f"no head aligns better than a fixed offset does: {found}"
-    store_alignment(folder, found.chosen)
+    save_alignment_head(folder, found.chosen)
     print(f"{found.chosen} aligns, error {found.error.value:.3f}")
 
 
-def measured(name: str, ours: TextTranslator, single: TextTranslator) -> Iterator[tuple[str, str]]:
+def measured(name: str, ours: Translator, single: Translator) -> Iterator[tuple[str, str]]:
     """What the model does on test sets, and what the rounding changed."""
     turn = 1 if name == "en-fr" else -1
     test = [sides[::turn] for sides in tatoeba(TATOEBA / "test.tsv.gz")]
@@ -150,13 +155,13 @@ def measured(name: str, ours: TextTranslator, single: TextTranslator) -> Iterato
     yield "Scores on test sets", text
     if name == "en-fr":
         rows = "\n".join(
-            f"| {said} ({split}) | {it(ours, list(islice(flips(SEED, split), count)))} |"
+            f"| {said} ({split}) | {it(ours, list(islice(minimal_pairs(SEED, split), count)))} |"
             for split, (said, count) in FLIPS.items()
         )
         yield "What “it” stands for", IT.format(rows=rows, decode=DECODE)
 
 
-def scored(translator: TextTranslator, test: Iterable[Sides], *, by_source: bool = False) -> Evaluation:
+def scored(translator: Translator, test: Iterable[Sides], *, by_source: bool = False) -> Evaluation:
     with tempfile.TemporaryDirectory() as folder:
         file = Path(folder) / "test.tsv"
         file.write_text("".join("\t".join(sides) + "\n" for sides in test), "utf-8")
@@ -167,12 +172,12 @@ def row(name: str, found: Evaluation) -> str:
     return f"| {name} | {len(found.sources):,} | {found.scores.bleu:.1f} | {found.scores.chrf:.1f} |"
 
 
-def it(translator: TextTranslator, both: Sequence[tuple[Pair, Pair]]) -> str:
+def it(translator: Translator, both: Sequence[tuple[Pair, Pair]]) -> str:
     """Pairs of sentences that differ in the deciding word alone: how many, and in how many both are right."""
     written: dict[str, str] = {}
 
     def translate(texts: Iterable[str]) -> Iterator[str]:
-        for found in translator.stream(texts, DECODE):
+        for found in translator.translate_iterable(texts, DECODE):
             written[found.source] = found.text
             yield found.text
 
@@ -182,7 +187,7 @@ def it(translator: TextTranslator, both: Sequence[tuple[Pair, Pair]]) -> str:
 
 
 def figure(each: Array) -> str:
-    found = share(each, np.ones(len(each)))
+    found = proportion(each, np.ones(len(each)))
     assert found is not None
     return f"{100 * found.value:.1f} % [{100 * found.low:.1f}, {100 * found.high:.1f}]"
 

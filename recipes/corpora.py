@@ -2,7 +2,7 @@
 
 Pairs in which either side is one of the famous sentences are left out, so that these are always translated unseen.
 
-    python models/data.py FOLDER        # writes FOLDER/en-fr/*.tsv and FOLDER/fr-en/*.tsv
+    python recipes/corpora.py FOLDER        # writes FOLDER/en-fr/*.tsv and FOLDER/fr-en/*.tsv
 """
 
 import gzip
@@ -12,7 +12,8 @@ from collections.abc import Iterable, Iterator
 from itertools import chain, islice
 from pathlib import Path
 
-from regard.data.language import flips, is_famous, pairs
+from regard.data.synthetic import is_famous
+from regard.data.synthetic.generator import minimal_pairs, pairs
 
 SHARED = Path(os.environ.get("REGARD_SHARED_DATA", Path(__file__).parents[2] / "shared" / "data"))
 TATOEBA = SHARED / "tatoeba" / "en-fr"
@@ -30,7 +31,7 @@ def main() -> None:
         made = ((pair.source, pair.target) for pair in pairs(seed, split))
         write(folder, f"language-{split}.tsv", islice(made, count))
     for seed, (split, count) in enumerate(FLIPS.items(), start=3):
-        both = chain.from_iterable(islice(flips(seed, split), count))
+        both = chain.from_iterable(islice(minimal_pairs(seed, split), count))
         write(folder, f"flips-{split}.tsv", ((pair.source, pair.target) for pair in both))
 
 

@@ -8,35 +8,36 @@
 Torch is imported when someone looks.
 """
 
-from collections.abc import Callable, Iterable, Iterator
-from dataclasses import replace
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import fields
+from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
-
-from regard.data.texts import finished
-from regard.data.tokenizer import END, START, Tokenizer
-from regard.decoding.hypothesis import Hypothesis
-from regard.decoding.load import open_folders, translator_of
-from regard.decoding.text_translator import DEFAULT, Forced, Sources, TextTranslator
 from regard.errors import LookError
-from regard.folder import Languages
-from regard.inside.beams import Search, watch
-from regard.inside.trace import Array, Trace, record
-from regard.inside.view import View
-from regard.inside.without import changed, headless_model
-from regard.inside.words import Tokens, visible
-from regard.settings import DecodeSettings
+from regard.inference.search.hypothesis import Hypothesis
+from regard.inference.translator import DEFAULT, Sources, TokenPairs, Translator
+from regard.inference.translator_loader import make_translator, open_folders
+from regard.interpret.look.inspection import Inspector
+from regard.interpret.report.view import View
+from regard.interpret.tokens import Tokens
+from regard.interpret.trace import Trace
+from regard.model_folder.folder import Languages
+from regard.progress import Work, run_to_end
+from regard.render.text import escape_control_characters
+from regard.settings.decode import DecodeSettings
+from regard.tokenizers.sentencepiece import SentencePieceTokenizer
 
 if TYPE_CHECKING:
-    from regard.inside.aligning import Aligning
-    from regard.inside.itplot import It
-    from regard.inside.layerplot import Layers
-    from regard.inside.measured import Measured
-    from regard.model.transformer import Transformer
+    from regard.interpret.annotated_pairs import PairSample
+    from regard.interpret.measure.alignment_heads import AlignmentHeadResult
+    from regard.interpret.report.head_report import HeadReport
+    from regard.interpret.report.probe_report import ProbeReport
+    from regard.interpret.report.pronoun_report import PronounReport
+    from regard.models.kinds.transformer import Transformer
 
 Pairs = Iterable[tuple[str, str]]  # a source and its translation
+
 _PICTURED = 64  # rows of the table of positions that make a picture
 
 
@@ -51,7 +52,7 @@ def load(
     road, and so does any device but the processor, and several models.
     """
     folders = open_folders(folder, *others)
-    translator = translator_of(folders, fast=fast, device=device)
+    translator = make_translator(folders, fast=fast, device=device)
 
     def build() -> "Transformer":
         if others:
@@ -62,29 +63,30 @@ def load(
     return Model(translator, folders[0].tokenizer, build, name=name, languages=folders[0].languages)
 
 
-class Model(TextTranslator):
+class Model(Translator):
     """A translator, on either road, that can also be looked into."""
 
     def __init__(
         self,
-        translator: TextTranslator,
-        tokenizer: Tokenizer,
+        translator: Translator,
+        tokenizer: SentencePieceTokenizer,
         build: "Callable[[], Transformer]",
         *,
         name: str,
         languages: Languages = (None, None),
     ) -> None:
-        super().__init__(tokenizer, longest=translator.longest, aligning=translator.aligning)
+        super().__init__(tokenizer, max_positions=translator.max_positions, alignment_head=translator.alignment_head)
         self.name = name
         self.languages = languages
-        self.batch_tokens, self.least_tokens = translator.batch_tokens, translator.least_tokens
+        self.batch_tokens, self.min_source_tokens = translator.batch_tokens, translator.min_source_tokens
         self._translator = translator
-        self.pieces = self._tokenizer = tokenizer
+        self.tokenizer: SentencePieceTokenizer = tokenizer
         self._build = build
         self._built: Transformer | None = None
+        self._inspector = Inspector(translator, lambda: self.network, tokenizer, name=name)
 
     @property
-    def torch(self) -> "Transformer":
+    def network(self) -> "Transformer":
         """The model itself, a plain torch module."""
         if self._built is None:
             self._built = self._build()
@@ -98,104 +100,101 @@ class Model(TextTranslator):
         `without` leaves a part out of that pass, "positions" or "scaling"; what was written stays the same. Without a
         head, such as "encoder.2.self.5", the text is translated without it.
         """
-        source = self.source(text)
-        written = self._sentence(target, "the target") if target is not None else None
-        chosen, searched, whole = None, None, None
-        headless = headless_model(self.torch, without)
-        if written is None:
-            prefix = self._tokenizer.encode([decode.prefix])[0] if decode.prefix else []
-            asked = self._source(source.ids[:-1], prefix, decode)
-            whole = next(self._begin([[asked]], replace(decode, scores=True)))[0][0]
-            searched = watch(headless or self.torch, asked, self._tokenizer.writable, decode)
-            chosen = searched.found[0] if headless else whole
-            # A text that reached its limit has no end mark.
-            written = self._tokens([*chosen.pieces, END] if len(chosen.pieces) < asked.limit else [*chosen.pieces])
-        return View(
-            model=self.name,
-            source=text,
-            text=self._text(written),
-            score=chosen.score if chosen else None,
-            torch_text=self._other(chosen, searched),
-            whole_text=self._tokenizer.decode([whole.pieces])[0] if headless and whole else None,
-            without=without,
-            trace=self.recorded(source, written, without),
-            search=searched,
-            names=tuple(map(visible, self._tokenizer.pieces(range(self._tokenizer.size)))),
-            parameters=sum(tensor.numel() for tensor in self.torch.state_dict().values()),
-            positions=self._positions(max(len(source.ids), len(written.ids))),
-        )
+        found = self._inspector.inspect(text, decode, target=target, without=without)
+        return View(**{one.name: getattr(found, one.name) for one in fields(found)})
 
-    def measure_heads(self, pairs: Pairs | None = None, count: int = 500) -> "Measured":
-        """What every head does and is worth, on pairs of texts, or, without, on the built-in language."""
-        from regard.inside.measuring import heads_measured, sample_for
-
-        return finished(heads_measured(self, sample_for(self, count, pairs=pairs)))
-
-    def measure_it(self, count: int = 500) -> "It":
-        """Whether heads follow what "it" stands for, and whether the French pronoun depends on them."""
-        from regard.inside.measuring import it_measured
-
-        return finished(it_measured(self, count))
-
-    def measure_layers(self, count: int = 500) -> "Layers":
-        """What each layer knows about words and sentences of the built-in language."""
-        from regard.inside.measuring import layers_measured, sample_for
-
-        return finished(layers_measured(self, sample_for(self, count)))
-
-    def measure_alignment(self, pairs: Pairs | None = None, count: int = 500) -> "Aligning":
-        """Which head aligns words best. Nothing is stored; `regard measure alignment` does that."""
-        from regard.inside.measuring import alignment_measured, alignment_sample
-
-        return finished(alignment_measured(self, alignment_sample(self, count, pairs=pairs)))
-
-    def recorded(self, source: Tokens, written: Tokens, without: str | None = None) -> Trace:
-        """One pass over a source, forced to write this."""
-        model, lens = changed(self.torch, without)
-        read = self._tokens([START, *written.ids[:-1]])
-        return record(model, source, read, written, writable=self._tokenizer.writable, lens=lens)
+    def trace(self, source: Tokens, written: Tokens, without: str | None = None) -> Trace:
+        """Record one teacher-forced pass over the tokens of a source and a target."""
+        return self._inspector.trace(source, written, without)
 
     def source(self, text: str) -> Tokens:
-        """A text as the encoder reads it."""
-        return self._sentence(text, "the text")
+        """The tokens of a text as the encoder reads them."""
+        return self._inspector.source(text)
 
-    def _sentence(self, text: str, what: str) -> Tokens:
-        if not text.strip():
-            raise LookError(f"{what} is blank: there is nothing to look at")
-        parts = [part for part, _ in self._parts(text)]
-        if len(parts) > 1:
-            raise LookError(
-                f"{what} is translated in {len(parts)} parts, each by itself (its lines, and what fits into "
-                f"{self.longest} pieces); look at one of them, such as {parts[0][:60]!r}"
-            )
-        return self._tokens([*self._tokenizer.encode([text])[0], END])
+    def measure_heads(self, pairs: Pairs | None = None, count: int = 500) -> "HeadReport":
+        """What every head attends to, and the effect of removing it, on pairs or on the synthetic language."""
+        return run_to_end(self.iter_measure_heads(pairs, count))
 
-    def _positions(self, used: int) -> Array:
-        """The rows of the table that were used, and at least so many as make a picture."""
-        table = self.torch.positions.weight[: max(used, _PICTURED)].detach().cpu().numpy().copy()
-        table.flags.writeable = False
-        return np.asarray(table)
+    def measure_pronouns(self, count: int = 1000) -> "PronounReport":
+        """Whether heads follow the antecedent of "it", and whether the French pronoun depends on them."""
+        return run_to_end(self.iter_measure_pronouns(count))
 
-    def _text(self, tokens: Tokens) -> str:
-        return self._tokenizer.decode([[identity for identity in tokens.ids if identity != END]])[0]
+    def measure_probes(self, count: int = 500) -> "ProbeReport":
+        """What each layer encodes about words and sentences of the synthetic language."""
+        return run_to_end(self.iter_measure_probes(count))
 
-    def _tokens(self, ids: list[int]) -> Tokens:
-        return Tokens.of(ids, self._tokenizer)
+    def measure_alignment(self, pairs: Pairs | None = None, count: int = 500) -> "AlignmentHeadResult":
+        """Which head aligns words best. Nothing is stored; `regard measure alignment` does that."""
+        return run_to_end(self.iter_measure_alignment(pairs, count))
 
-    def _other(self, chosen: Hypothesis | None, searched: Search | None) -> str | None:
-        """What torch's road wrote, where that is not what this translator wrote."""
-        if chosen is None or searched is None or chosen.pieces == searched.found[0].pieces:
-            return None
-        return self._tokenizer.decode([searched.found[0].pieces])[0]
+    def iter_measure_heads(
+        self, pairs: Pairs | None = None, count: int = 500, *, files: Sequence[Path] = ()
+    ) -> "Work[HeadReport]":
+        """As `measure_heads`, and yields its progress; `files` are read instead of `pairs`."""
+        from regard.interpret.report.head_report import measure_head_report
+
+        return measure_head_report(
+            self.network, self.tokenizer, self._sample(pairs, files, count), name=self._shown_name
+        )
+
+    def iter_measure_pronouns(self, count: int = 1000) -> "Work[PronounReport]":
+        """As `measure_it`, and yields its progress."""
+        from regard.data.synthetic import minimal_pairs
+        from regard.interpret.annotated_pairs import SEED, SPLIT, check_languages
+        from regard.interpret.measure.pronoun_experiment import run_pronoun_experiment
+        from regard.interpret.report.pronoun_report import PronounReport
+        from regard.progress import Progress
+
+        check_languages(self.languages)
+        pairs = []
+        for pair in islice(minimal_pairs(SEED, SPLIT), count):
+            pairs.append(pair)
+            yield Progress("making pairs", len(pairs), count)
+        found = yield from run_pronoun_experiment(
+            self.network, self.tokenizer, pairs, lambda texts: (one.text for one in self.translate_iterable(texts))
+        )
+        return PronounReport(self._shown_name, found)
+
+    def iter_measure_probes(self, count: int = 500) -> "Work[ProbeReport]":
+        """As `measure_layers`, and yields its progress."""
+        from regard.interpret.measure.probes import measure_probes
+        from regard.interpret.report.probe_report import ProbeReport
+
+        sample = self._sample(None, (), count)
+        probed = yield from measure_probes(self.network, sample)
+        return ProbeReport(self._shown_name, len(sample), sample.name, probed)
+
+    def iter_measure_alignment(
+        self, pairs: Pairs | None = None, count: int = 500, *, files: Sequence[Path] = ()
+    ) -> "Work[AlignmentHeadResult]":
+        """As `measure_alignment`, and yields its progress; `files` are read instead of `pairs`."""
+        from regard.interpret.annotated_pairs import reversed_synthetic_sample
+        from regard.interpret.measure.alignment_heads import choose_head
+
+        # From French, the synthetic language with its sides exchanged still has known alignments.
+        exchanged = not files and pairs is None and self.languages == ("fr", "en")
+        sample = reversed_synthetic_sample(self.tokenizer, count) if exchanged else self._sample(pairs, files, count)
+        return choose_head(self.network, sample)
+
+    def _sample(self, pairs: Pairs | None, files: Sequence[Path], count: int) -> "PairSample":
+        from regard.interpret.annotated_pairs import measurement_sample
+
+        return measurement_sample(self.tokenizer, self.max_positions, self.languages, count, pairs=pairs, files=files)
+
+    @property
+    def _shown_name(self) -> str:
+        """The name of the folder, without its path: a report may be read by others."""
+        folder = Path(self.name)
+        return escape_control_characters(folder.absolute().name if folder.is_dir() else self.name)
 
     def workers(self, decode: DecodeSettings) -> int:
         return self._translator.workers(decode)
 
-    def _begin(self, batches: Iterable[Sources], decode: DecodeSettings) -> Iterator[list[list[Hypothesis]]]:
-        return self._translator._begin(batches, decode)
+    def _generate(self, batches: Iterable[Sources], decode: DecodeSettings) -> Iterator[list[list[Hypothesis]]]:
+        return self._translator._generate(batches, decode)
 
-    def _force(self, pairs: Forced) -> list[tuple[float, ...]]:
-        return self._translator._force(pairs)
+    def _score_tokens(self, pairs: TokenPairs) -> list[tuple[float, ...]]:
+        return self._translator._score_tokens(pairs)
 
-    def _attend(self, pairs: Forced) -> list[Any]:
+    def _attend(self, pairs: TokenPairs) -> list[Any]:
         return self._translator._attend(pairs)

@@ -18,25 +18,31 @@ from pathlib import Path
 import click
 import pytest
 import torch
+from tests.interpret.planted import planted_model
 
 import regard
-from regard.bundled import names
 from regard.cli import main
-from regard.cli.looking import measure
-from regard.cli.machine import bench
-from regard.cli.standard_input import turns
-from regard.data.language import FAMOUS, pairs
-from regard.data.lines import Lines
-from regard.data.pairs import Corpus, Pairs
+from regard.cli.commands.bench import bench
+from regard.cli.commands.measure import measure
+from regard.cli.line_input import ready_lines
+from regard.data.formats.corpus import Corpus
+from regard.data.formats.lines import Lines
+from regard.data.formats.pairs import Pairs
+from regard.data.synthetic import FAMOUS
+from regard.data.synthetic.generator import pairs
 from regard.errors import DataError
-from regard.evaluation.scores import Judge, Scores
-from regard.files import write_manifest
-from regard.folder import HASHED, open_folder, save_folder
-from regard.inside.checked import Check
-from regard.inside.planted import planted_model, planted_sample
-from regard.listing import as_markdown
-from regard.settings import DecodeSettings
-from regard.training.plan import SHARE_FOR_STEPS, Speed
+from regard.evaluation.scores import Scorer, Scores
+from regard.interpret.selftest.planted_model import planted_sample
+from regard.interpret.selftest.view_checks import Check
+from regard.model_folder.bundled import available
+from regard.model_folder.folder import HASHED
+from regard.model_folder.loader import open_folder
+from regard.model_folder.writer import save_folder
+from regard.settings.decode import DecodeSettings
+from regard.settings.reference import as_markdown
+from regard.storage.manifest import write_manifest
+from regard.training.planning.choices import SHARE_FOR_STEPS
+from regard.training.planning.step_time import StepTime
 
 torch.set_num_threads(1)
 
@@ -46,13 +52,13 @@ TINY = (
     "model.feedforward=24",
     "model.encoder_layers=1",
     "model.decoder_layers=1",
-    "tokenizer.pieces=300",
-    "train.micro_tokens=96",
+    "tokenizer.vocab_size=300",
+    "train.micro_batch_tokens=96",
     "train.batch_tokens=96",
     "train.dropout=0.1",
     "train.validate_every=30",
-    "decode.beams=2",
-    "decode.extra=2",
+    "decode.beam_size=2",
+    "decode.max_length_offset=2",
 )
 SETTINGS = [word for override in TINY for word in ("--set", override)]
 SMALL = ["--size", "tiny", *SETTINGS]
@@ -92,7 +98,7 @@ def _quick() -> Iterator[None]:
     """Nobody waits six seconds to learn how fast this machine is; and handlers of signals are put back."""
     handlers = {number: signal.getsignal(number) for number in (signal.SIGINT, signal.SIGTERM)}
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr("regard.training.plan.measure", lambda *_: Speed(0.01, 50.0))
+        patch.setattr("regard.training.planning.step_time.measure_step_time", lambda *_: StepTime(0.01, 50.0))
         yield
     for number, handler in handlers.items():
         signal.signal(number, handler)
@@ -337,8 +343,8 @@ def test_a_bad_corpus_is_named_and_a_corrected_second_try_works(folder: Path, tm
     ("words", "message"),
     [
         (["--set", "train.stepz=5"], "error: unknown setting train.stepz; did you mean train.steps?\n"),
-        (["--set", "model.longest=7"], "error: model.longest must be at least 8, got 7\n"),
-        (["--set", "train.warmup=soon"], "error: train.warmup must be int, got 'soon'\n"),
+        (["--set", "model.max_positions=7"], "error: model.max_positions must be at least 8, got 7\n"),
+        (["--set", "train.warmup_steps=soon"], "error: train.warmup_steps must be int, got 'soon'\n"),
         (
             ["--set", "nonsense"],
             "error: --set nonsense: write it as section.name=value, for example train.steps=4000\n",
@@ -353,7 +359,7 @@ def test_a_bad_corpus_is_named_and_a_corrected_second_try_works(folder: Path, tm
         (
             ["--from", "none"],
             f"error: none: no such model folder; check the name and the current folder ({Path.cwd()}); `regard train "
-            f"SOURCE TARGET --out none` makes one; with Regard come {', '.join(names()) or 'none'}\n",
+            f"SOURCE TARGET --out none` makes one; with Regard come {', '.join(available()) or 'none'}\n",
         ),
         (["--size", "huge"], "Invalid value for '--size': 'huge' is not one of 'tiny', 'small', 'base', 'big'."),
         (["--steps", "0"], "Invalid value for '--steps': 0 is not in the range x>=1."),
@@ -439,7 +445,7 @@ def dirty(folder: Path) -> Path:
 
 def test_check_reports_what_it_sees(tmp_path: Path) -> None:
     test = write(tmp_path / "test.tsv", ["new to all\tx", f"{sentences(60)[3]}\tx"])
-    done = call("check", dirty(tmp_path), "--test", test, "--set", "tokenizer.pieces=300")
+    done = call("check", dirty(tmp_path), "--test", test, "--set", "tokenizer.vocab_size=300")
     assert done.code == 0, done.said
     shown = done.output.decode("utf-8")
     for line in [
@@ -461,23 +467,23 @@ def test_check_reports_what_it_sees(tmp_path: Path) -> None:
 
 
 def test_check_as_json(tmp_path: Path) -> None:
-    done = call("check", dirty(tmp_path), "--json", "--set", "tokenizer.pieces=300")
+    done = call("check", dirty(tmp_path), "--json", "--set", "tokenizer.vocab_size=300")
     report = json.loads(done.output)
-    assert list(report) == ["corpora", "parts", "findings", "forecast"]
+    assert list(report) == ["corpora", "splits", "findings", "forecast"]
     assert report["forecast"]["kept"] == 63
     assert {
         key: value
         for finding in report["findings"]
         if finding["kind"] == "duplicates"
         for key, value in finding.items()
-        if key in ("kind", "part", "count")
-    } == {"kind": "duplicates", "part": "training", "count": 1}
+        if key in ("kind", "split", "count")
+    } == {"kind": "duplicates", "split": "training", "count": 1}
 
 
 def test_check_reads_standard_input(tmp_path: Path) -> None:
-    done = call("check", "-", "--json", "--set", "tokenizer.pieces=300", typed=dirty(tmp_path).read_bytes())
+    done = call("check", "-", "--json", "--set", "tokenizer.vocab_size=300", typed=dirty(tmp_path).read_bytes())
     assert json.loads(done.output)["corpora"][0] == {
-        "name": "standard-input.tsv", "part": "training", "weight": 1.0, "pairs": 65, "unreadable": 1
+        "name": "standard-input.tsv", "split": "training", "weight": 1.0, "pairs": 65, "unreadable": 1
     }  # fmt: skip
 
 
@@ -491,7 +497,7 @@ def test_check_refuses_what_train_refuses(tmp_path: Path, case: str) -> None:
 
 def test_a_fresh_corpus_has_nothing_odd(folder: Path) -> None:
     good = write(folder / "fresh.tsv", [f"{text} x\ty {text}" for text in sentences(60)])
-    shown = call("check", good, "--set", "tokenizer.pieces=300").output.decode("utf-8")
+    shown = call("check", good, "--set", "tokenizer.vocab_size=300").output.decode("utf-8")
     assert "\nNothing odd was seen.\n" in shown
 
 
@@ -532,36 +538,38 @@ def test_a_line_stays_a_line_whatever_the_model_writes(model: Path) -> None:
 
 
 def test_settings_of_decoding_count(model: Path) -> None:
-    done = call("translate", "--model", model, "--set", "decode.beams=1", "--set", "decode.extra=1", "a bo cat")
-    expected = regard.load(model).translate("a bo cat", DecodeSettings(beams=1, extra=1)).text
+    done = call(
+        "translate", "--model", model, "--set", "decode.beam_size=1", "--set", "decode.max_length_offset=1", "a bo cat"
+    )
+    expected = regard.load(model).translate("a bo cat", DecodeSettings(beam_size=1, max_length_offset=1)).text
     assert done.lines == [expected]
 
 
 def test_json_has_the_score_the_pieces_and_the_alternatives(model: Path) -> None:
-    done = call("translate", "--model", model, "--json", "--set", "decode.best=3", typed=b"a bo cat\n\ndog\n")
+    done = call("translate", "--model", model, "--json", "--set", "decode.n_best=3", typed=b"a bo cat\n\ndog\n")
     first, blank, last = (json.loads(line) for line in done.lines)
     assert list(first) == [
-        "source", "text", "score", "log_probability", "pieces", "log_probabilities", "alternatives", "links"
+        "source", "text", "score", "log_probability", "tokens", "log_probabilities", "alternatives", "alignment"
     ]  # fmt: skip
     assert first["source"] == "a bo cat"
     assert first["score"] < 0
-    assert all(isinstance(piece, str) for piece in first["pieces"])
+    assert all(isinstance(piece, str) for piece in first["tokens"])
     assert len(first["alternatives"]) == len(last["alternatives"]) == 2
     scores = [each["score"] for each in (first, *first["alternatives"])]
     assert scores == sorted(scores, reverse=True)
     assert len({each["text"] for each in (first, *first["alternatives"])}) > 1
     assert blank == {
-        "source": "", "text": "", "score": 0.0, "log_probability": 0.0, "pieces": [], "log_probabilities": [],
-        "alternatives": [], "links": None,
+        "source": "", "text": "", "score": 0.0, "log_probability": 0.0, "tokens": [], "log_probabilities": [],
+        "alternatives": [], "alignment": None,
     }  # fmt: skip
 
 
 def test_json_has_the_log_probability_of_each_piece_if_asked(model: Path) -> None:
-    words = ("--json", "--set", "decode.best=2", "--set", "decode.log_probabilities=true")
+    words = ("--json", "--set", "decode.n_best=2", "--set", "decode.log_probabilities=true")
     (line,) = call("translate", "--model", model, *words, "a bo cat").lines
     best = json.loads(line)
     for found in (best, *best["alternatives"]):
-        assert len(found["log_probabilities"]) - len(found["pieces"]) in (0, 1)
+        assert len(found["log_probabilities"]) - len(found["tokens"]) in (0, 1)
         assert sum(found["log_probabilities"]) == pytest.approx(found["log_probability"], abs=1e-4)
 
 
@@ -627,23 +635,23 @@ def test_a_file_from_windows_translates_like_its_twin(model: Path) -> None:
         (["--model", "none", "x"], "error: none: no such model folder; check the name and the current folder ("),
         (
             ["--model", "none", "--set", "decode.beam=3"],
-            "error: unknown setting decode.beam; did you mean decode.beams?",
+            "error: unknown setting decode.beam; did you mean decode.beam_size?",
         ),
         (
-            ["--model", "none", "--set", "decode.best=2"],
-            "error: what decode.best asks for is shown with --json only; add it\n",
+            ["--model", "none", "--set", "decode.n_best=2"],
+            "error: what decode.n_best asks for is shown with --json only; add it\n",
         ),
         (
-            ["--model", "none", "--set", "decode.log_probabilities=true", "--set", "decode.links=true"],
-            "error: what decode.log_probabilities, decode.links asks for is shown with --json only; add it\n",
+            ["--model", "none", "--set", "decode.log_probabilities=true", "--set", "decode.alignment=true"],
+            "error: what decode.log_probabilities, decode.alignment asks for is shown with --json only; add it\n",
         ),
         (
-            ["--model", "none", "--set", "model.longest=12"],
-            "error: model.longest has no effect here; did you mean decode.longest?\n",
+            ["--model", "none", "--set", "model.max_positions=12"],
+            "error: model.max_positions has no effect here; `regard settings` lists them\n",
         ),
         (
-            ["--model", "none", "--set", "decode.best=9"],
-            "error: decode.best (9) cannot exceed decode.beams (4); add --set decode.beams=9\n",
+            ["--model", "none", "--set", "decode.n_best=9"],
+            "error: decode.n_best (9) cannot exceed decode.beam_size (4); add --set decode.beam_size=9\n",
         ),
     ],
 )
@@ -669,10 +677,10 @@ def test_a_damaged_model_is_named(model: Path, tmp_path: Path) -> None:
 def short_demo() -> Iterator[None]:
     """A demo of seconds."""
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr("regard.cli.demo.SETTINGS", TINY)
+        patch.setattr("regard.cli.commands.demo.SETTINGS", TINY)
         for name, count in {"PAIRS_PER_STEP": 30, "VALID": 4, "FLIPS": 12}.items():
-            patch.setattr(f"regard.cli.demo.{name}", count)
-        patch.setattr("regard.inside.baselines.FITTED_ON", 50)
+            patch.setattr(f"regard.cli.commands.demo.{name}", count)
+        patch.setattr("regard.interpret.measure.pronoun_baselines.FITTED_ON", 50)
         yield
 
 
@@ -706,13 +714,13 @@ def test_the_quick_demo_is_the_bundled_model(
 ) -> None:
     (tmp_path / "shelf").mkdir()
     (tmp_path / "shelf" / "en-fr").symlink_to(demonstrated.path)
-    monkeypatch.setattr("regard.bundled.HERE", tmp_path / "shelf")
+    monkeypatch.setattr("regard.model_folder.bundled.HERE", tmp_path / "shelf")
     done = call("demo", "--quick", "--out", tmp_path / "none")
     assert done.code == 0, done.said
     assert done.lines[0] == "The bundled model, English to French:" and "  I am a student." in done.lines
     assert '  regard translate "My sister opened the old door."' in done.lines
     assert not (tmp_path / "none").exists()
-    monkeypatch.setattr("regard.bundled.HERE", tmp_path)
+    monkeypatch.setattr("regard.model_folder.bundled.HERE", tmp_path)
     missing = "error: this copy of Regard has no bundled model; leave --quick out, and one is trained\n"
     assert call("demo", "--quick").said == missing
 
@@ -722,7 +730,7 @@ def test_the_language_is_written_for_train_to_read(tmp_path: Path) -> None:
     assert (done.code, done.output) == (0, b"")
     assert done.said == "".join(f"wrote {tmp_path / name}: 30 lines\n" for name in ("pairs.tsv", "pairs.jsonl"))
     expected = list(islice(pairs(7, "valid"), 30))
-    found = list(Pairs(Corpus((tmp_path / "pairs.tsv",))).strictly())
+    found = list(Pairs(Corpus((tmp_path / "pairs.tsv",))).or_raise())
     assert [(pair.source, pair.target) for pair in found] == [(pair.source, pair.target) for pair in expected]
     truths = [json.loads(line) for line in (tmp_path / "pairs.jsonl").read_text("utf-8").splitlines()]
     assert truths == json.loads(json.dumps([asdict(pair.truth) for pair in expected]))
@@ -827,8 +835,8 @@ def test_standard_input_is_read_as_corpora_are(size: int, tmp_path: Path) -> Non
 
     typed = "\ufeffé €\r\n\n\0 a\rb\u2028c\r\n".encode() + b"x" * 30 + b"\nno end"
     (tmp_path / "file").write_bytes(typed)
-    assert list(chain.from_iterable(turns(Blocks(typed)))) == list(Lines(tmp_path / "file"))
-    read = chain.from_iterable(turns(Blocks(b"a\nb\n\xff\nc\n")))
+    assert list(chain.from_iterable(ready_lines(Blocks(typed)))) == list(Lines(tmp_path / "file"))
+    read = chain.from_iterable(ready_lines(Blocks(b"a\nb\n\xff\nc\n")))
     assert [next(read), next(read)] == ["a", "b"]
     with pytest.raises(DataError, match="standard input:3: byte 1"):
         next(read)
@@ -838,7 +846,7 @@ def test_standard_input_is_read_as_corpora_are(size: int, tmp_path: Path) -> Non
 def test_a_turn_ends_where_nothing_more_is_waiting() -> None:
     theirs, ours = os.pipe()
     with open(theirs, "rb") as reading, open(ours, "wb", buffering=0) as writing:  # noqa: PTH123
-        all_turns = turns(reading)
+        all_turns = ready_lines(reading)
         for lines in (["a"], ["b", "c"]):
             writing.write("".join(line + "\n" for line in lines).encode())
             assert list(next(all_turns)) == lines
@@ -872,9 +880,9 @@ def test_a_program_that_waits_for_answers_gets_them(model: Path) -> None:
 def test_every_setting_is_shown_with_its_default() -> None:
     assert call("settings") == Done(0, as_markdown().encode(), "")
     assert call("settings", "beams") == Done(0, as_markdown("beams").encode(), "")
-    assert json.loads(call("settings", "decode.beams", "--json").output) == [
+    assert json.loads(call("settings", "decode.beam_size", "--json").output) == [
         {
-            "name": "decode.beams",
+            "name": "decode.beam_size",
             "default": 4,
             "type": "whole number",
             "meaning": "hypotheses kept at each step; 1 is greedy",
@@ -890,7 +898,9 @@ def test_views_are_checked_on_planted_heads(monkeypatch: pytest.MonkeyPatch) -> 
     assert (done.code, done.said) == (0, "")
     assert len(done.lines) > 20
     assert all(line.startswith("right ") for line in done.lines)
-    monkeypatch.setattr("regard.inside.checked.check_views", lambda: [Check("a label", False, "swapped")])
+    monkeypatch.setattr(
+        "regard.interpret.selftest.view_checks.check_views", lambda: [Check("a label", False, "swapped")]
+    )
     done = call("doctor", "--views", "--json")
     assert (done.code, done.said) == (1, "error: views tell what is not so: a label\n")
     assert json.loads(done.output) == [{"name": "a label", "passed": False, "found": "swapped"}]
@@ -937,13 +947,13 @@ def planted(tmp_path: Path) -> tuple[Path, Path]:
     made = planted_model()
     save_folder(
         tmp_path / "planted",
-        settings=made.torch.settings,
-        weights=made.torch.state_dict(),
-        tokenizer=made.pieces,
+        settings=made.network.settings,
+        weights=made.network.state_dict(),
+        tokenizer=made.tokenizer,
         languages=("xx", "yy"),
         card="",
     )
-    pairs = [f"{item.source}\t{item.target}" for item in planted_sample(made.pieces, 30).items]
+    pairs = [f"{item.source}\t{item.target}" for item in planted_sample(made.tokenizer, 30).pairs]
     return tmp_path / "planted", write(tmp_path / "pairs.tsv", pairs)
 
 
@@ -961,7 +971,7 @@ def test_measure_alignment_stores_the_head_and_gives_a_line_for_each_pair(plante
     assert all(first["source"][one] == first["target"][other] for one, other in first["links"])
     assert call("translate", "--model", mine, source).lines == [target]
     (found,) = map(json.loads, call("translate", "--model", mine, "--json", source).lines)
-    assert [tuple(link) for link in found["links"]] == [(at ^ 1, at) for at in range(8)]
+    assert [tuple(link) for link in found["alignment"]] == [(at ^ 1, at) for at in range(8)]
 
 
 def test_measure_alignment_does_not_store_what_a_rule_does_better(model: Path, folder: Path) -> None:
@@ -1077,7 +1087,7 @@ SOURCES = ["a bo cat dog", "elf fig gnu hat", "ink jam a bo", "cat dog elf"]
 
 
 def score(translations: Sequence[str], references: Sequence[Sequence[str]]) -> Scores:
-    judge = Judge(references)
+    judge = Scorer(references)
     return judge.scores(list(judge.count(translations)))
 
 
@@ -1169,7 +1179,7 @@ def test_another_tokenisation_is_in_the_signature(model: Path, tmp_path: Path) -
 
 def test_the_translations_can_be_kept(model: Path, translations: list[str], tmp_path: Path) -> None:
     source, out = write(tmp_path / "test.en", SOURCES), tmp_path / "out.txt"
-    call("evaluate", "--model", model, source, source, "--out", out, "--set", "decode.beams=4")
+    call("evaluate", "--model", model, source, source, "--out", out, "--set", "decode.beam_size=4")
     assert out.read_bytes() == "".join(text + "\n" for text in translations).encode()
 
 
@@ -1201,16 +1211,26 @@ def test_a_full_disk_does_not_take_the_scores_along(model: Path, tmp_path: Path)
 
 
 def test_an_evaluation_is_of_one_text_for_each() -> None:
-    done = call("evaluate", "--model", "none", "test.tsv", "--set", "decode.best=2")
-    assert (done.code, done.said) == (2, "error: decode.best has no effect on scores; leave it out\n")
+    done = call("evaluate", "--model", "none", "test.tsv", "--set", "decode.n_best=2")
+    assert (done.code, done.said) == (2, "error: decode.n_best has no effect on scores; leave it out\n")
 
 
 def test_decoding_settings_count_in_an_evaluation(model: Path, tmp_path: Path) -> None:
     source, out = write(tmp_path / "test.en", SOURCES), tmp_path / "out.txt"
     call(
-        "evaluate", "--model", model, source, source, "--out", out, "--set", "decode.extra=1", "--set", "decode.beams=1"
+        "evaluate",
+        "--model",
+        model,
+        source,
+        source,
+        "--out",
+        out,
+        "--set",
+        "decode.max_length_offset=1",
+        "--set",
+        "decode.beam_size=1",
     )
-    decode = DecodeSettings(beams=1, extra=1)
+    decode = DecodeSettings(beam_size=1, max_length_offset=1)
     wanted = [each.text for each in regard.load(model).translate_all(SOURCES, decode)]
     assert out.read_text("utf-8").splitlines() == wanted
 
@@ -1228,7 +1248,7 @@ def test_the_log_probability_of_given_translations(model: Path, translations: li
     each = sum(one.log_probability for one in wanted) / pieces
     assert done.said == f"6 pairs, {pieces} pieces with their end marks: log-probability {each:.4f} a piece\n"
     told = [json.loads(line) for line in call("evaluate", "--model", model, tsv, "--scores", "--json").lines]
-    assert [one["pieces"] for one in told] == [list(one.pieces) for one in wanted]
+    assert [one["tokens"] for one in told] == [list(one.tokens) for one in wanted]
     for one, other in zip(told, wanted, strict=True):
         assert one["log_probabilities"] == pytest.approx(other.log_probabilities, abs=1e-4)
 
@@ -1290,8 +1310,8 @@ def test_the_public_names_are_all_there() -> None:
 
 
 def test_a_model_is_measured_on_this_machine(model: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("regard.decoding.speed._SECONDS", 0.05)
-    monkeypatch.setattr("regard.decoding.speed._COLD_STARTS", 1)
+    monkeypatch.setattr("regard.benchmark.translation_speed._SECONDS", 0.05)
+    monkeypatch.setattr("regard.benchmark.translation_speed._COLD_STARTS", 1)
     texts = ["-- a line that looks like an option", "a bo cat " * 400, *sentences(18)]
     lines = "".join(text + "\n" for text in [*texts, "", *texts]).encode()
     done = call("bench", "translate", "--model", model, "--json", typed=lines)
@@ -1304,24 +1324,24 @@ def test_a_model_is_measured_on_this_machine(model: Path, monkeypatch: pytest.Mo
     assert found["sentences"] == 20
     assert 0 < found["p50_milliseconds"] < 1000 * found["cold_start_seconds"]
     assert found["p50_milliseconds"] <= found["p99_milliseconds"]
-    assert found["pieces_per_second"] > 0 < found["sentences_per_second"]
+    assert found["tokens_per_second"] > 0 < found["sentences_per_second"]
     assert found["share_of_engine"] > 0
     shown = call("bench", "translate", "--model", model, typed=lines)
     assert [line.split("  ")[0] for line in shown.lines] == ["many sentences", "one sentence", "from nothing", "memory"]
 
 
 def test_learning_is_measured_on_this_machine(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("regard.training.pace._SECONDS", 0.0)
-    monkeypatch.setattr("regard.training.pace._PEAK_WIDTH", 64)
+    monkeypatch.setattr("regard.benchmark.training_speed._SECONDS", 0.0)
+    monkeypatch.setattr("regard.benchmark.training_speed._PEAK_WIDTH", 64)
     data = (folder / "train.en", folder / "train.fr")
-    few = ("--set", "train.batch_tokens=256", "--set", "train.micro_tokens=256")
+    few = ("--set", "train.batch_tokens=256", "--set", "train.micro_batch_tokens=256")
     found = json.loads(call("bench", "train", *data, "--json", *few).output)
     assert found["size"] == "tiny"
     assert found["seconds"] == pytest.approx(found["steps"] * found["seconds_per_step"] / SHARE_FOR_STEPS)
-    assert found["pieces_per_second"] * found["seconds_per_step"] < 256
+    assert found["tokens_per_second"] * found["seconds_per_step"] < 256
     # Forward and back, a weight of a product takes part in six operations for each piece, more or less often.
-    assert 2 < 1e9 * found["gigaflops"] / found["pieces_per_second"] / found["parameters"] < 12
-    monkeypatch.setattr("regard.training.pace._SECONDS", 0.1)
+    assert 2 < 1e9 * found["gigaflops"] / found["tokens_per_second"] / found["parameters"] < 12
+    monkeypatch.setattr("regard.benchmark.training_speed._SECONDS", 0.1)
     shown = call("bench", "train", *data, "--size", "small", "--set", "train.steps=1", *few)
     assert [line.split("  ")[0] for line in shown.lines] == ["size", "speed", "arithmetic", "memory", "your data"]
     assert shown.lines[0].split()[1] == "small,"
@@ -1331,8 +1351,8 @@ def test_what_is_not_the_engine_is_not_measured(model: Path) -> None:
     done = call("bench", "translate", "--model", model, "--set", "decode.temperature=0.5", typed=b"a\n")
     said = "error: what is measured is the engine, which leaves this to torch: decode.temperature=0.5\n"
     assert (done.code, done.said) == (2, said)
-    done = call("bench", "translate", "--model", model, "--set", "decode.best=2", typed=b"a\n")
-    said = "error: what is measured is how fast texts are written; leave decode.best out\n"
+    done = call("bench", "translate", "--model", model, "--set", "decode.n_best=2", typed=b"a\n")
+    said = "error: what is measured is how fast texts are written; leave decode.n_best out\n"
     assert (done.code, done.said) == (2, said)
 
 

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from regard.data.characters import ODDITIES, SCRIPTS, Block, units, words
+from regard.data.code_points import ODDITIES, SCRIPTS, Block, units, words
 
 TEXTS = st.lists(st.text(st.characters(exclude_characters="\n", exclude_categories=["Cs"])))
 

@@ -11,9 +11,9 @@ import shutil
 from pathlib import Path
 
 import pytest
-from tests.test_readme import Step, check, steps
+from tests.docs.test_readme import Step, check, steps
 
-COURSE = Path(__file__).parents[1] / "docs" / "course"
+COURSE = Path(__file__).parents[2] / "docs" / "course"
 LESSONS = sorted(COURSE.glob("[0-9]-*.md"))
 NOTEBOOKS = runpy.run_path(str(COURSE / "notebooks.py"))
 WITH_MODEL = 4  # the first lesson that needs one

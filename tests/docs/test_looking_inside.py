@@ -11,7 +11,7 @@ import pytest
 
 from regard.cli import main
 
-DOCS = Path(__file__).parents[1] / "docs"
+DOCS = Path(__file__).parents[2] / "docs"
 PAGE = (DOCS / "looking-inside.md").read_text("utf-8")
 SCRIPT: dict[str, Any] = runpy.run_path(str(DOCS / "looking_inside.py"))
 BLOCKS: list[tuple[str, str]] = SCRIPT["blocks"](PAGE)

@@ -2,7 +2,7 @@
 
 import pytest
 
-from regard.evaluation.alignment import alignment_error, pharaoh
+from regard.evaluation.alignment_error import alignment_error, pharaoh
 
 
 def test_pharaoh():

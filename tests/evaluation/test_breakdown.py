@@ -8,14 +8,15 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from regard.data.pairs import corpora
-from regard.data.texts import finished, prepare_texts
-from regard.evaluation.groups import NO_WORDS, by_length, by_rarity, seen
+from regard.data.formats.corpus import corpora
+from regard.data.prepare.text_store import build_text_store
+from regard.evaluation.breakdown import NO_WORDS, by_length, by_rarity, word_frequencies
+from regard.progress import run_to_end
 
 
 @given(st.lists(st.text(alphabet="ab 今.'", max_size=120), max_size=30))
 def test_every_sentence_is_in_one_group(sources: list[str]) -> None:
-    own, _ = finished(seen(sources, None))
+    own, _ = run_to_end(word_frequencies(sources, None))
     for groups in (by_length(sources), by_rarity(sources, own)):
         assert sorted(place for places in groups.values() for place in places) == list(range(len(sources)))
         assert all(groups.values())
@@ -47,8 +48,8 @@ def test_the_rarest_word_decides() -> None:
 def test_without_training_text_the_sources_themselves_are_counted(tmp_path: Path) -> None:
     sources = ["A cat.", "a dog", "A"]
     own = Counter({"a": 3, "cat": 1, "dog": 1})
-    assert finished(seen(sources, None)) == (own, "these sources themselves")
-    assert finished(seen(sources, tmp_path)) == (
+    assert run_to_end(word_frequencies(sources, None)) == (own, "these sources themselves")
+    assert run_to_end(word_frequencies(sources, tmp_path)) == (
         own,
         f"these sources themselves ({tmp_path} has its training text no more)",
     )
@@ -62,12 +63,12 @@ def model(tmp_path: Path) -> Path:
         side.write_text("a cat\nA dog, a cat\nthe end\n", "utf-8")
     valid = tmp_path / "valid.tsv"
     valid.write_text("cat\tcat\n", "utf-8")
-    finished(prepare_texts(tmp_path / "run" / "texts", corpora(sides), corpora([valid]), seed=1))
+    run_to_end(build_text_store(tmp_path / "run" / "texts", corpora(sides), corpora([valid]), seed=1))
     return tmp_path
 
 
 def test_words_are_counted_in_the_training_text(model: Path) -> None:
-    assert finished(seen(["Cat a a", "mouse"], model)) == (
+    assert run_to_end(word_frequencies(["Cat a a", "mouse"], model)) == (
         Counter({"a": 3, "cat": 2}),
         "the 3 sources it was trained on",
     )
@@ -75,7 +76,7 @@ def test_words_are_counted_in_the_training_text(model: Path) -> None:
 
 def test_a_damaged_training_text_is_not_counted(model: Path) -> None:
     (model / "run" / "texts" / "train" / "source.txt").write_bytes(b"a cat\n")
-    assert finished(seen(["cat"], model))[0] == Counter({"cat": 1})
+    assert run_to_end(word_frequencies(["cat"], model))[0] == Counter({"cat": 1})
     shutil.rmtree(model / "run")
     (model / "run").write_text("no folder", "utf-8")
-    assert finished(seen(["cat"], model))[0] == Counter({"cat": 1})
+    assert run_to_end(word_frequencies(["cat"], model))[0] == Counter({"cat": 1})

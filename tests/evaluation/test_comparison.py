@@ -11,15 +11,15 @@ from pathlib import Path
 
 import pytest
 
-from regard.decoding.translation import Translation
 from regard.errors import UserError
-from regard.evaluation import against
-from regard.evaluation.against import Compared, Comparison
-from regard.evaluation.evaluate import Evaluation, evaluate
+from regard.evaluation import comparison as comparison_module
+from regard.evaluation.comparison import Comparison, MetricComparison
+from regard.evaluation.evaluator import Evaluation, evaluate
 from regard.evaluation.scores import METRICS
-from regard.evaluation.shown import evaluation_lines, facts, names_of
-from regard.evaluation.significance import Chance
-from regard.settings import DecodeSettings
+from regard.evaluation.significance import SignificanceTest
+from regard.evaluation.summary import evaluation_lines, facts, names_of
+from regard.inference.result import Translation
+from regard.settings.decode import DecodeSettings
 
 WORDS = "a bo cat dog elf fig gnu hat ink jam kit log".split()  # noqa: SIM905
 COUNT = 40
@@ -32,7 +32,7 @@ class Spoiling:
     share: float
     seed: int = 1
 
-    def stream(self, lines: Iterable[str], decode: DecodeSettings) -> Iterator[Translation]:
+    def translate_iterable(self, lines: Iterable[str], decode: DecodeSettings) -> Iterator[Translation]:
         chance = random.Random(self.seed)
         for line in lines:
             text = " ".join("zzz" if chance.random() < self.share else word for word in line.split())
@@ -60,7 +60,7 @@ def comparison(evaluation: Evaluation) -> Comparison:
 
 def sacrebleus_own(folder: Path, test: str, evaluation: Evaluation) -> dict[str, float]:
     """p by metric, as `sacrebleu` prints it for files."""
-    other = [found.text for found in Spoiling(0.2).stream(evaluation.sources, DecodeSettings())]
+    other = [found.text for found in Spoiling(0.2).translate_iterable(evaluation.sources, DecodeSettings())]
     texts = {"reference": [each[0] for each in evaluation.references], "other": other, "ours": evaluation.translations}
     for name, lines in texts.items():
         (folder / name).write_text("".join(f"{line}\n" for line in lines), "utf-8")
@@ -126,10 +126,10 @@ def made(*better: bool | None) -> Comparison:
     """A comparison that found this, by BLEU, chrF and TER."""
     metrics = []
     for name, one in zip(METRICS, better, strict=True):
-        tested = Chance(0.2 if one is None else 0.01, "")
+        tested = SignificanceTest(0.2 if one is None else 0.01, "")
         up = one is not (name == "ter")
-        metrics.append(Compared(name, 2.0 if up else 1.0, 1.0 if up else 2.0, tested, tested))
-    difference = against.Difference(1, "", ("",), "a", "b", 1.0, 2.0)
+        metrics.append(MetricComparison(name, 2.0 if up else 1.0, 1.0 if up else 2.0, tested, tested))
+    difference = comparison_module.Difference(1, "", ("",), "a", "b", 1.0, 2.0)
     return Comparison(None, tuple(metrics), 0, (difference,))  # type: ignore[arg-type]
 
 
@@ -151,9 +151,9 @@ def test_the_verdict_is_in_plain_words(better: tuple[bool | None, ...], verdict:
 
 
 def test_one_test_alone_is_not_enough() -> None:
-    sure, unsure = Chance(0.01, ""), Chance(0.05, "")
-    assert Compared("bleu", 2.0, 1.0, sure, unsure).better is None
-    assert Compared("bleu", 2.0, 1.0, unsure, sure).better is None
+    sure, unsure = SignificanceTest(0.01, ""), SignificanceTest(0.05, "")
+    assert MetricComparison("bleu", 2.0, 1.0, sure, unsure).better is None
+    assert MetricComparison("bleu", 2.0, 1.0, unsure, sure).better is None
 
 
 def test_sentences_that_differ_most_come_first(compared: Evaluation) -> None:
@@ -201,7 +201,7 @@ def test_text_that_was_cut_is_noticed(corpus: Path, tmp_path: Path) -> None:
 
 
 def test_too_many_sentences_are_refused_before_any_work(corpus: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(against, "MOST", COUNT - 1)
+    monkeypatch.setattr(comparison_module, "MOST", COUNT - 1)
     with pytest.raises(UserError) as caught:
         evaluate(None, [corpus], against=Spoiling(0))  # type: ignore[arg-type]
     assert str(caught.value) == (

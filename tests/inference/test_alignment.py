@@ -7,16 +7,23 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from tests.inside.conftest import write_model
+from tests.interpret.planted import planted_model
+from tests.interpret.small_models import write_model
 
 import regard
-from regard.data.tokenizer import END, FIRST_PIECE, START, Tokenizer, train_tokenizer
-from regard.decoding import fast
-from regard.decoding.linking import WordCount, links_of, spaced_words
-from regard.decoding.translation import Translation
-from regard.folder import AlignmentHead, open_folder, save_folder, store_alignment
-from regard.inside.planted import planted_model, planted_sample
-from regard.settings import DecodeSettings, ModelSettings
+from regard.inference.alignment import WordCount, align_words
+from regard.inference.result import Translation
+from regard.interchange.ctranslate2 import cache as cache_module
+from regard.interpret.selftest.planted_model import planted_sample
+from regard.model_folder.folder import AlignmentHead
+from regard.model_folder.loader import open_folder
+from regard.model_folder.writer import save_alignment_head, save_folder
+from regard.settings.decode import DecodeSettings
+from regard.settings.kinds.transformer import TransformerSettings
+from regard.tokenizers.sentencepiece import SentencePieceTokenizer
+from regard.tokenizers.special_ids import BOS, EOS, FIRST_SUBWORD
+from regard.tokenizers.vocabulary import train_tokenizer
+from regard.tokenizers.word_spans import whitespace_words
 
 TEXTS = [
     "the old cat sees a red tree.",
@@ -28,7 +35,7 @@ TEXTS = [
     " ".join(["the old cat sees a red tree and it was tired,"] * 12),
     "cat" * 150,
 ]
-LINKS = DecodeSettings(beams=3, extra=9, shortest=8, links=True)
+LINKS = DecodeSettings(beam_size=3, max_length_offset=9, min_length=8, alignment=True)
 
 
 @pytest.fixture(scope="module")
@@ -37,12 +44,14 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     made = tmp_path_factory.mktemp("links")
     opened = open_folder(write_model(made / "bytes", {"norm": "pre", "decoder_layers": 3, "heads": 4}))
     weights = opened.build().state_dict()
-    weights["embedding.weight"][END + 1 : FIRST_PIECE] = 0
+    weights["embedding.weight"][EOS + 1 : FIRST_SUBWORD] = 0
     save(made / "model", opened.settings, weights, opened.tokenizer)
     return made / "model"
 
 
-def save(folder: Path, settings: ModelSettings, weights: dict[str, Any], tokenizer: Tokenizer) -> None:
+def save(
+    folder: Path, settings: TransformerSettings, weights: dict[str, Any], tokenizer: SentencePieceTokenizer
+) -> None:
     save_folder(folder, settings=settings, weights=weights, tokenizer=tokenizer, languages=(None, None), card="")
 
 
@@ -51,14 +60,14 @@ def aligning(
     request: pytest.FixtureRequest, folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> Callable[[str | None], Any]:
     """The model with that head stored, on either road."""
-    monkeypatch.setattr(fast, "user_cache_path", lambda name: tmp_path / "cache" / name)
+    monkeypatch.setattr(cache_module, "user_cache_path", lambda name: tmp_path / "cache" / name)
     shutil.copytree(folder, tmp_path / "model")
-    store_alignment(tmp_path / "model", AlignmentHead(*request.param))
+    save_alignment_head(tmp_path / "model", AlignmentHead(*request.param))
     return lambda road: regard.load(tmp_path / "model", fast=road)
 
 
 def same(one: Translation, other: Translation) -> None:
-    assert (one.text, one.links) == (other.text, other.links)
+    assert (one.text, one.alignment) == (other.text, other.alignment)
     for its, others in zip(one.alternatives, other.alternatives, strict=True):
         same(its, others)
 
@@ -68,18 +77,18 @@ def test_both_roads_give_the_same_links(aligning: Callable[[str | None], Any]) -
     count = 0
     for decode in (
         LINKS,
-        replace(LINKS, shortest=0, best=3, log_probabilities=True),
-        replace(LINKS, beams=1, longest=8),
+        replace(LINKS, min_length=0, n_best=3, log_probabilities=True),
+        replace(LINKS, beam_size=1, max_length=8),
     ):
         for one, other in zip(engine.translate_all(TEXTS, decode), torch.translate_all(TEXTS, decode), strict=True):
             same(one, other)
-            assert (one.links is None) == (not one.source)
-            count += len(one.links or ())
+            assert (one.alignment is None) == (not one.source)
+            count += len(one.alignment or ())
             words = len(one.source.split()), len(one.text.split())
-            assert all(link[0] < words[0] and link[1] < words[1] for link in one.links or ())
-            assert len(set(one.links or ())) == len(one.links or ())
+            assert all(link[0] < words[0] and link[1] < words[1] for link in one.alignment or ())
+            assert len(set(one.alignment or ())) == len(one.alignment or ())
     assert count > 20
-    assert engine.translate(TEXTS[0]).links is None
+    assert engine.translate(TEXTS[0]).alignment is None
 
 
 @pytest.mark.parametrize(
@@ -89,13 +98,13 @@ def test_both_roads_give_the_same_links(aligning: Callable[[str | None], Any]) -
 def test_a_planted_head_links_what_it_carries_over(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, head: tuple[str, str], road: str | None
 ) -> None:
-    monkeypatch.setattr(fast, "user_cache_path", lambda name: tmp_path / "cache" / name)
+    monkeypatch.setattr(cache_module, "user_cache_path", lambda name: tmp_path / "cache" / name)
     made = planted_model()
-    save(tmp_path / "a", made.torch.settings, made.torch.state_dict(), made.pieces)
-    store_alignment(tmp_path / "a", AlignmentHead(*head))
-    text = planted_sample(made.pieces, 1).items[0].source
-    found = regard.load(tmp_path / "a", fast=road).translate(text, replace(LINKS, shortest=0))
-    assert found.links == tuple((at ^ 1, at) for at in range(8))
+    save(tmp_path / "a", made.network.settings, made.network.state_dict(), made.tokenizer)
+    save_alignment_head(tmp_path / "a", AlignmentHead(*head))
+    text = planted_sample(made.tokenizer, 1).pairs[0].source
+    found = regard.load(tmp_path / "a", fast=road).translate(text, replace(LINKS, min_length=0))
+    assert found.alignment == tuple((at ^ 1, at) for at in range(8))
 
 
 def test_links_are_those_of_the_recorded_weights(aligning: Callable[[str | None], Any]) -> None:
@@ -103,10 +112,10 @@ def test_links_are_those_of_the_recorded_weights(aligning: Callable[[str | None]
     found = model.translate(TEXTS[0], LINKS)
     view = model.look(TEXTS[0], LINKS)
     assert view.text == found.text
-    ids = [[one for one in side.ids if one not in (START, END)] for side in (view.trace.source, view.trace.written)]
-    source, target = (spaced_words(side, model.pieces) for side in ids)
-    weights = view.trace[f"{model.aligning.head}.weight"]
-    assert found.links == tuple(links_of(weights, source, target, model.aligning.row))
+    ids = [[one for one in side.ids if one not in (BOS, EOS)] for side in (view.trace.source, view.trace.written)]
+    source, target = (whitespace_words(side, model.tokenizer) for side in ids)
+    weights = view.trace[f"{model.alignment_head.head}.weight"]
+    assert found.alignment == tuple(align_words(weights, source, target, model.alignment_head.row))
 
 
 def test_links_of_a_text_in_parts_count_its_words(aligning: Callable[[str | None], Any]) -> None:
@@ -116,20 +125,20 @@ def test_links_of_a_text_in_parts_count_its_words(aligning: Callable[[str | None
     expected: list[tuple[int, int]] = []
     before = [0, 0]
     for one in each:
-        expected += [(before[0] + source, before[1] + target) for source, target in one.links or ()]
+        expected += [(before[0] + source, before[1] + target) for source, target in one.alignment or ()]
         before = [before[0] + len(one.source.split()), before[1] + len(one.text.split())]
-    assert list(model.translate(TEXTS[5], LINKS).links) == expected
+    assert list(model.translate(TEXTS[5], LINKS).alignment) == expected
 
 
 def test_a_model_that_knows_no_head_has_no_links(folder: Path) -> None:
-    assert regard.load(folder, fast=None).translate(TEXTS[0], LINKS).links is None
+    assert regard.load(folder, fast=None).translate(TEXTS[0], LINKS).alignment is None
 
 
 def test_words_of_pieces_that_are_no_text() -> None:
-    plain = Tokenizer(train_tokenizer(iter(["the cat sees a tree"] * 9), kind="unigram", pieces=290))
+    plain = SentencePieceTokenizer(train_tokenizer(iter(["the cat sees a tree"] * 9), kind="unigram", vocab_size=290))
     byte = [4 + 0xE2, 4 + 0xFF]
     (cat, sees) = plain.encode(["cat", "sees"])
-    words = spaced_words([*cat, *byte, *sees], plain)
+    words = whitespace_words([*cat, *byte, *sees], plain)
     assert [word.text for word in words] == ["cat\ufffd\ufffd", "sees"]
     assert words[0].end == len(cat) + len(byte) and words[1].end == len(cat) + len(byte) + len(sees)
 

@@ -12,18 +12,22 @@ from typing import Any
 import pytest
 import torch
 
-from regard.data.tokenizer import END, PAD, START, Tokenizer, train_tokenizer
-from regard.decoding import search
-from regard.decoding.candidates import draw
-from regard.decoding.convert import make_fast
-from regard.decoding.load import load
-from regard.decoding.text_translator import TextTranslator
-from regard.decoding.translator import Translator
-from regard.folder import save_folder
-from regard.model.transformer import Transformer
-from regard.settings import DecodeSettings, ModelSettings, TrainSettings
-from regard.training.loop import make_optimizer
-from regard.training.loss import add_gradient
+from regard.inference.backends.torch import TorchBackend
+from regard.inference.search import beam
+from regard.inference.search.sampler import sample
+from regard.inference.translator import Translator
+from regard.inference.translator_loader import load_translator
+from regard.interchange.ctranslate2.export import ensure_export
+from regard.model_folder.writer import save_folder
+from regard.models.kinds.transformer import Transformer
+from regard.settings.decode import DecodeSettings
+from regard.settings.kinds.transformer import TransformerSettings
+from regard.settings.train import TrainSettings
+from regard.tokenizers.sentencepiece import SentencePieceTokenizer
+from regard.tokenizers.special_ids import BOS, EOS, PAD
+from regard.tokenizers.vocabulary import train_tokenizer
+from regard.training.loss import backward_in_chunks
+from regard.training.optimizers.adam import make_optimizer
 
 torch.set_num_threads(1)
 
@@ -51,11 +55,19 @@ STEPS = 250
 
 
 @pytest.fixture(scope="module")
-def translator() -> Translator:
+def translator() -> TorchBackend:
     """A small model that has begun to learn what numbers are, and is still in doubt about many."""
-    tokenizer = Tokenizer(train_tokenizer((text for pair in LEARNT for text in pair), kind="unigram", pieces=320))
-    settings = ModelSettings(
-        vocabulary=tokenizer.rows, width=32, heads=2, feedforward=64, encoder_layers=1, decoder_layers=1, norm="pre"
+    tokenizer = SentencePieceTokenizer(
+        train_tokenizer((text for pair in LEARNT for text in pair), kind="unigram", vocab_size=320)
+    )
+    settings = TransformerSettings(
+        vocab_size=tokenizer.embedding_rows,
+        width=32,
+        heads=2,
+        feedforward=64,
+        encoder_layers=1,
+        decoder_layers=1,
+        norm="pre",
     )
     torch.manual_seed(1)
     model = Transformer(settings)
@@ -69,21 +81,21 @@ def translator() -> Translator:
         model.zero_grad()
         source_BS, target_BT = (padded([side[index] for index in chosen]) for side in (sources, targets))
         tokens = int((target_BT != PAD).sum())
-        add_gradient(model, source_BS, target_BT, start=START, pad=PAD, smoothing=0.1, tokens=tokens)
+        backward_in_chunks(model, source_BS, target_BT, start=BOS, pad=PAD, smoothing=0.1, tokens=tokens)
         optimizer.step()
-    return Translator(model.eval(), tokenizer, longest=64)
+    return TorchBackend(model.eval(), tokenizer, max_positions=64)
 
 
 def padded(rows: list[list[int]]) -> torch.Tensor:
     width = max(map(len, rows)) + 1
-    return torch.tensor([[*row, END] + [PAD] * (width - 1 - len(row)) for row in rows])
+    return torch.tensor([[*row, EOS] + [PAD] * (width - 1 - len(row)) for row in rows])
 
 
-DECODE = DecodeSettings(extra=5)
+DECODE = DecodeSettings(max_length_offset=5)
 
 
 @pytest.fixture(scope="module")
-def alone(translator: Translator) -> dict[str, tuple[str, float]]:
+def alone(translator: TorchBackend) -> dict[str, tuple[str, float]]:
     """Each text's translation by itself, and its score."""
     assert len(TEXTS) == len(set(TEXTS)) == 1000
     found = [translator.translate(text, DECODE) for text in TEXTS]
@@ -97,11 +109,11 @@ def test_the_translations_are_worth_comparing(alone: dict[str, tuple[str, float]
 
 
 @pytest.mark.parametrize("size", [2, 8, 64])
-def test_in_a_batch_as_alone(translator: Translator, alone: dict[str, tuple[str, float]], size: int) -> None:
+def test_in_a_batch_as_alone(translator: TorchBackend, alone: dict[str, tuple[str, float]], size: int) -> None:
     texts = random.Random(size).sample(TEXTS, len(TEXTS))
     different = []
     for start in range(0, len(texts), size):
-        for found in translator.stream(texts[start : start + size], DECODE, batch_tokens=1 << 30):
+        for found in translator.translate_iterable(texts[start : start + size], DECODE, batch_tokens=1 << 30):
             text, score = alone[found.source]
             assert found.score == pytest.approx(score, abs=1e-4)
             if found.text != text:
@@ -111,36 +123,36 @@ def test_in_a_batch_as_alone(translator: Translator, alone: dict[str, tuple[str,
 
 @pytest.mark.parametrize(("window", "batch_tokens"), [(2048, 8192), (100, 300)])
 def test_in_a_stream_as_alone(
-    translator: Translator, alone: dict[str, tuple[str, float]], window: int, batch_tokens: int
+    translator: TorchBackend, alone: dict[str, tuple[str, float]], window: int, batch_tokens: int
 ) -> None:
-    found = translator.stream(TEXTS, DECODE, window=window, batch_tokens=batch_tokens)
+    found = translator.translate_iterable(TEXTS, DECODE, window=window, batch_tokens=batch_tokens)
     assert [each.text for each in found] == [alone[text][0] for text in TEXTS]
 
 
-DRAWN = DecodeSettings(extra=5, temperature=1.0)
+DRAWN = DecodeSettings(max_length_offset=5, temperature=1.0)
 
 
-def different(translator: TextTranslator, texts: list[str], sizes: list[int], decode: DecodeSettings) -> Iterator[str]:
+def different(translator: Translator, texts: list[str], sizes: list[int], decode: DecodeSettings) -> Iterator[str]:
     """Those that come out otherwise in shuffled batches than alone."""
     alone = {text: translator.translate(text, decode).text for text in texts}
     for size in sizes:
         shuffled = random.Random(size).sample(texts, len(texts))
         for start in range(0, len(texts), size):
-            for found in translator.stream(shuffled[start : start + size], decode, batch_tokens=1 << 30):
+            for found in translator.translate_iterable(shuffled[start : start + size], decode, batch_tokens=1 << 30):
                 if found.text != alone[found.source]:
                     yield found.source
 
 
-def test_drawn_in_a_batch_as_alone(translator: Translator) -> None:
+def test_drawn_in_a_batch_as_alone(translator: TorchBackend) -> None:
     assert list(different(translator, TEXTS[:200], [7], DRAWN)) == []
 
 
 @pytest.fixture(scope="module")
-def folder(translator: Translator, tmp_path_factory: pytest.TempPathFactory) -> Path:
+def folder(translator: TorchBackend, tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The same model for the engine."""
     folder = tmp_path_factory.mktemp("model")
     model, tokenizer = translator.model, translator.tokenizer
-    assert isinstance(model, Transformer) and isinstance(tokenizer, Tokenizer)
+    assert isinstance(model, Transformer) and isinstance(tokenizer, SentencePieceTokenizer)
     save_folder(
         folder,
         settings=model.settings,
@@ -149,14 +161,14 @@ def folder(translator: Translator, tmp_path_factory: pytest.TempPathFactory) -> 
         languages=("words", "digits"),
         card="",
     )
-    make_fast(folder)
+    ensure_export(folder)
     return folder
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("fast", ["float32", None], ids=["engine", "torch"])
 def test_five_thousand_in_batches_as_alone(folder: Path, fast: str | None) -> None:
-    found = list(different(load(folder, fast=fast), ALL, [2, 8, 32], DECODE))
+    found = list(different(load_translator(folder, fast=fast), ALL, [2, 8, 32], DECODE))
     road = "engine" if fast else "torch"
     print(f"{road}: {len(ALL):,} sentences alone and shuffled in batches of 2, 8, 32: {len(found)} different")
     assert found == []
@@ -165,7 +177,7 @@ def test_five_thousand_in_batches_as_alone(folder: Path, fast: str | None) -> No
 @pytest.mark.slow
 def test_five_thousand_drawn_in_batches_as_alone(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """But for those with a draw at the very border between two pieces, where the last digit of a sum decides."""
-    translator = load(folder, fast=None)
+    translator = load_translator(folder, fast=None)
     found = list(different(translator, ALL, [2, 8, 32], DRAWN))
     print(f"drawn: {len(ALL):,} sentences alone and shuffled in batches of 2, 8, 32: {len(found)} different")
     distances: list[float] = []
@@ -173,9 +185,9 @@ def test_five_thousand_drawn_in_batches_as_alone(folder: Path, monkeypatch: pyte
     def watched(log_NV: torch.Tensor, total_BK: torch.Tensor, chances_BK: torch.Tensor, decode: DecodeSettings) -> Any:
         sums_V = log_NV[0].double().exp().cumsum(0)
         distances.append(float((sums_V / sums_V[-1] - chances_BK[0, 0]).abs().min()))
-        return draw(log_NV, total_BK, chances_BK, decode)
+        return sample(log_NV, total_BK, chances_BK, decode)
 
-    monkeypatch.setattr(search, "draw", watched)
+    monkeypatch.setattr(beam, "draw", watched)
     for text in found:
         distances.clear()
         translator.translate(text, DRAWN)

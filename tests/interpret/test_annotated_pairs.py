@@ -4,24 +4,26 @@ from itertools import islice, pairwise
 
 import pytest
 
-from regard.data.language import pairs
-from regard.data.tokenizer import END, Tokenizer, train_tokenizer
+from regard.data.synthetic.generator import pairs
 from regard.errors import DataError, LookError
-from regard.inside.sample import check_languages, files_sample, item_of, language_sample, spaced_item
+from regard.interpret.annotated_pairs import check_languages, files_sample, item_of, spaced_item, synthetic_sample
+from regard.tokenizers.sentencepiece import SentencePieceTokenizer
+from regard.tokenizers.special_ids import EOS
+from regard.tokenizers.vocabulary import train_tokenizer
 
 
 @pytest.fixture(scope="module", params=[("unigram", 300), ("unigram", 900), ("bpe", 700)], ids=str)
 def tokenizer(request):
     kind, size = request.param
     texts = [text for pair in islice(pairs(1), 300) for text in (pair.source, pair.target)]
-    return Tokenizer(train_tokenizer(iter(texts), kind=kind, pieces=size))
+    return SentencePieceTokenizer(train_tokenizer(iter(texts), kind=kind, vocab_size=size))
 
 
 def test_words_have_the_pieces_that_spell_them(tokenizer):
     shared = exact = 0
     for pair in islice(pairs(2, "test"), 60):
         item = item_of(pair, tokenizer)
-        assert item.source_ids[-1] == item.written_ids[-1] == END
+        assert item.source_ids[-1] == item.written_ids[-1] == EOS
         for ids, words, known in (
             (item.source_ids, item.source_words, pair.truth.source),
             (item.written_ids, item.target_words, pair.truth.target),
@@ -37,7 +39,9 @@ def test_words_have_the_pieces_that_spell_them(tokenizer):
 
 
 def test_accents_spelt_in_bytes_are_counted_in_bytes():
-    plain = Tokenizer(train_tokenizer(iter(["the cat sees a dog and it is red"] * 9), kind="unigram", pieces=300))
+    plain = SentencePieceTokenizer(
+        train_tokenizer(iter(["the cat sees a dog and it is red"] * 9), kind="unigram", vocab_size=300)
+    )
     item = spaced_item("Élodie a été là", "it's  here", plain)
     for word, text in zip(item.source_words, ["Élodie", "a", "été", "là"], strict=True):
         assert plain.decode([item.source_ids[word.begin : word.end]])[0].strip() == text == word.text
@@ -45,16 +49,16 @@ def test_accents_spelt_in_bytes_are_counted_in_bytes():
 
 
 def test_the_language_is_the_same_every_time(tokenizer):
-    one, two = language_sample(tokenizer, 5), language_sample(tokenizer, 5)
+    one, two = synthetic_sample(tokenizer, 5), synthetic_sample(tokenizer, 5)
     assert one == two and len(one) == 5
-    assert all(item.truth for item in one.items)
+    assert all(item.annotations for item in one.pairs)
 
 
 def test_files_are_read_as_far_as_needed(tokenizer, tmp_path):
     path = tmp_path / "some.tsv"
     path.write_text("a cat\tun chat\n" + "dog " * 200 + "\tx\n \ty\nthe dog\tle chien\n", "utf-8")
     found = files_sample(tokenizer, [path], 10, 64)
-    assert [item.source for item in found.items] == ["a cat", "the dog"]
+    assert [item.source for item in found.pairs] == ["a cat", "the dog"]
     assert len(files_sample(tokenizer, [path], 1, 64)) == 1
     with pytest.raises(DataError, match=r"there is none that this model could read \(at most 2 pieces\)"):
         files_sample(tokenizer, [path], 10, 2)

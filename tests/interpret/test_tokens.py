@@ -4,9 +4,10 @@ from collections.abc import Sequence
 
 import pytest
 
-from regard.decoding.linking import Word
 from regard.errors import LookError
-from regard.inside.words import Tokens, chosen_word, find_word, visible
+from regard.interpret.tokens import Tokens, chosen_word, find_word
+from regard.render.text import escape_control_characters
+from regard.tokenizers.word_spans import WordSpan
 
 END, START = 3, 2
 
@@ -21,11 +22,11 @@ class Reader:
     def ids(self) -> list[int]:
         return [number for number in self.table if number >= 10]
 
-    def pieces(self, ids: Sequence[int]) -> list[str]:
+    def tokens(self, ids: Sequence[int]) -> list[str]:
         return [self.table[number] for number in ids]
 
     def decode(self, ids: Sequence[Sequence[int]]) -> list[str]:
-        return ["".join(self.pieces(one)).replace("▁", " ").removeprefix(" ") for one in ids]
+        return ["".join(self.tokens(one)).replace("▁", " ").removeprefix(" ") for one in ids]
 
 
 def words(pieces: str) -> list[str]:
@@ -69,7 +70,9 @@ def test_pieces_may_stand_for_themselves():
     assert [(unit.text, unit.begin, unit.end) for unit in units] == [("▁anim", 0, 1), ("al", 1, 2)]
 
 
-UNITS = tuple(Word(text, i, i + 1) for i, text in enumerate(["The", "cat", "it", "the", "It", "it", "10:30", "the"]))
+UNITS = tuple(
+    WordSpan(text, i, i + 1) for i, text in enumerate(["The", "cat", "it", "the", "It", "it", "10:30", "the"])
+)
 
 
 @pytest.mark.parametrize(
@@ -85,11 +88,11 @@ def test_a_word_that_is_not_there(wanted):
     with pytest.raises(
         LookError, match=r"no word .* here; the words are: The, cat, it, the, It, it:2, 10:30, the:2; a$"
     ):
-        chosen_word(wanted, UNITS, [Word("a", 0, 1)])
+        chosen_word(wanted, UNITS, [WordSpan("a", 0, 1)])
 
 
 def test_the_first_side_that_has_a_word_has_it():
-    other = (Word("cat", 7, 8), Word("dog", 8, 9))
+    other = (WordSpan("cat", 7, 8), WordSpan("dog", 8, 9))
     assert chosen_word("cat", UNITS, other) is UNITS[1]
     assert chosen_word("dog", UNITS, other) is other[1]
 
@@ -107,4 +110,4 @@ def test_the_first_side_that_has_a_word_has_it():
     ],
 )
 def test_text_acts_on_nothing(text, expected):
-    assert visible(text) == expected
+    assert escape_control_characters(text) == expected

@@ -14,17 +14,19 @@ import torch
 import torch.nn.functional as F
 
 import regard
-from regard.data.tokenizer import END, PAD, START
-from regard.decoding.hypothesis import Hypothesis
-from regard.decoding.text_translator import Source, Sources
+from regard.api import Model
 from regard.errors import LookError
-from regard.inside.model import Model
-from regard.inside.terminal import Paper, heading
-from regard.inside.trace import HEADED, Recorder, Trace
-from regard.settings import DecodeSettings
+from regard.inference.backends.torch import TorchBackend
+from regard.inference.search.hypothesis import Hypothesis
+from regard.inference.translator import Sources, SourceTokens
+from regard.interpret.report.sentence_text import heading
+from regard.interpret.trace import HEADED, Recorder, Trace
+from regard.render.terminal import TerminalStyle
+from regard.settings.decode import DecodeSettings
+from regard.tokenizers.special_ids import BOS, EOS, PAD
 
 TEXT = "the old cat sees a red tree and it was tired."
-GREEDY, BEAM = DecodeSettings(beams=1, extra=9), DecodeSettings(beams=4, extra=9)
+GREEDY, BEAM = DecodeSettings(beam_size=1, max_length_offset=9), DecodeSettings(beam_size=4, max_length_offset=9)
 each_way = pytest.mark.parametrize(
     "way", [{"decode": GREEDY}, {"decode": BEAM}, {"target": "a dog paints."}], ids=["greedy", "beam", "given"]
 )
@@ -64,18 +66,18 @@ def test_all_else_is_what_the_unwatched_model_computes(model, way):
     hooks = [
         layer.register_forward_hook(lambda _, __, out, name=f"{stack}.{number}": outputs.update({name: out}))
         for stack in ("encoder", "decoder")
-        for number, layer in getattr(model.torch, stack).layers()
+        for number, layer in getattr(model.network, stack).layers()
     ]
     with torch.inference_mode():
-        outputs["encoder.output"] = model.torch.encode(source_1S).hidden_BSD
-        logits = model.torch(source_1S, read_1T)
+        outputs["encoder.output"] = model.network.encode(source_1S).hidden_BSD
+        logits = model.network(source_1S, read_1T)
     for hook in hooks:
         hook.remove()
     for name, found in outputs.items():
         expected = found[0] if isinstance(found, tuple) else found
         torch.testing.assert_close(tensor(trace[name]), expected[0], atol=1e-5, rtol=1e-5)
-    written = logits[0, :, END : model._tokenizer.size]
-    torch.testing.assert_close(tensor(trace["logits"])[:, END : model._tokenizer.size], written, atol=1e-5, rtol=1e-5)
+    written = logits[0, :, EOS : model.tokenizer.size]
+    torch.testing.assert_close(tensor(trace["logits"])[:, EOS : model.tokenizer.size], written, atol=1e-5, rtol=1e-5)
     torch.testing.assert_close(tensor(trace["probability"]).sum(dim=-1), torch.ones(len(logits[0])))
 
 
@@ -84,7 +86,7 @@ def test_a_sentence_recorded_in_a_padded_batch_is_as_it_is_alone(model):
     long, short = [*trace.source.ids[:-1], *trace.source.ids], list(trace.source.ids)
     lens = Recorder()
     with torch.inference_mode():
-        model.torch(
+        model.network(
             torch.tensor([long, short + [PAD] * (len(long) - len(short))]), torch.tensor([trace.read.ids] * 2), lens
         )
     for attention in trace.attentions:
@@ -110,7 +112,7 @@ def test_every_name_leads_to_an_array_that_nobody_can_change(model):
 
 
 def test_depths_may_differ_and_every_layer_and_head_is_there(model):
-    settings, trace = model.torch.settings, model.look(TEXT, GREEDY).trace
+    settings, trace = model.network.settings, model.look(TEXT, GREEDY).trace
     wanted = [f"encoder.{n}.self" for n in range(1, settings.encoder_layers + 1)]
     wanted += [f"decoder.{n}.{part}" for n in range(1, settings.decoder_layers + 1) for part in ("self", "cross")]
     assert [one.address for one in trace.attentions] == wanted
@@ -125,11 +127,11 @@ def test_depths_may_differ_and_every_layer_and_head_is_there(model):
 
 def test_rows_of_the_decoder_know_what_was_read_and_what_is_written(model_of):
     view = model_of("pre").look(TEXT, BEAM)
-    assert view.trace.read.ids == (START, *view.trace.written.ids[:-1])
+    assert view.trace.read.ids == (BOS, *view.trace.written.ids[:-1])
     steps = view.steps()
-    assert steps[0].read == "<s>" and steps[-1].piece == "</s>"
+    assert steps[0].read == "<s>" and steps[-1].token == "</s>"
     for step, following in pairwise(steps):
-        assert following.read == step.piece
+        assert following.read == step.token
     # What the search found is what the forced pass finds again.
     log_probability = sum(np.log(step.probability) for step in steps)
     assert log_probability == pytest.approx(view.search.found[0].log_probability, abs=1e-5)
@@ -157,48 +159,50 @@ def test_by_default_it_explains_the_engine(folder_of):
 def test_a_text_that_reached_its_limit_has_no_end_mark(model_of):
     model = model_of("pre")
     written = [
-        model.look(text, DecodeSettings(beams=1, extra=1)).trace.written for text in (TEXT, "a", "tired and old")
+        model.look(text, DecodeSettings(beam_size=1, max_length_offset=1)).trace.written
+        for text in (TEXT, "a", "tired and old")
     ]
-    limited = [tokens for tokens in written if tokens.ids[-1] != END]
+    limited = [tokens for tokens in written if tokens.ids[-1] != EOS]
     assert limited  # else this tests nothing
     for tokens in written:
-        assert END not in tokens.ids[:-1]
+        assert EOS not in tokens.ids[:-1]
 
 
-def test_where_the_roads_differ_both_are_shown(model_of):
+def test_where_the_backends_differ_both_are_shown(model_of):
     plain = model_of("pre")
 
-    class Other(Model):
-        def _begin(self, batches: Iterable[Sources], decode: DecodeSettings) -> Iterator[list[list[Hypothesis]]]:
-            pieces = plain._tokenizer.encode(["a dog"])[0]
-            return ([[Hypothesis(tuple(pieces), -1.0, -0.5, ())] for _ in batch] for batch in batches)
+    class Other(TorchBackend):
+        def _generate(self, batches: Iterable[Sources], decode: DecodeSettings) -> Iterator[list[list[Hypothesis]]]:
+            ids = plain.tokenizer.encode(["a dog"])[0]
+            return ([[Hypothesis(tuple(ids), -1.0, -0.5, ())] for _ in batch] for batch in batches)
 
-    view = Other(plain._translator, plain._tokenizer, lambda: plain.torch, name="other").look(TEXT, BEAM)
+    other = Other(plain.network, plain.tokenizer, max_positions=plain.max_positions)
+    view = Model(other, plain.tokenizer, lambda: plain.network, name="other").look(TEXT, BEAM)
     assert view.text == "a dog"
     assert view.torch_text == plain.translate(TEXT, BEAM).text
-    assert str(view.torch_text) in "\n".join(heading(view, Paper()))
-    assert view.trace.written.pieces == ("▁a", "▁dog", "</s>")
+    assert str(view.torch_text) in "\n".join(heading(view, TerminalStyle()))
+    assert view.trace.written.texts == ("▁a", "▁dog", "</s>")
 
 
 def test_a_given_target_is_forced(model_of):
     view = model_of("post").look(TEXT, target="the red house.")
     assert view.text == "the red house."
     assert (view.score, view.search, view.torch_text) == (None, None, None)
-    assert view.trace.written.ids[-1] == END
+    assert view.trace.written.ids[-1] == EOS
 
 
 def test_the_beams_are_those_of_the_search(model):
     view = model.look(TEXT, BEAM)
     search = view.search
     ids = list(view.trace.source.ids[:-1])
-    expected = next(model._translator._begin([[Source(tuple(ids), len(ids) + 9)]], BEAM))
+    expected = next(model._translator._generate([[SourceTokens(tuple(ids), len(ids) + 9)]], BEAM))
     assert list(search.found) == expected[0]
     paths = {search.path(step, beam): one for step, beams in enumerate(search.steps) for beam, one in enumerate(beams)}
     assert len(paths) == sum(map(len, search.steps))
     for hypothesis in search.found:
-        pieces = hypothesis.pieces[: len(search.steps)]
+        pieces = hypothesis.token_ids[: len(search.steps)]
         if pieces:
-            gains = hypothesis.piece_log_probabilities[: len(pieces)]
+            gains = hypothesis.token_log_probabilities[: len(pieces)]
             assert paths[pieces].total == pytest.approx(sum(gains), abs=1e-5)
             assert paths[pieces].log_probability == pytest.approx(gains[-1], abs=1e-5)
 
@@ -207,8 +211,8 @@ def test_the_beams_are_those_of_the_search(model):
     "decode",
     [
         replace(BEAM, prefix="the dog"),
-        replace(BEAM, temperature=1.0, best=3),
-        replace(BEAM, no_repeat=2, shortest=4),
+        replace(BEAM, temperature=1.0, n_best=3),
+        replace(BEAM, no_repeat_ngram_size=2, min_length=4),
     ],
     ids=str,
 )
@@ -221,7 +225,7 @@ def test_whatever_way_it_writes_one_looks_at_what_it_wrote(model_of, decode):
         for beam, one in enumerate(beams):
             before = view.search.steps[step - 1][one.parent].total if step else 0.0
             assert one.total == pytest.approx(before + one.log_probability, abs=1e-4)
-            assert view.search.path(step, beam)[-1] == one.piece
+            assert view.search.path(step, beam)[-1] == one.token
 
 
 @pytest.mark.parametrize(
@@ -250,11 +254,11 @@ def test_an_address_that_is_none(model_of, address, message):
 
 def test_looking_leaves_the_model_as_it_was(model_of):
     model = model_of("pre")
-    before = {name: tensor.clone() for name, tensor in model.torch.state_dict().items()}
+    before = {name: tensor.clone() for name, tensor in model.network.state_dict().items()}
     for without in (None, "positions", "scaling"):
         model.look(TEXT, GREEDY, without=without)
-    assert all(torch.equal(before[name], tensor) for name, tensor in model.torch.state_dict().items())
-    assert model.torch.positions.weight.any()
+    assert all(torch.equal(before[name], tensor) for name, tensor in model.network.state_dict().items())
+    assert model.network.positions.weight.any()
 
 
 def test_torch_is_imported_when_someone_looks(folder_of):
@@ -262,7 +266,7 @@ def test_torch_is_imported_when_someone_looks(folder_of):
     regard.load(folder).translate("cat")  # the engine's files are there from now on
     script = f"""
 import sys, regard
-from regard.decoding import fast
+from regard.interchange.ctranslate2 import cache as fast
 from pathlib import Path
 fast.user_cache_path = lambda name: Path({str(folder.parent)!r}) / "cache" / name
 model = regard.load({str(folder)!r})

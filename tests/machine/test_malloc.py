@@ -6,21 +6,22 @@ import sys
 from pathlib import Path
 
 import pytest
-from tests.training.test_splits import make_batch, make_model
+from tests.training.test_out_of_memory import make_batch, make_model
 
-from regard import heap
-from regard.data.batches import Position
-from regard.settings import TrainSettings
-from regard.training.loop import learn, make_optimizer
+from regard.data.batching.batches import StreamPosition
+from regard.machine import malloc
+from regard.settings.train import TrainSettings
+from regard.training.optimizers.adam import make_optimizer
+from regard.training.step import training_steps
 
 TRAINING = """
 import contextlib, resource, statistics, sys
 import regard
 from regard.training import run
-from regard.training.loop import Step
+from regard.training.step import Step
 how, folder = sys.argv[1:]
 if how == "leave":
-    run.kept_memory = contextlib.nullcontext
+    run.retain_freed_memory = contextlib.nullcontext
 pairs = f"{folder}/pairs.tsv"
 with open(pairs, "w") as file:
     for one in range(3000):
@@ -34,14 +35,14 @@ print(int(statistics.median(after - before for before, after in zip(seen[3:], se
 
 TRANSLATING = """
 import resource, sys
-from regard.decoding import engine
-from regard.decoding.load import load
-from regard.settings import DecodeSettings
+from regard.inference.backends import ctranslate2 as engine
+from regard.inference.translator_loader import load_translator
+from regard.settings.decode import DecodeSettings
 if sys.argv[1] == "leave":
-    engine.keep_some_memory = lambda: None
-translator, seen = load(), []
+    engine.limit_trimming = lambda: None
+translator, seen = load_translator(), []
 for _ in range(3):
-    translator.translate("They look at it.", DecodeSettings(shortest=500, longest=500))
+    translator.translate("They look at it.", DecodeSettings(min_length=500, max_length=500))
     seen.append(resource.getrusage(resource.RUSAGE_SELF).ru_minflt)
 print(seen[2] - seen[1])
 """
@@ -65,22 +66,22 @@ def test_a_long_translation_fetches_few_pages_again(tmp_path: Path) -> None:
 @pytest.mark.skipif(platform.libc_ver()[0] != "glibc", reason="only glibc is told")
 def test_what_a_run_keeps_is_not_undone_by_who_translates_meanwhile(monkeypatch: pytest.MonkeyPatch) -> None:
     told: list[object] = []
-    monkeypatch.setattr(heap, "_tell", lambda *options: told.append(options))
-    with heap.kept_memory():
-        heap.keep_some_memory()
+    monkeypatch.setattr(malloc, "_set_options", lambda *options: told.append(options))
+    with malloc.retain_freed_memory():
+        malloc.limit_trimming()
         assert len(told) == 1
-    heap.keep_some_memory()
+    malloc.limit_trimming()
     assert len(told) == 2
 
 
 def test_what_outlives_a_step_was_there_before_the_first() -> None:
-    settings = TrainSettings(steps=3, warmup=1, batch_tokens=4096)
+    settings = TrainSettings(steps=3, warmup_steps=1, batch_tokens=4096)
     model = make_model()
     optimizer = make_optimizer(model, settings)
-    stream = [(make_batch(6, seed=step), Position(batch=step)) for step in range(3)]
+    stream = [(make_batch(6, seed=step), StreamPosition(batch=step)) for step in range(3)]
     memories = [memory.data_ptr() for state in optimizer.state.values() for memory in state.values()]
     gradients = []
-    for _ in learn(model, optimizer, iter(stream), settings, width=16):
+    for _ in training_steps(model, optimizer, iter(stream), settings, width=16):
         assert [memory.data_ptr() for state in optimizer.state.values() for memory in state.values()] == memories
         gradients.append([parameter.grad.data_ptr() for parameter in model.parameters() if parameter.grad is not None])
     assert len(memories) == 3 * len(gradients[0]) == 3 * len(list(model.parameters()))

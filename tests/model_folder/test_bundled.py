@@ -11,24 +11,24 @@ from types import ModuleType
 
 import pytest
 from safetensors import safe_open
-from tests.test_cli import call
+from tests.cli.test_cli import call
 
 import regard
-from regard import bundled
 from regard.cli import main
-from regard.cli.looking import measure
-from regard.cli.machine import bench
-from regard.data.language import FAMOUS, is_famous
-from regard.decoding import fast
-from regard.decoding.convert import make_fast
-from regard.decoding.load import load
-from regard.doctor.findings import Finding
-from regard.doctor.models import models, translations
+from regard.cli.commands.bench import bench
+from regard.cli.commands.measure import measure
+from regard.data.synthetic import FAMOUS, is_famous
+from regard.doctor.bundled_models import models, translations
+from regard.doctor.check_result import CheckResult
 from regard.errors import FolderError
-from regard.files import sha256
-from regard.folder import open_folder
-from regard.inside.questions import truth_links
-from regard.inside.sample import language_sample, turned_sample
+from regard.inference.translator_loader import load_translator
+from regard.interchange.ctranslate2 import cache as cache_module
+from regard.interchange.ctranslate2.export import ensure_export
+from regard.interpret.annotated_pairs import reversed_synthetic_sample, synthetic_sample
+from regard.interpret.measure.role_criteria import truth_links
+from regard.model_folder import bundled
+from regard.model_folder.loader import open_folder
+from regard.storage.manifest import sha256
 
 MOST = 40_000_000  # bytes, all of them
 TEXT = "the red cat sees a house"
@@ -38,9 +38,9 @@ TEXT = "the red cat sees a house"
 def made(make_model: Callable[..., Path]) -> dict[str, Path]:
     """A small model for each direction, with the engine's files: to make them anew for every test takes long."""
     ways = {1: ("en", "fr"), 2: ("fr", "en")}
-    found = {"-".join(way): make_model(seed, languages=way, longest=512) for seed, way in ways.items()}
+    found = {"-".join(way): make_model(seed, languages=way, max_positions=512) for seed, way in ways.items()}
     for folder in found.values():
-        make_fast(folder)
+        ensure_export(folder)
     return found
 
 
@@ -51,7 +51,7 @@ def shelf(made: dict[str, Path], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
         shutil.copytree(folder, tmp_path / "shelf" / name)
     (tmp_path / "here").mkdir()
     monkeypatch.chdir(tmp_path / "here")
-    monkeypatch.setattr(fast, "user_cache_path", lambda name: tmp_path / "cache" / name)
+    monkeypatch.setattr(cache_module, "user_cache_path", lambda name: tmp_path / "cache" / name)
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))  # for child processes
     monkeypatch.setattr(bundled, "HERE", tmp_path / "shelf")
     return tmp_path / "shelf"
@@ -69,9 +69,9 @@ def text(*words: object) -> str:
 
 
 def test_names_and_languages(shelf: Path) -> None:
-    assert bundled.names() == ["en-fr", "fr-en"]
-    assert bundled.chosen() == bundled.chosen(("en", "fr")) == shelf / "en-fr"
-    assert bundled.chosen(("fr", "en")) == shelf / "fr-en"
+    assert bundled.available() == ["en-fr", "fr-en"]
+    assert bundled.for_languages() == bundled.for_languages(("en", "fr")) == shelf / "en-fr"
+    assert bundled.for_languages(("fr", "en")) == shelf / "fr-en"
 
 
 def test_languages_that_are_not_bundled(shelf: Path) -> None:
@@ -96,7 +96,7 @@ def test_a_copy_without_models(shelf: Path, words: list[str]) -> None:
 
 def test_a_folder_that_is_not_finished_is_no_model(shelf: Path) -> None:
     (shelf / "fr-en" / "manifest.json").unlink()
-    assert bundled.names() == ["en-fr"]
+    assert bundled.available() == ["en-fr"]
 
 
 def test_a_name_that_is_neither_a_folder_nor_bundled(shelf: Path) -> None:
@@ -136,7 +136,7 @@ def test_languages_and_a_model_together_are_refused(shelf: Path) -> None:
 
 def test_in_python(shelf: Path) -> None:
     first, second = text(), text("--model", "fr-en")
-    for loads in (regard.load, load):
+    for loads in (regard.load, load_translator):
         assert loads().translate(TEXT).text == loads("en-fr").translate(TEXT).text == first
         assert loads("fr-en").translate(TEXT).text == second
     assert regard.load().name == "en-fr"
@@ -182,7 +182,7 @@ def test_a_bundled_model_is_made_ready_once_and_says_so(shelf: Path) -> None:
 def test_measuring_the_alignment_stores_nothing_in_a_bundled_model(
     shelf: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("regard.inside.aligning.Aligning.usable", True)
+    monkeypatch.setattr("regard.interpret.measure.alignment_heads.AlignmentHeadResult.usable", True)
     before = sorted(shelf.rglob("*"))
     for name in ("en-fr", "fr-en"):
         done = call("measure", "alignment", "--model", name, "--count", 10)
@@ -193,13 +193,15 @@ def test_measuring_the_alignment_stores_nothing_in_a_bundled_model(
 
 def test_a_sample_turned_round_has_the_same_links(shelf: Path) -> None:
     tokenizer = open_folder(shelf / "en-fr").tokenizer
-    plain, turned = (sample(tokenizer, 20) for sample in (language_sample, turned_sample))
-    for one, other in zip(plain.items, turned.items, strict=True):
+    plain, turned = (sample(tokenizer, 20) for sample in (synthetic_sample, reversed_synthetic_sample))
+    for one, other in zip(plain.pairs, turned.pairs, strict=True):
         assert (one.source, one.target) == (other.target, other.source)
-        assert one.truth and other.truth
-        words = [(one.truth.source[a].text, one.truth.target[b].text) for a, b in one.truth.alignment]
-        assert [(other.truth.target[b].text, other.truth.source[a].text) for a, b in other.truth.alignment] == words
-        assert {(b, a) for a, b in truth_links(other)} <= set(one.truth.alignment)
+        assert one.annotations and other.annotations
+        words = [(one.annotations.source[a].text, one.annotations.target[b].text) for a, b in one.annotations.alignment]
+        assert [
+            (other.annotations.target[b].text, other.annotations.source[a].text) for a, b in other.annotations.alignment
+        ] == words
+        assert {(b, a) for a, b in truth_links(other)} <= set(one.annotations.alignment)
 
 
 # The doctor
@@ -211,22 +213,22 @@ def test_the_doctor_translates_with_each(shelf: Path) -> None:
     assert found[::2] == ["the bundled model en-fr", "the bundled model fr-en"]
     sources = {"en-fr": "I am a student.", "fr-en": "Je suis étudiant."}
     for finding, (name, source) in zip(found[1::2], sources.items(), strict=True):
-        assert isinstance(finding, Finding) and finding.wrong is None
+        assert isinstance(finding, CheckResult) and finding.wrong is None
         assert finding.name == name
-        assert finding.found.startswith(f"{source} → {load(shelf / name).translate(source).text}; ")
+        assert finding.found.startswith(f"{source} → {load_translator(shelf / name).translate(source).text}; ")
 
 
 def test_the_doctor_names_a_model_that_is_damaged(shelf: Path) -> None:
     (shelf / "en-fr" / "weights.safetensors").write_bytes(b"")
     finding = list(translations())[1]
-    assert isinstance(finding, Finding) and finding.wrong is not None
+    assert isinstance(finding, CheckResult) and finding.wrong is not None
     assert finding.wrong.startswith("it should translate, but: ")
     assert "has 0 bytes instead of" in finding.wrong
 
 
 def test_the_doctor_without_models(shelf: Path) -> None:
     shutil.rmtree(shelf)
-    assert models() == Finding("Models", "bundled", "none in this copy of Regard")
+    assert models() == CheckResult("Models", "bundled", "none in this copy of Regard")
     assert list(translations()) == []
 
 
@@ -234,8 +236,8 @@ def test_the_doctor_without_models(shelf: Path) -> None:
 
 
 def test_both_are_there_whole_and_small() -> None:
-    assert bundled.names() == ["en-fr", "fr-en"]
-    for name in bundled.names():
+    assert bundled.available() == ["en-fr", "fr-en"]
+    for name in bundled.available():
         opened = open_folder(bundled.HERE / name)
         assert opened.languages == tuple(name.split("-"))
         assert opened.alignment is not None
@@ -260,7 +262,7 @@ def test_the_weights_are_in_half_precision(name: str) -> None:
 def test_half_precision_gives_the_same_text_on_both_roads(name: str) -> None:
     side = int(name == "fr-en")
     texts = list(dict.fromkeys(pair[side] for pair in FAMOUS))
-    engine, torch = (load(bundled.HERE / name, fast=road).translate_all(texts) for road in ("float32", None))
+    engine, torch = (load_translator(bundled.HERE / name, fast=road).translate_all(texts) for road in ("float32", None))
     assert [found.text for found in engine] == [found.text for found in torch]
     for one, other in zip(engine, torch, strict=True):
         assert one.score == pytest.approx(other.score, abs=1e-3)
@@ -281,31 +283,31 @@ def test_the_card_tells_all(name: str) -> None:
 
 @pytest.fixture
 def script(repository: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Callable[[str], ModuleType]]:
-    """Loads a script of models/, which may import another."""
-    monkeypatch.syspath_prepend(str(repository / "models"))
+    """Loads a script of recipes/, which may import another."""
+    monkeypatch.syspath_prepend(str(repository / "recipes"))
 
     def loads(name: str) -> ModuleType:
-        spec = importlib.util.spec_from_file_location(f"models_{name}", repository / "models" / f"{name}.py")
+        spec = importlib.util.spec_from_file_location(f"recipes_{name}", repository / "recipes" / f"{name}.py")
         assert spec and spec.loader
         module = importlib.util.module_from_spec(spec)
         spec.loader.exec_module(module)
         return module
 
     yield loads
-    sys.modules.pop("data", None)
+    sys.modules.pop("corpora", None)
 
 
 def test_no_famous_sentence_is_learnt_from(
     script: Callable[[str], ModuleType], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    data = script("data")
+    data = script("corpora")
     lines = [f"{en}\t{fr}" for en, fr in FAMOUS] + ["I AM a student!\tJe suis une étudiante.", "Hi.\tSalut.\tmore"]
     for part in ("train", "val"):
         (tmp_path / f"{part}.tsv.gz").write_bytes(gzip.compress("".join(line + "\n" for line in lines).encode()))
     monkeypatch.setattr(data, "TATOEBA", tmp_path)
     monkeypatch.setattr(data, "LANGUAGE", {"train": 50, "valid": 20})
     monkeypatch.setattr(data, "FLIPS", {"train": 30, "valid": 10})
-    monkeypatch.setattr(sys, "argv", ["data.py", str(tmp_path / "out")])
+    monkeypatch.setattr(sys, "argv", ["corpora.py", str(tmp_path / "out")])
     data.main()
     found = {}
     for path in sorted((tmp_path / "out").rglob("*.tsv")):
@@ -333,12 +335,12 @@ def test_no_famous_sentence_is_learnt_from(
 def test_a_famous_sentence_in_what_was_written_is_noticed(script: Callable[[str], ModuleType], tmp_path: Path) -> None:
     (tmp_path / "pairs.tsv").write_text("Hi.\tSalut.\nI am learning.\tJe suis étudiant.\n", "utf-8")
     with pytest.raises(AssertionError, match="Je suis étudiant"):
-        script("data").check(tmp_path / "pairs.tsv")
+        script("corpora").check(tmp_path / "pairs.tsv")
 
 
 def test_the_authors_are_named_once_each(script: Callable[[str], ModuleType]) -> None:
     line = "CC-BY 2.0 (France) Attribution: tatoeba.org #{} ({}) & #{} ({})\n"
-    authors = script("notice").authors
+    authors = script("attribution").authors
     assert authors([line.format(1, "b", 2, "C_d"), line.format(3, "a b", 4, "b")]) == ["a b", "b", "C_d"]
     with pytest.raises(AssertionError, match="not a line of attribution: 'Hello"):
         authors(["Hello\n"])
@@ -349,7 +351,7 @@ def test_the_notice_is_what_the_script_writes(
     script: Callable[[str], ModuleType], repository: Path, shared_data: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("REGARD_SHARED_DATA", str(shared_data))
-    notice = script("notice")
+    notice = script("attribution")
     with gzip.open(shared_data / "tatoeba" / "en-fr" / "attribution.tsv.gz", "rt", encoding="utf-8") as lines:
         assert (repository / "NOTICE").read_text("utf-8") == notice.written(notice.authors(lines))
 
@@ -378,7 +380,7 @@ def test_a_card_has_the_commands_of_the_plans_and_the_curve_of_the_logs(
         (run / "run" / "log.jsonl").write_text("".join(json.dumps(entry) + "\n" for entry in log), "utf-8")
         request["from"] = sha256(run / "manifest.json")
         request["settings"] = {}
-    (made, said), (curve, rows) = script("finish").made(runs, "en-fr")
+    (made, said), (curve, rows) = script("bundle").made(runs, "en-fr")
     assert (made, curve) == ("How it was made", "Learning curve")
     assert said.splitlines()[-2:] == [
         "    regard train a.tsv b.tsv=0.4 --valid v.tsv --languages en fr --out first --steps 9 "
@@ -390,4 +392,4 @@ def test_a_card_has_the_commands_of_the_plans_and_the_curve_of_the_logs(
         "| second | 2 | 30 | 1.500 | 2.0 | 30.0 |",
     ]
     with pytest.raises(AssertionError, match="is not from"):
-        list(script("finish").made(runs[::-1], "en-fr"))
+        list(script("bundle").made(runs[::-1], "en-fr"))

@@ -9,10 +9,10 @@ from itertools import product
 
 import pytest
 
-from regard import bundled
-from regard.data.language import FAMOUS, is_famous
-from regard.decoding.load import load
-from regard.decoding.text_translator import TextTranslator
+from regard.data.synthetic import FAMOUS, is_famous
+from regard.inference.translator import Translator
+from regard.inference.translator_loader import load_translator
+from regard.model_folder import bundled
 
 ANIMAL = "L'animal {n'a pas traversé|ne traversa pas} la rue {parce qu'|car }"
 TROPHY = (
@@ -72,22 +72,22 @@ def accepted(patterns: list[str]) -> set[str]:
 
 
 @pytest.fixture(scope="module")
-def to_french() -> TextTranslator:
-    return load(bundled.chosen(("en", "fr")))
+def to_french() -> Translator:
+    return load_translator(bundled.for_languages(("en", "fr")))
 
 
 @pytest.fixture(scope="module")
-def to_english() -> TextTranslator:
-    return load(bundled.chosen(("fr", "en")))
+def to_english() -> Translator:
+    return load_translator(bundled.for_languages(("fr", "en")))
 
 
 @pytest.mark.parametrize("source", TO_FRENCH)
-def test_from_english(to_french: TextTranslator, source: str) -> None:
+def test_from_english(to_french: Translator, source: str) -> None:
     assert to_french.translate(source).text.replace("’", "'") in accepted(TO_FRENCH[source])
 
 
 @pytest.mark.parametrize("source", TO_ENGLISH)
-def test_from_french(to_english: TextTranslator, source: str) -> None:
+def test_from_french(to_english: Translator, source: str) -> None:
     assert to_english.translate(source).text.replace("’", "'") in accepted(TO_ENGLISH[source])
 
 

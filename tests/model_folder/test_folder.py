@@ -12,18 +12,30 @@ from safetensors.torch import load_file, save_file
 from torch import Tensor
 
 import regard
-from regard.data.tokenizer import Tokenizer, train_tokenizer
 from regard.errors import FolderError
-from regard.files import read_json, write_json, write_manifest
-from regard.folder import FORMAT, HASHED, open_folder, save_folder
-from regard.model.transformer import Transformer
-from regard.settings import ModelSettings
+from regard.model_folder.folder import FORMAT, HASHED
+from regard.model_folder.loader import open_folder
+from regard.model_folder.writer import save_folder
+from regard.models.kinds.transformer import Transformer
+from regard.settings.kinds.transformer import TransformerSettings
+from regard.storage.json_files import read_json, write_json
+from regard.storage.manifest import write_manifest
+from regard.tokenizers.sentencepiece import SentencePieceTokenizer
+from regard.tokenizers.vocabulary import train_tokenizer
 
 torch.set_num_threads(1)
 
-TOKENIZER = Tokenizer(train_tokenizer(iter(["a small text", "of a few words"]), kind="unigram", pieces=300))
-SETTINGS = ModelSettings(
-    vocabulary=TOKENIZER.rows, width=16, heads=2, feedforward=24, encoder_layers=2, decoder_layers=1, longest=64
+TOKENIZER = SentencePieceTokenizer(
+    train_tokenizer(iter(["a small text", "of a few words"]), kind="unigram", vocab_size=300)
+)
+SETTINGS = TransformerSettings(
+    vocab_size=TOKENIZER.embedding_rows,
+    width=16,
+    heads=2,
+    feedforward=24,
+    encoder_layers=2,
+    decoder_layers=1,
+    max_positions=64,
 )
 
 
@@ -213,8 +225,8 @@ def test_another_format_is_refused(folder: Path, number: object) -> None:
         ({"kind": "oracle"}, "model.kind must be one of "),
         ({"width": 1 << 40}, "model.width must be at most 16,384, got 1,099,511,627,776"),
         ({"encoder_layers": 10**9}, "model.encoder_layers must be at most 256, got 1,000,000,000"),
-        ({"longest": 10**12}, "model.longest must be at most 65,536, got 1,000,000,000,000"),
-        ({"vocabulary": 10**12}, "model.vocabulary must be at most 1,048,576, got 1,000,000,000,000"),
+        ({"longest": 10**12}, "model.max_positions must be at most 65,536, got 1,000,000,000,000"),
+        ({"vocabulary": 10**12}, "model.vocab_size must be at most 1,048,576, got 1,000,000,000,000"),
     ],
 )
 def test_settings_that_make_no_model(folder: Path, change: dict, message: str) -> None:
@@ -305,7 +317,7 @@ def test_weights_that_no_training_gives(folder: Path, value: float) -> None:
 
 
 def test_a_tokenizer_beyond_all_measure(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("regard.folder._LARGEST_TOKENIZER", 100)
+    monkeypatch.setattr("regard.model_folder.loader._MAX_TOKENIZER_BYTES", 100)
     assert refused(folder).startswith(f"{folder / 'tokenizer.model'} is larger than any tokenizer of ours; restore")
 
 
@@ -322,13 +334,13 @@ def test_a_tokenizer_that_is_none(folder: Path) -> None:
 
 
 def test_a_tokenizer_of_another_model(folder: Path) -> None:
-    other = train_tokenizer(iter(["entirely other words, many of them"] * 3), kind="bpe", pieces=320)
-    assert Tokenizer(other).rows != TOKENIZER.rows
+    other = train_tokenizer(iter(["entirely other words, many of them"] * 3), kind="bpe", vocab_size=320)
+    assert SentencePieceTokenizer(other).embedding_rows != TOKENIZER.embedding_rows
     (folder / "tokenizer.model").write_bytes(other)
     write_manifest(folder, HASHED)
     assert refused(folder) == (
-        f"{folder / 'tokenizer.model'} has {Tokenizer(other).rows} rows of pieces, but settings.json says "
-        f"{TOKENIZER.rows}; use the one that was written with the model"
+        f"{folder / 'tokenizer.model'} has {SentencePieceTokenizer(other).embedding_rows} rows of pieces, "
+        f"but settings.json says {TOKENIZER.embedding_rows}; use the one that was written with the model"
     )
 
 
@@ -337,7 +349,7 @@ def test_a_tokenizer_of_another_model(folder: Path) -> None:
 
 @pytest.fixture
 def cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    monkeypatch.setattr("regard.folder.user_cache_path", lambda name: tmp_path / "cache" / name)
+    monkeypatch.setattr("regard.model_folder.loader.user_cache_path", lambda name: tmp_path / "cache" / name)
     return tmp_path / "cache" / "regard" / "models"
 
 
@@ -416,13 +428,13 @@ def test_a_zip_of_something_else(folder: Path, cache: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    "path", sorted((Path(__file__).parent / "golden").glob("format-*")), ids=lambda path: path.name
+    "path", sorted((Path(__file__).parents[1] / "golden").glob("format-*")), ids=lambda path: path.name
 )
 @pytest.mark.parametrize("fast", [None, "float32"])
 def test_a_golden_folder_still_translates(
     path: Path, fast: str | None, monkeypatch: pytest.MonkeyPatch, cache: Path
 ) -> None:
-    monkeypatch.setattr("regard.decoding.fast.user_cache_path", lambda name: cache / name)
+    monkeypatch.setattr("regard.interchange.ctranslate2.cache.user_cache_path", lambda name: cache / name)
     translator = regard.load(path, fast=fast)
     found = [each.text for each in translator.translate_all(["the cat eats", "a dog sleeps", "a cat sleeps"])]
     assert found == ["le chat mange", "un chien dort", "un chat dort"]

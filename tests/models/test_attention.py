@@ -11,7 +11,7 @@ import torch
 from torch import Tensor
 from torch.nn.attention import SDPBackend, sdpa_kernel
 
-from regard.model.attention import MultiHeadAttention, attend, causal_mask
+from regard.models.attention import MultiHeadAttention, attend, causal_mask
 
 CPU = torch.device("cpu")
 B, H, L, M, E = 2, 3, 5, 8, 8  # the fused kernel wants values as wide as queries, so the identity needs M = E

@@ -16,13 +16,14 @@ import numpy as np
 import pytest
 from axe_playwright_python.sync_playwright import Axe
 from playwright.sync_api import Browser
-from tests.inside.browser import Opened
+from tests.page.browser import Opened
 
 from regard.errors import LookError
-from regard.inside.arithmetic import walk
-from regard.inside.export import joined_script, small_heads
-from regard.inside.view import View
-from regard.settings import DecodeSettings
+from regard.interpret.look.arithmetic import head_arithmetic
+from regard.interpret.report.look_page import small_heads
+from regard.interpret.report.view import View
+from regard.page.assets import joined_script
+from regard.settings.decode import DecodeSettings
 
 TEXT = "The unseen cat didn't see the tired dog, and it was red."
 HOSTILE = "<script>alert(1)</script> </s> <!-- 👩\u200d🔬 שלום \u202eevil e\u0301 中文 \x07 {{data}} & it"
@@ -30,7 +31,7 @@ HOSTILE = "<script>alert(1)</script> </s> <!-- 👩\u200d🔬 שלום \u202eevi
 
 @pytest.fixture(scope="module")
 def view(model_of: Any) -> View:
-    found: View = model_of("deep decoder").look(TEXT, DecodeSettings(beams=3, extra=9), target=None)
+    found: View = model_of("deep decoder").look(TEXT, DecodeSettings(beam_size=3, max_length_offset=9), target=None)
     return found
 
 
@@ -145,11 +146,11 @@ def test_a_click_shows_the_arithmetic_with_the_recorded_numbers(opened, view):
     opened.choose(units="pieces", kind="decoder.cross", layer="1", head="3")
     opened.page.click("#map", position=opened.cell(1, 2))
     opened.page.wait_for_selector("#walk table")
-    expected = walk(view.trace, "decoder.1.cross.3", 1)
+    expected = head_arithmetic(view.trace, "decoder.1.cross.3", 1)
     rows = opened.page.locator("#walk table").nth(0).locator("tbody tr").all_inner_texts()
     for said, key in zip(rows, expected.keys, strict=True):
         name, *numbers = said.split("\t")
-        assert name == key.piece
+        assert name == key.token
         assert [float(one) for one in numbers] == pytest.approx(
             [key.score, key.scaled, key.power, key.weight], abs=1e-4
         )
@@ -163,7 +164,7 @@ def test_a_click_shows_the_arithmetic_with_the_recorded_numbers(opened, view):
     # Another piece's products are one press away.
     opened.page.locator("#walk table").nth(0).locator("button").nth(0).click()
     assert (
-        opened.page.locator("#walk summary").nth(1).inner_text().startswith(f"2. The score of {expected.keys[0].piece}")
+        opened.page.locator("#walk summary").nth(1).inner_text().startswith(f"2. The score of {expected.keys[0].token}")
     )
 
 
@@ -193,7 +194,7 @@ def test_writing_step_by_step(opened, view):
     for number, step in enumerate(view.steps(), start=1):
         said = opened.text("#step-said")
         assert said == (
-            f"Step {number} of {len(view.steps())}: after reading {step.read}, it wrote {step.piece} "
+            f"Step {number} of {len(view.steps())}: after reading {step.read}, it wrote {step.token} "
             f"(probability {step.probability:.3f})."
         )
         names = opened.page.locator("#alternatives .name").all_inner_texts()
@@ -216,7 +217,7 @@ def test_the_positions_and_the_model(opened, view):
 
 def test_text_shows_as_text(browser, model_of, tmp_path):
     view = model_of("pre").look(
-        HOSTILE, DecodeSettings(beams=2, extra=9), target="<script>alert(2)</script> </s> 中 & שלום"
+        HOSTILE, DecodeSettings(beam_size=2, max_length_offset=9), target="<script>alert(2)</script> </s> 中 & שלום"
     )
     view.save(tmp_path / "a.html")
     opened = Opened(browser, tmp_path / "a.html")
@@ -224,7 +225,7 @@ def test_text_shows_as_text(browser, model_of, tmp_path):
     assert opened.text("#texts dd >> nth=1") == view.text
     opened.choose(units="pieces", form="lines", kind="encoder.self")
     shown = opened.page.locator(".lines ol >> nth=1").locator("li").all_inner_texts()
-    assert shown == list(view.trace.source.pieces)
+    assert shown == list(view.trace.source.texts)
     for tab in TABS:
         opened.page.click(f"#tab-{tab}")
     opened.context.close()
@@ -233,7 +234,7 @@ def test_text_shows_as_text(browser, model_of, tmp_path):
 
 
 def test_a_head_that_is_not_in_the_file_comes_with_its_command(browser, model_of, tmp_path):
-    view = model_of("pre").look(TEXT, DecodeSettings(beams=1, extra=9))
+    view = model_of("pre").look(TEXT, DecodeSettings(beam_size=1, max_length_offset=9))
     view.save(tmp_path / "a.html", ["decoder.1.cross.2"])
     opened = Opened(browser, tmp_path / "a.html")
     opened.page.click("#tab-arithmetic")
@@ -295,7 +296,7 @@ def test_a_page_has_the_vectors_of_the_heads_chosen(view):
 
 def test_of_a_long_text_only_some_heads_have_vectors(view, monkeypatch):
     assert len(small_heads(view.trace)) == len(view.heads)
-    monkeypatch.setattr("regard.inside.export._BYTES_OF_VECTORS", 6000)
+    monkeypatch.setattr("regard.interpret.report.look_page._BYTES_OF_VECTORS", 6000)
     chosen = small_heads(view.trace)
     assert 0 < len(chosen) < len(view.heads)
     assert chosen[0] == "encoder.1.self.1"
@@ -315,6 +316,6 @@ def test_json_gives_back_every_number(view, tmp_path):
     for name in ("query", "key", "value", "score", "scaled", "mixed"):
         again = np.array(found["numbers"][f"encoder.1.self.2.{name}"], np.float32)
         assert np.array_equal(again, view.trace[f"encoder.1.self.2.{name}"])
-    assert found["pieces"]["written"] == list(view.trace.written.pieces)
+    assert found["pieces"]["written"] == list(view.trace.written.texts)
     with pytest.raises(LookError, match=r"a view is saved as .html or .json"):
         view.save(tmp_path / "a.png")

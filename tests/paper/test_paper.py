@@ -23,27 +23,34 @@ from torch import Tensor, nn
 from torch.utils._python_dispatch import TorchDispatchMode
 from torch.utils.flop_counter import FlopCounterMode
 
-from regard.data.batches import Batch, Position, batches
-from regard.data.shards import Shard
-from regard.data.tokenizer import END, PAD, START, choose_size
-from regard.decoding.hypothesis import Hypothesis, length_penalty, ranked
-from regard.decoding.search import search
-from regard.decoding.text_translator import Forced, Sources, TextTranslator
-from regard.model.attention import MultiHeadAttention, attend, causal_mask
-from regard.model.dropout import Dropout
-from regard.model.layers import DecoderLayer, EncoderLayer, FeedForward, LayerState
-from regard.model.positions import Positions, sinusoids
-from regard.model.transformer import Transformer
-from regard.settings import DecodeSettings, ModelSettings, Settings, TrainSettings, assemble, size_layer, user_layer
-from regard.training.checkpoints import Checkpoints, Progress
-from regard.training.loop import learn, make_optimizer, micro_batches
-from regard.training.loss import add_gradient, loss_only, summed_loss
-from regard.training.plan import Plan
-from regard.training.schedule import learning_rate
+from regard.data.batching.batches import Batch, StreamPosition, batches
+from regard.data.prepare.token_store import EncodedPairs
+from regard.inference.search.beam import search
+from regard.inference.search.hypothesis import Hypothesis, length_penalty, ranked
+from regard.inference.translator import Sources, TokenPairs, Translator
+from regard.models.attention import MultiHeadAttention, attend, causal_mask
+from regard.models.dropout import Dropout
+from regard.models.kinds.transformer import Transformer
+from regard.models.layers import DecoderLayer, EncoderLayer, FeedForward, KVCache
+from regard.models.positions import Positions, sinusoids
+from regard.settings.decode import DecodeSettings
+from regard.settings.kinds.transformer import TransformerSettings
+from regard.settings.parser import user_overrides
+from regard.settings.sections import Settings, assemble
+from regard.settings.sizes import size_overrides
+from regard.settings.train import TrainSettings
+from regard.tokenizers.special_ids import BOS, EOS, PAD
+from regard.tokenizers.vocabulary import choose_vocab_size
+from regard.training.checkpoints import Checkpoints, RunState
+from regard.training.loss import backward_in_chunks, loss_only, summed_loss
+from regard.training.optimizers.adam import make_optimizer
+from regard.training.optimizers.schedule import learning_rate
+from regard.training.planning.plan import Plan
+from regard.training.step import micro_batches, training_steps
 
 PAPERS_PIECES = 37_000
 MILLION = 1e6
-BASE, BIG = assemble(size_layer("base")), assemble(size_layer("big"))
+BASE, BIG = assemble(size_overrides("base")), assemble(size_overrides("big"))
 
 
 class Look:
@@ -62,12 +69,12 @@ class Look:
 
 def tiny(*, dropout: float = 0.0, **shape: Any) -> Transformer:
     """The paper's arrangement, small."""
-    values = {"width": 16, "heads": 2, "feedforward": 32, "encoder_layers": 2, "decoder_layers": 2, "longest": 16}
-    return Transformer(ModelSettings(vocabulary=24, **{**values, **shape}), dropout).eval()
+    values = {"width": 16, "heads": 2, "feedforward": 32, "encoder_layers": 2, "decoder_layers": 2, "max_positions": 16}
+    return Transformer(TransformerSettings(vocab_size=24, **{**values, **shape}), dropout).eval()
 
 
 def pieces(sentences: int, length: int) -> Tensor:
-    return torch.randint(END + 1, 24, (sentences, length))
+    return torch.randint(EOS + 1, 24, (sentences, length))
 
 
 class Steps:
@@ -87,11 +94,11 @@ class Steps:
 def parameters(**shape: Any) -> int:
     """How many numbers a model has to learn, counted without making room for them."""
     with torch.device("meta"):
-        model = Transformer(ModelSettings(vocabulary=PAPERS_PIECES, **shape))
+        model = Transformer(TransformerSettings(vocab_size=PAPERS_PIECES, **shape))
     return sum(parameter.numel() for parameter in model.parameters())
 
 
-def of(settings: ModelSettings) -> dict[str, int]:
+def of(settings: TransformerSettings) -> dict[str, int]:
     return {name: getattr(settings, name) for name in ("width", "heads", "feedforward")}
 
 
@@ -125,7 +132,7 @@ def test_the_encoder_gives_one_vector_for_each_piece():
 def test_the_decoder_reads_what_it_has_written():
     """Section 3: it writes one symbol at a time, and each one written is an input to the next step."""
     read: list[list[int]] = []
-    script = [7, 5, 6, END]
+    script = [7, 5, 6, EOS]
 
     def step(tokens_N1: Tensor, state: Steps) -> tuple[Tensor, Steps]:
         read.append(tokens_N1.flatten().tolist())
@@ -135,13 +142,13 @@ def test_the_decoder_reads_what_it_has_written():
         step,
         Steps(),
         limits_B=torch.tensor([9]),
-        decode=DecodeSettings(beams=1),
+        decode=DecodeSettings(beam_size=1),
         writable_V=torch.ones(8, dtype=torch.bool),
-        start=START,
-        end=END,
+        start=BOS,
+        end=EOS,
     )
-    assert found.pieces == (7, 5, 6)
-    assert read == [[START], [7], [5], [6]]
+    assert found.token_ids == (7, 5, 6)
+    assert read == [[BOS], [7], [5], [6]]
 
 
 # Section 3.1, encoder and decoder stacks.
@@ -210,7 +217,7 @@ def test_a_decoder_layer_looks_at_the_encoder_between_the_two():
     """Section 3.1: a third sub-layer attends to the output of the encoder stack; residuals and norms as before."""
     layer = DecoderLayer(width=16, heads=2, feedforward=32, norm="post", dropout=0.0)
     x, memory = torch.randn(2, 5, 16), torch.randn(2, 7, 16)
-    found, _ = layer(x, LayerState(*layer.cross.keys_and_values(memory)), None, "", None)
+    found, _ = layer(x, KVCache(*layer.cross.keys_and_values(memory)), None, "", None)
     causal = causal_mask(5, 5, x.device)
     first = normed(x + by_hand(layer.self, x, x, causal), layer.self_norm)
     second = normed(first + by_hand(layer.cross, first, memory), layer.cross_norm)
@@ -223,7 +230,7 @@ def test_every_sub_layer_and_the_embedding_give_the_models_width(size, width):
     """Section 3.1: so that residual sums are possible, all of them produce d_model numbers, 512 in the base model."""
     assert size.model.width == width
     with torch.device("meta"):
-        model = Transformer(replace(size.model, vocabulary=PAPERS_PIECES))
+        model = Transformer(replace(size.model, vocab_size=PAPERS_PIECES))
     attentions = [module for module in model.modules() if isinstance(module, MultiHeadAttention)]
     thinkers = [module for module in model.modules() if isinstance(module, FeedForward)]
     assert (len(attentions), len(thinkers)) == (6 + 12, 12)
@@ -241,8 +248,8 @@ def test_the_targets_are_offset_by_one():
             read.append(tokens_NT)
             return super().decode(tokens_NT, state, lens)
 
-    loss_only(Spy(tiny().settings), pieces(1, 3), torch.tensor([[7, 8, 9, END]]), start=START, pad=PAD)
-    assert read[0].tolist() == [[START, 7, 8, 9]]
+    loss_only(Spy(tiny().settings), pieces(1, 3), torch.tensor([[7, 8, 9, EOS]]), start=BOS, pad=PAD)
+    assert read[0].tolist() == [[BOS, 7, 8, 9]]
 
 
 def test_a_prediction_depends_on_earlier_targets_only():
@@ -363,7 +370,7 @@ def test_every_decoder_position_attends_to_every_source_position():
     """Section 3.2.3: so that every target position sees all of the source."""
     layer = DecoderLayer(width=16, heads=2, feedforward=32, norm="post", dropout=0.0)
     memory = torch.randn(1, 5, 16, requires_grad=True)
-    out, _ = layer(torch.randn(1, 4, 16), LayerState(*layer.cross.keys_and_values(memory)), None, "", None)
+    out, _ = layer(torch.randn(1, 4, 16), KVCache(*layer.cross.keys_and_values(memory)), None, "", None)
     assert bool(influence(out, memory).all())
 
 
@@ -378,7 +385,7 @@ def test_in_the_decoder_nothing_flows_from_the_right():
     """Section 3.2.3: each position attends to those up to and including itself."""
     layer = DecoderLayer(width=16, heads=2, feedforward=32, norm="post", dropout=0.0)
     x = torch.randn(1, 6, 16, requires_grad=True)
-    out, _ = layer(x, LayerState(*layer.cross.keys_and_values(torch.randn(1, 3, 16))), None, "", None)
+    out, _ = layer(x, KVCache(*layer.cross.keys_and_values(torch.randn(1, 3, 16))), None, "", None)
     assert torch.equal(influence(out, x), torch.ones(6, 6, dtype=torch.bool).tril())
 
 
@@ -536,7 +543,7 @@ def test_without_positions_the_order_of_the_source_is_lost():
 
 def test_any_two_positions_are_one_layer_apart():
     """Section 4, Table 1: the longest path between two positions is O(1), however far apart they are."""
-    model = tiny(encoder_layers=1, longest=64)
+    model = tiny(encoder_layers=1, max_positions=64)
     out: list[Tensor] = []
     (embedded,) = inputs_of(model.encoder["1"], lambda: out.append(model.encode(pieces(1, 50)).hidden_BSD))
     assert bool(influence(out[0], embedded).all())
@@ -556,7 +563,7 @@ class Operations(TorchDispatchMode):
 
 def test_the_number_of_sequential_operations_does_not_grow_with_the_length():
     """Section 4, Table 1: O(1) sequential operations, where recurrence has O(n)."""
-    model = tiny(longest=64)
+    model = tiny(max_positions=64)
     counts = set()
     for length in (4, 16, 64):
         with Operations() as operations:
@@ -596,18 +603,20 @@ def test_self_attention_costs_the_square_of_the_length_times_the_width():
 def test_pieces_are_byte_pairs_shared_by_both_languages():
     """Section 5.1: byte-pair encoding, with one vocabulary for source and target."""
     assert (BASE.tokenizer.kind, BIG.tokenizer.kind) == ("bpe", "bpe")
-    assert [name for name in vars(BASE.model) if "vocabulary" in name] == ["vocabulary"]
+    assert [name for name in vars(BASE.model) if "vocab" in name] == ["vocab_size"]
 
 
 def test_a_corpus_like_the_papers_gets_about_37_000_pieces():
     """Section 5.1: 4.5 million pairs, about 37,000 pieces; for English-French, 32,000."""
-    assert BASE.tokenizer.pieces == 0  # chosen from the text
-    assert choose_size(words=2 * 4_500_000 * 25) == PAPERS_PIECES
-    assert assemble(size_layer("big"), user_layer(["tokenizer.pieces=32000"])).tokenizer.pieces == 32_000
+    assert BASE.tokenizer.vocab_size == 0  # chosen from the text
+    assert choose_vocab_size(words=2 * 4_500_000 * 25) == PAPERS_PIECES
+    assert (
+        assemble(size_overrides("big"), user_overrides(["tokenizer.vocab_size=32000"])).tokenizer.vocab_size == 32_000
+    )
 
 
 @pytest.fixture(scope="module")
-def corpus(tmp_path_factory: pytest.TempPathFactory) -> Shard:
+def corpus(tmp_path_factory: pytest.TempPathFactory) -> EncodedPairs:
     """Pairs with the lengths of news: 4 to 80 pieces, the two sides much alike."""
     folder: Path = tmp_path_factory.mktemp("corpus")
     random = np.random.default_rng(1)
@@ -615,17 +624,17 @@ def corpus(tmp_path_factory: pytest.TempPathFactory) -> Shard:
     target = np.clip(source * random.normal(1.05, 0.15, len(source)), 4, 80).astype(np.int64)
     for side, lengths in (("source", source), ("target", target)):
         starts = np.concatenate([[0], np.cumsum(lengths)])
-        np.full(starts[-1], END, dtype=np.uint16).tofile(folder / f"{side}.ids")
+        np.full(starts[-1], EOS, dtype=np.uint16).tofile(folder / f"{side}.ids")
         starts.astype(np.int64).tofile(folder / f"{side}.starts")
     np.zeros((len(source), 2), dtype=np.int64).tofile(folder / "lines")
-    return Shard(folder, "uint16")
+    return EncodedPairs(folder, "uint16")
 
 
 @pytest.mark.parametrize("size", [BASE, BIG], ids=["base", "big"])
 def test_a_step_takes_about_25_000_source_and_25_000_target_pieces(size, corpus):
     """Section 5.1: a batch holds pairs with approximately so many tokens of each side."""
     assert size.train.batch_tokens == 25_000
-    stream = batches(corpus, tokens=size.train.micro_tokens, seed=1)
+    stream = batches(corpus, tokens=size.train.micro_batch_tokens, seed=1)
     source, target = [], []
     for _ in range(8):
         step = [batch for batch, _ in islice(stream, micro_batches(size.train))]
@@ -637,7 +646,7 @@ def test_a_step_takes_about_25_000_source_and_25_000_target_pieces(size, corpus)
 
 def test_pairs_of_similar_length_are_batched_together(corpus):
     """Section 5.1: sentence pairs are put together by approximate length."""
-    for batch, _ in islice(batches(corpus, tokens=BASE.train.micro_tokens, seed=1), 40):
+    for batch, _ in islice(batches(corpus, tokens=BASE.train.micro_batch_tokens, seed=1), 40):
         longer = np.maximum((batch.source_BS != PAD).sum(axis=1), (batch.target_BT != PAD).sum(axis=1))
         assert longer.max() - longer.min() <= 4
 
@@ -661,25 +670,25 @@ def test_the_optimizer_is_adam_with_the_papers_numbers(size):
     (group,) = optimizer.param_groups
     assert type(optimizer) is torch.optim.Adam
     assert (group["betas"], group["eps"]) == ((0.9, 0.98), 1e-9)
-    assert (group["weight_decay"], group["amsgrad"], size.train.clip) == (0, False, 0)
+    assert (group["weight_decay"], group["amsgrad"], size.train.max_grad_norm) == (0, False, 0)
 
 
-def toy_stream() -> Iterator[tuple[Batch, Position]]:
+def toy_stream() -> Iterator[tuple[Batch, StreamPosition]]:
     random = np.random.default_rng(1)
     while True:
-        source, target = random.integers(END + 1, 24, (2, 5)), random.integers(END + 1, 24, (2, 6))
-        yield Batch(source, target, 12), Position()
+        source, target = random.integers(EOS + 1, 24, (2, 5)), random.integers(EOS + 1, 24, (2, 6))
+        yield Batch(source, target, 12), StreamPosition()
 
 
 def test_a_step_is_adams_with_the_learning_rate_of_the_schedule():
     """Section 5.3: the rate varies over the course of training by the formula; the update is Adam's."""
     model = tiny()
-    settings = TrainSettings(steps=3, batch_tokens=12, micro_tokens=12, dropout=0.0, learning_rate=50.0)
+    settings = TrainSettings(steps=3, batch_tokens=12, micro_batch_tokens=12, dropout=0.0, learning_rate=50.0)
     optimizer = make_optimizer(model, settings)
     weight = model.embedding.weight
     expected = weight.detach().double()
     first, second = torch.zeros_like(expected), torch.zeros_like(expected)
-    for done in learn(model, optimizer, toy_stream(), settings, width=16):
+    for done in training_steps(model, optimizer, toy_stream(), settings, width=16):
         rate = 50 * 16**-0.5 * done.step * 4000**-1.5
         assert done.learning_rate == pytest.approx(rate)
         assert weight.grad is not None
@@ -696,7 +705,7 @@ def test_a_step_is_adams_with_the_learning_rate_of_the_schedule():
 def test_the_learning_rate_follows_the_formula(size):
     """Section 5.3: d_model^-0.5 * min(step^-0.5, step * warmup^-1.5), with 4,000 steps of warm-up."""
     train, width = size.train, size.model.width
-    assert (train.schedule, train.warmup, train.learning_rate) == ("paper", 4000, 1.0)
+    assert (train.schedule, train.warmup_steps, train.learning_rate) == ("paper", 4000, 1.0)
     for step in (1, 100, 3999, 4000, 4001, 50_000, 300_000):
         formula = width**-0.5 * min(step**-0.5, step * 4000**-1.5)
         assert learning_rate(step, train, width) == pytest.approx(formula, rel=1e-12)
@@ -736,15 +745,15 @@ def test_dropout_has_one_rate_everywhere(size, rate):
     """Section 5.4: 0.1 in the base model; Table 3: 0.3 in the big one (0.1 for English-French, section 6.1)."""
     assert size.train.dropout == rate
     with torch.device("meta"):
-        model = Transformer(replace(size.model, vocabulary=8), size.train.dropout)
+        model = Transformer(replace(size.model, vocab_size=8), size.train.dropout)
     assert {module.rate for module in model.modules() if isinstance(module, Dropout)} == {rate}
     assert not any(isinstance(module, nn.Dropout) for module in model.modules())
-    assert assemble(size_layer("big"), user_layer(["train.dropout=0.1"])).train.dropout == 0.1
+    assert assemble(size_overrides("big"), user_overrides(["train.dropout=0.1"])).train.dropout == 0.1
 
 
 def test_dropout_is_applied_to_sub_layers_and_embeddings_and_nowhere_else(dropped):
     """Section 5.4: to the output of each sub-layer, and to the sums of embeddings and positions in both stacks."""
-    model = Transformer(replace(BASE.model, vocabulary=24, width=16, feedforward=32), BASE.train.dropout).train()
+    model = Transformer(replace(BASE.model, vocab_size=24, width=16, feedforward=32), BASE.train.dropout).train()
     source_BS, target_BT = pieces(2, 3), pieces(2, 5)
     trained = model(source_BS, target_BT)
     assert len(dropped) == 2 + 6 * 2 + 6 * 3
@@ -766,7 +775,7 @@ def test_dropout_comes_before_the_sum_and_the_norm(monkeypatch):
     expected = normed(normed(x, encoder.self_norm), encoder.feedforward_norm)
     torch.testing.assert_close(encoder(x, None, "", None), expected, atol=1e-5, rtol=0)
     decoder = DecoderLayer(width=16, heads=2, feedforward=32, norm="post", dropout=0.1)
-    found, _ = decoder(x, LayerState(*decoder.cross.keys_and_values(x)), None, "", None)
+    found, _ = decoder(x, KVCache(*decoder.cross.keys_and_values(x)), None, "", None)
     torch.testing.assert_close(found, normed(expected, decoder.feedforward_norm), atol=1e-5, rtol=0)
 
 
@@ -783,13 +792,13 @@ def test_attention_weights_are_not_dropped():
 
 def test_labels_are_smoothed_by_a_tenth():
     """Section 5.4: the target is 0.9 on the right piece, and 0.1 spread evenly over the vocabulary."""
-    assert (BASE.train.smoothing, BIG.train.smoothing) == (0.1, 0.1)
+    assert (BASE.train.label_smoothing, BIG.train.label_smoothing) == (0.1, 0.1)
     scores, right = 2 * torch.randn(7, 11), torch.randint(0, 11, (7,))
     wanted = torch.full((7, 11), 0.1 / 11)
     wanted[torch.arange(7), right] += 0.9
     by_definition = -(wanted * scores.log_softmax(dim=-1)).sum()
     torchs = F.cross_entropy(scores, right, label_smoothing=0.1, reduction="sum")
-    found, _ = summed_loss(scores.clone(), right, BASE.train.smoothing)
+    found, _ = summed_loss(scores.clone(), right, BASE.train.label_smoothing)
     torch.testing.assert_close(found, by_definition)
     torch.testing.assert_close(found, torchs)
 
@@ -797,9 +806,9 @@ def test_labels_are_smoothed_by_a_tenth():
 def test_training_descends_the_smoothed_loss_of_every_real_piece():
     """Section 5.4: what training adds up is that loss, padding left out."""
     model, source_BS = tiny(), pieces(2, 5)
-    target_BT = torch.tensor([[7, 8, 9, END], [7, END, PAD, PAD]])
-    total = add_gradient(model, source_BS, target_BT, start=START, pad=PAD, smoothing=0.1, tokens=6)
-    scores = model(source_BS, torch.tensor([[START, 7, 8, 9], [START, 7, PAD, PAD]]))
+    target_BT = torch.tensor([[7, 8, 9, EOS], [7, EOS, PAD, PAD]])
+    total = backward_in_chunks(model, source_BS, target_BT, start=BOS, pad=PAD, smoothing=0.1, tokens=6)
+    scores = model(source_BS, torch.tensor([[BOS, 7, 8, 9], [BOS, 7, PAD, PAD]]))
     expected = F.cross_entropy(
         scores.flatten(0, 1), target_BT.flatten(), label_smoothing=0.1, ignore_index=PAD, reduction="sum"
     )
@@ -836,7 +845,7 @@ def test_an_average_is_the_mean_of_the_weights(tmp_path):
     """Section 6.1: one model is obtained by averaging the checkpoints."""
     checkpoints, models = Checkpoints(tmp_path), [tiny() for _ in range(3)]
     for number, model in enumerate(models, start=1):
-        checkpoints.save(model, make_optimizer(model, BASE.train), Progress(step=number))
+        checkpoints.save(model, make_optimizer(model, BASE.train), RunState(step=number))
     for name, mean in checkpoints.average([1, 2, 3]).weights.items():
         stacked = torch.stack([model.state_dict()[name] for model in models])
         torch.testing.assert_close(mean, stacked.mean(dim=0), atol=1e-7, rtol=0)
@@ -852,7 +861,7 @@ def test_averaged_checkpoints_are_about_ten_minutes_apart(size, seconds_per_step
 
 def test_translations_are_searched_with_four_beams_and_alpha_0_6():
     """Section 6.1: beam search, beam size 4, length penalty alpha = 0.6."""
-    assert (DecodeSettings().beams, DecodeSettings().alpha) == (4, 0.6)
+    assert (DecodeSettings().beam_size, DecodeSettings().length_penalty) == (4, 0.6)
     assert BASE.decode == BIG.decode == DecodeSettings()
 
 
@@ -860,37 +869,37 @@ class Counting:
     """A tokenizer with one piece for each word."""
 
     def encode(self, texts: Sequence[str]) -> list[list[int]]:
-        return [[END + 1] * len(text.split()) for text in texts]
+        return [[EOS + 1] * len(text.split()) for text in texts]
 
     def decode(self, ids: Sequence[Sequence[int]]) -> list[str]:
         return ["" for _ in ids]
 
-    def pieces(self, ids: Sequence[int]) -> list[str]:
+    def tokens(self, ids: Sequence[int]) -> list[str]:
         return ["" for _ in ids]
 
 
-class Limits(TextTranslator):
+class Limits(Translator):
     """Writes nothing, but remembers how much it might have written."""
 
     def __init__(self, longest: int) -> None:
-        super().__init__(Counting(), longest=longest)
+        super().__init__(Counting(), max_positions=longest)
         self.seen: dict[int, int] = {}
 
-    def _begin(self, batches: Iterable[Sources], decode: DecodeSettings) -> Iterator[list[list[Hypothesis]]]:
+    def _generate(self, batches: Iterable[Sources], decode: DecodeSettings) -> Iterator[list[list[Hypothesis]]]:
         for batch in batches:
             self.seen |= {len(source.ids): source.limit for source in batch}
-            yield [[Hypothesis.of((), (-1.0,), decode.alpha)] for _ in batch]
+            yield [[Hypothesis.of((), (-1.0,), decode.length_penalty)] for _ in batch]
 
-    def _force(self, pairs: Forced) -> list[tuple[float, ...]]:
+    def _score_tokens(self, pairs: TokenPairs) -> list[tuple[float, ...]]:
         raise AssertionError("it has nothing to say about what others wrote")
 
-    def _attend(self, pairs: Forced) -> list[Any]:
+    def _attend(self, pairs: TokenPairs) -> list[Any]:
         raise AssertionError("it has no head that aligns")
 
 
 def test_a_translation_may_be_50_pieces_longer_than_its_source():
     """Section 6.1: the maximum output length is the input length + 50, for each sentence by itself."""
-    translator = Limits(BASE.model.longest)
+    translator = Limits(BASE.model.max_positions)
     translator.translate_all(["one", "one two three", "one two three four five"])
     assert translator.seen == {1: 51, 3: 53, 5: 55}
 
@@ -902,17 +911,17 @@ def test_search_ends_as_soon_as_it_can():
     def step(tokens_N1: Tensor, state: Steps) -> tuple[Tensor, Steps]:
         state.count += 1
         logits = torch.zeros(tokens_N1.size(0), 8)
-        logits[:, END] = 5 if state.count > 2 else -5  # from the third piece on, the end is the likeliest
+        logits[:, EOS] = 5 if state.count > 2 else -5  # from the third piece on, the end is the likeliest
         return logits, state
 
     search(
         step,
         state,
         limits_B=torch.tensor([50]),
-        decode=DecodeSettings(beams=4),
+        decode=DecodeSettings(beam_size=4),
         writable_V=torch.ones(8, dtype=torch.bool),
-        start=START,
-        end=END,
+        start=BOS,
+        end=EOS,
     )
     assert state.count == 3
 
@@ -931,7 +940,7 @@ def test_of_two_translations_the_better_is_that_of_the_better_penalised_score():
     assert short.log_probability > long.log_probability
     assert ranked([short, long], 2) == [long, short]
     plain = [replace(one, score=one.log_probability) for one in (long, short)]  # alpha = 0
-    assert [one.pieces for one in ranked(plain, 2)] == [short.pieces, long.pieces]
+    assert [one.token_ids for one in ranked(plain, 2)] == [short.token_ids, long.token_ids]
 
 
 # Section 6.2, model variations (Table 3).
@@ -974,12 +983,12 @@ def test_a_narrower_or_wider_model_has_about_as_many_parameters_as_in_the_paper(
 
 @pytest.mark.parametrize(
     "change",
-    ["dropout=0.0", "dropout=0.2", "smoothing=0.0", "smoothing=0.2"],
+    ["dropout=0.0", "dropout=0.2", "label_smoothing=0.0", "label_smoothing=0.2"],
 )
 def test_regularisation_can_be_varied(change):
     """Table 3, row D: other rates of dropout and label smoothing, none included."""
     name, _, value = change.partition("=")
-    assert getattr(assemble(size_layer("base"), user_layer([f"train.{change}"])).train, name) == float(value)
+    assert getattr(assemble(size_overrides("base"), user_overrides([f"train.{change}"])).train, name) == float(value)
 
 
 # Section 6.3, English constituency parsing.
@@ -987,9 +996,9 @@ def test_regularisation_can_be_varied(change):
 
 def test_the_papers_parser_can_be_set_up():
     """Section 6.3: 4 layers, d_model = 1024, 16,000 pieces; beam 21, alpha 0.3, output up to input + 300."""
-    changes = ["model.encoder_layers=4", "model.decoder_layers=4", "model.width=1024", "tokenizer.pieces=16000"]
-    changes += ["decode.beams=21", "decode.alpha=0.3", "decode.extra=300"]
-    settings = assemble(size_layer("base"), user_layer(changes))
-    assert settings.decode == DecodeSettings(beams=21, alpha=0.3, extra=300)
+    changes = ["model.encoder_layers=4", "model.decoder_layers=4", "model.width=1024", "tokenizer.vocab_size=16000"]
+    changes += ["decode.beam_size=21", "decode.length_penalty=0.3", "decode.max_length_offset=300"]
+    settings = assemble(size_overrides("base"), user_overrides(changes))
+    assert settings.decode == DecodeSettings(beam_size=21, length_penalty=0.3, max_length_offset=300)
     model = settings.model
     assert (model.encoder_layers, model.decoder_layers, model.width) == (4, 4, 1024)

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-SOURCE = Path(__file__).parents[1] / "src"
+SOURCE = Path(__file__).parents[2] / "src"
 FILES = sorted(SOURCE.rglob("*.py"))
 TREES = {str(path.relative_to(SOURCE)): ast.parse(path.read_text("utf-8")) for path in FILES}
 PRINTERS = {"regard/console.py", *(file for file in TREES if file.startswith("regard/cli/"))}
@@ -45,7 +45,7 @@ def unsafe(name: str) -> bool:
 
 
 def test_there_is_something_to_check():
-    assert "regard/data/pairs.py" in TREES
+    assert "regard/data/formats/pairs.py" in TREES
 
 
 def test_nothing_read_from_a_file_is_ever_run():
@@ -104,13 +104,13 @@ def there_is(module: str, name: str) -> bool:
 
 
 def test_the_scripts_beside_the_package_import_what_is_there(repository):
-    scripts = [path for folder in ("bench", "models") for path in sorted((repository / folder).rglob("*.py"))]
+    scripts = [path for folder in ("bench", "recipes") for path in sorted((repository / folder).rglob("*.py"))]
     wanted = {(path.name, *names) for path in scripts for names in names_of_regard(ast.parse(path.read_text("utf-8")))}
     assert len(wanted) > 20
     assert [one for one in sorted(wanted) if not there_is(*one[1:])] == []
 
 
-@pytest.mark.parametrize("names", [("regard.settings", "Sizes"), ("regard.training.helper", "help")])
+@pytest.mark.parametrize("names", [("regard.settings.sections", "Sizes"), ("regard.training.helper", "help")])
 def test_a_script_that_imports_what_is_gone_would_be_seen(names):
     assert not there_is(*names)
 
@@ -138,7 +138,7 @@ def test_importing_regard_is_light():
 
 
 def test_the_doctor_needs_nothing_that_may_be_broken():
-    assert imported_by("import regard.doctor.examine, regard.cli") == set()
+    assert imported_by("import regard.doctor.diagnosis, regard.cli") == set()
 
 
 COMMANDS = ["train", "translate", "evaluate", "check", "look", "measure", "demo", "doctor", "settings"]
@@ -158,7 +158,7 @@ except SystemExit as stop:
 
 
 def test_the_page_of_settings_is_made_from_them(repository):
-    from regard.listing import as_markdown
+    from regard.settings.reference import as_markdown
 
     page = repository / "docs" / "settings.md"
     assert page.read_text("utf-8") == as_markdown(), "make it again: regard settings > docs/settings.md"

@@ -1,6 +1,6 @@
 """Model folders that were changed by someone who wants to do harm, and knows how to write a manifest.
 
-    python -m tests.campaigns.mutants MODEL-FOLDER WORK-FOLDER FIRST LAST
+    python -m tests.robustness.fuzzer MODEL-FOLDER WORK-FOLDER FIRST LAST
 
 tries the mutants of these numbers, one after the other, in one process: whatever ends that process is a find. It prints
 one JSON object. Each mutant may take two seconds of the processor; then the system ends the process.
@@ -18,17 +18,18 @@ from collections import Counter
 from pathlib import Path
 from typing import Any
 
-from regard.data.tokenizer import Tokenizer
-from regard.decoding.engine import Engine
-from regard.decoding.fast import FILES, is_ours, made_for, usable
-from regard.decoding.translator import Translator
 from regard.errors import UserError
-from regard.files import write_manifest
-from regard.folder import HASHED, ModelFolder, open_folder
-from regard.settings import DecodeSettings
+from regard.inference.backends.ctranslate2 import CTranslate2Backend
+from regard.inference.backends.torch import TorchBackend
+from regard.interchange.ctranslate2.cache import FILES, export_key, is_ours, usable
+from regard.model_folder.folder import HASHED, ModelFolder
+from regard.model_folder.loader import open_folder
+from regard.settings.decode import DecodeSettings
+from regard.storage.manifest import write_manifest
+from regard.tokenizers.sentencepiece import SentencePieceTokenizer
 
 SECONDS = 2.0
-DECODE = DecodeSettings(beams=2, extra=4)
+DECODE = DecodeSettings(beam_size=2, max_length_offset=4)
 NASTY: list[Any] = [
     None, True, -1, 0, 1, 2, 3, 7, 255, 65_536, 2**31 - 1, 2**31, 2**63, 10**40, 0.5, -0.0, 1e308, float("nan"),
     float("inf"), "", "x", "\0", "é" * 5_000, "../../etc/passwd", "transformer", [], [0], {}, {"a": 1}, [[[[]]]],
@@ -68,13 +69,15 @@ def attempt(out: Path) -> str:
 
 def check(opened: ModelFolder) -> None:
     """Use a folder in each way there is."""
-    tokenizer: Tokenizer = opened.tokenizer
+    tokenizer: SentencePieceTokenizer = opened.tokenizer
     text = "the cat eats \u2581 été\t\0 🐈"
-    torch = Translator(opened.build(), tokenizer, longest=opened.settings.longest)
+    torch = TorchBackend(opened.build(), tokenizer, max_positions=opened.settings.max_positions)
     torch.translate(text, DECODE)
     fast = opened.path / "fast"
-    if usable(fast, made_for(opened.path, "float32")) and is_ours(fast, opened):
-        Engine(fast, tokenizer, longest=opened.settings.longest, other_road=lambda: torch).translate(text, DECODE)
+    if usable(fast, export_key(opened.path, "float32")) and is_ours(fast, opened):
+        CTranslate2Backend(
+            fast, tokenizer, max_positions=opened.settings.max_positions, fallback=lambda: torch
+        ).translate(text, DECODE)
 
 
 def mutate(out: Path, numbers: random.Random) -> None:
@@ -92,7 +95,7 @@ def mutate(out: Path, numbers: random.Random) -> None:
         write_manifest(folder, names)
     if folder == out and name != "manifest.json" and numbers.random() < 0.5:
         # The engine's files must say that they are of this model, or they are not looked at.
-        facts = json.dumps(made_for(out, "float32"))
+        facts = json.dumps(export_key(out, "float32"))
         (out / "fast" / "made_for.json").write_text(facts)
         write_manifest(out / "fast", FILES)
 

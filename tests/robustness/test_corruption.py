@@ -13,16 +13,16 @@ from pathlib import Path
 
 import pytest
 import torch
-from tests.campaigns.conftest import Report
-from tests.campaigns.counts import campaign
+from tests.robustness.conftest import Report
+from tests.robustness.counts import campaign
 from tests.training.conftest import TinyRuns
 
-from regard.decoding.fast import made_for, usable
 from regard.errors import DiskError, FolderError, UserError
-from regard.files import damage, sha256
-from regard.folder import open_folder
-from regard.training.events import Event, Note, Planned
-from regard.training.loop import Step
+from regard.interchange.ctranslate2.cache import export_key, usable
+from regard.model_folder.loader import open_folder
+from regard.storage.manifest import find_damage, sha256
+from regard.training.step import Step
+from regard.training.tracking.events import Event, Note, Planned
 
 torch.set_num_threads(1)
 
@@ -74,7 +74,7 @@ def test_disks_that_fill_up(tiny: TinyRuns, disk: Path, tmp_path: Path, report: 
         with pytest.raises(DiskError) as caught:
             list(events)
         check_full(caught.value, out)
-        assert damage(out / "run" / "checkpoints" / "step-00000010") is None
+        assert find_damage(out / "run" / "checkpoints" / "step-00000010") is None
         finish(tiny, out, disk, wanted)
     stopped = Counter(fill_from_the_start(tiny, disk, number, count, wanted) for number in range(count))
     report(
@@ -187,7 +187,7 @@ def look_at_model(whole: Path, out: Path, name: Path) -> str:
         assert str(out) in str(error)  # noqa: PT017 (harmless changes raise nothing)
         return "refused, with the file's name"
     if name.parts[0] == "fast":
-        if not usable(out / "fast", made_for(out, "float32")):
+        if not usable(out / "fast", export_key(out, "float32")):
             return "found in the engine's files, which are then made again"
         assert same_json(whole / name, out / name)
         return "harmless (white space of a JSON file)"
@@ -238,7 +238,7 @@ def start(tiny: TinyRuns, out: Path) -> list[Event]:
 
 def look_at_checkpoint(whole: Path, out: Path, name: Path, resumed: int, notes: list[str]) -> str:
     newest = name.parts[2] == "step-00000025"
-    if damage(out / Path(*name.parts[:3])) is None:
+    if find_damage(out / Path(*name.parts[:3])) is None:
         assert same_json(whole / name, out / name)
         assert (resumed, notes) == (25, [])
         return "harmless (white space of a JSON file)"
@@ -255,9 +255,9 @@ SAVES = """
 import sys
 from pathlib import Path
 import torch
-from regard.settings import TrainSettings
-from regard.training.checkpoints import Checkpoints, Progress
-from regard.training.loop import make_optimizer
+from regard.settings.train import TrainSettings
+from regard.training.checkpoints import Checkpoints, RunState
+from regard.training.optimizers.adam import make_optimizer
 
 model = torch.nn.Linear(3, 3)
 optimizer = make_optimizer(model, TrainSettings())
@@ -265,7 +265,7 @@ model(torch.ones(1, 3)).sum().backward()
 optimizer.step()
 checkpoints = Checkpoints(Path(sys.argv[1]))
 for step in range(1, int(sys.argv[2]) + 1):
-    checkpoints.save(model, optimizer, Progress(step=step))
+    checkpoints.save(model, optimizer, RunState(step=step))
 """
 
 

@@ -16,13 +16,16 @@ from pathlib import Path
 
 import pytest
 
-from regard.data.batches import batches
-from regard.data.check import Report, check
-from regard.data.pairs import Corpus, corpora
-from regard.data.shards import Shard, prepare_ids
-from regard.data.texts import finished, prepare_texts
-from regard.data.tokenizer import END, Tokenizer, train_tokenizer
+from regard.data.batching.batches import batches
+from regard.data.check.corpus_report import CorpusReport, check_corpora
+from regard.data.formats.corpus import Corpus, corpora
+from regard.data.prepare.text_store import build_text_store
+from regard.data.prepare.token_store import EncodedPairs, build_token_store
 from regard.errors import UserError
+from regard.progress import run_to_end
+from regard.tokenizers.sentencepiece import SentencePieceTokenizer
+from regard.tokenizers.special_ids import EOS
+from regard.tokenizers.vocabulary import train_tokenizer
 
 if sys.version_info >= (3, 14):
     from compression import zstd
@@ -31,7 +34,7 @@ else:
 
 WORDS = "the house is green and our old friend sings été où Straße один 今日は 🎉".split()  # noqa: SIM905 (readable)
 LONGEST = 200
-TOKENIZER = Tokenizer(train_tokenizer(iter([" ".join(WORDS), *WORDS] * 20), kind="bpe", pieces=400))
+TOKENIZER = SentencePieceTokenizer(train_tokenizer(iter([" ".join(WORDS), *WORDS] * 20), kind="bpe", vocab_size=400))
 
 # What may stand in a text and must come through unchanged.
 HARMLESS = {
@@ -158,8 +161,8 @@ def try_corpus(folder: Path, corpus: Corpus, lines: list[Line], reasons: dict[st
     """Prepare a corpus as training does, and hold what comes out against how it was made."""
     valid = folder / "valid.tsv"
     valid.write_text("a\tb\n", "utf-8")
-    texts = finished(prepare_texts(folder / "texts", [corpus], [Corpus((valid,))], seed=1))
-    shards = finished(prepare_ids(folder / "ids", texts, TOKENIZER, longest=LONGEST))
+    texts = run_to_end(build_text_store(folder / "texts", [corpus], [Corpus((valid,))], seed=1))
+    shards = run_to_end(build_token_store(folder / "ids", texts, TOKENIZER, longest=LONGEST))
 
     kept = {number: line for number, line in enumerate(lines, start=1) if line.dropped is None}
     assert shards.train.lines[:, 1].tolist() == list(kept)
@@ -177,7 +180,7 @@ def try_corpus(folder: Path, corpus: Corpus, lines: list[Line], reasons: dict[st
     assert sorted(listed) == sorted(expected)
     assert sum(shards.dropped.values()) == len(expected)
     _every_batch_is_aligned(shards.train, list(kept.values()))
-    _the_report_agrees(finished(check([corpus])), lines)
+    _the_report_agrees(run_to_end(check_corpora([corpus])), lines)
 
     tried.corpora += 1
     tried.lines += len(lines)
@@ -186,18 +189,18 @@ def try_corpus(folder: Path, corpus: Corpus, lines: list[Line], reasons: dict[st
     tried.dropped.update(line.rpartition("\t")[2] for line in listed)
 
 
-def _every_batch_is_aligned(shard: Shard, kept: list[Line]) -> None:
+def _every_batch_is_aligned(shard: EncodedPairs, kept: list[Line]) -> None:
     """What an epoch learns from are the pairs that were kept, each once."""
     seen: list[tuple[str, ...]] = []
     for batch, position in batches(shard, tokens=4 * LONGEST, seed=1):
         rows = zip(batch.source_BS, batch.target_BT, strict=True)
-        seen += [tuple(TOKENIZER.decode([ids[ids > END].tolist() for ids in both])) for both in rows]
+        seen += [tuple(TOKENIZER.decode([ids[ids > EOS].tolist() for ids in both])) for both in rows]
         if position.epoch:
             break
     assert sorted(seen) == sorted(line.texts for line in kept)
 
 
-def _the_report_agrees(report: Report, lines: list[Line]) -> None:
+def _the_report_agrees(report: CorpusReport, lines: list[Line]) -> None:
     counts = {finding.kind: finding.count for finding in report.findings}
     reasons = Counter(line.dropped[1] for line in lines if line.dropped is not None)
     assert counts.get("unreadable", 0) == reasons["not UTF-8"] + reasons["line too long"]
@@ -237,7 +240,7 @@ def mismatches(folder: Path, sizes: range) -> int:
             paths[0].write_bytes(b"x\n" * source)
             paths[1].write_bytes(b"y\n" * target)
             with pytest.raises(UserError, match=f"has {source}, .* has {target};"):
-                finished(check(corpora(paths)))
+                run_to_end(check_corpora(corpora(paths)))
             seen += 1
     return seen
 
@@ -261,11 +264,11 @@ def test_files_whose_lines_end_in_carriage_returns_are_explained(tmp_path: Path,
     paths[0].write_bytes(b"one\rtwo\rthree\r")
     paths[1].write_bytes(b"un\rdeux\rtrois\r" if both else b"un\ndeux\ntrois\n")
     if both:
-        (finding,) = [f for f in finished(check(corpora(paths))).findings if f.kind == "control characters"]
+        (finding,) = [f for f in run_to_end(check_corpora(corpora(paths))).findings if f.kind == "control characters"]
         assert finding.count == 2
     else:
         with pytest.raises(UserError, match=r"a\.en has 1, .*a\.fr has 3"):
-            finished(check(corpora(paths)))
+            run_to_end(check_corpora(corpora(paths)))
 
 
 @pytest.mark.slow

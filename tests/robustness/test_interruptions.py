@@ -7,13 +7,13 @@ import time
 from pathlib import Path
 
 import torch
-from tests.campaigns.conftest import Report
-from tests.campaigns.counts import campaign
+from tests.robustness.conftest import Report
+from tests.robustness.counts import campaign
 from tests.training.conftest import Result, TinyRuns
 from tests.training.processes import Server, command
 
-from regard.files import damage, sha256
-from regard.training.events import Planned, Stopped
+from regard.storage.manifest import find_damage, sha256
+from regard.training.tracking.events import Planned, Stopped
 
 torch.set_num_threads(1)
 
@@ -132,7 +132,7 @@ def test_terminated_at_random_steps(tiny: TinyRuns, server: Server, tmp_path: Pa
         assert "Traceback" not in outcome.said
         if times == 1:
             assert outcome.said.endswith(f"stopped after step {step}; the same command goes on from there\n")
-            assert damage(out / "run" / "checkpoints" / f"step-{step:08d}") is None
+            assert find_damage(out / "run" / "checkpoints" / f"step-{step:08d}") is None
         assert server.run(command(tiny, out, *OPTIONS), out).code == 0
         assert sha256(out / "weights.safetensors") == wanted
     late = sorted(seconds)[-max(1, len(seconds) // 20)]

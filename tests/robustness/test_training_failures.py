@@ -8,21 +8,21 @@ from typing import Any
 import pytest
 import torch
 from safetensors.torch import load_file
-from tests.campaigns.conftest import Report
-from tests.campaigns.counts import campaign
+from tests.robustness.conftest import Report
+from tests.robustness.counts import campaign
 from tests.training.conftest import TinyRuns
 from torch import Tensor
 
-from regard.data.batches import Batch, batches
-from regard.data.shards import Shards
+from regard.data.batching.batches import Batch, batches
+from regard.data.prepare.token_store import EncodedCorpus
 from regard.errors import RunError
-from regard.model.transformer import Transformer
-from regard.settings import TrainSettings
-from regard.training import loop
-from regard.training.events import Note
-from regard.training.loop import fitting_gradient, gradient
-from regard.training.loss import add_gradient
-from regard.training.plan import load_plan
+from regard.models.kinds.transformer import Transformer
+from regard.settings.train import TrainSettings
+from regard.training import step as step_module
+from regard.training.loss import backward_in_chunks
+from regard.training.planning.plan import load_plan
+from regard.training.step import accumulate_gradients, gradient_with_retry
+from regard.training.tracking.events import Note
 
 torch.set_num_threads(1)
 
@@ -31,7 +31,7 @@ torch.set_num_threads(1)
 def test_gradients_that_are_no_numbers(
     tiny: TinyRuns, tmp_path: Path, report: Report, monkeypatch: pytest.MonkeyPatch, count: int
 ) -> None:
-    numbers, original = random.Random(1), loop.gradient
+    numbers, original = random.Random(1), step_module.accumulate_gradients
     steps = 3 * count
     bad = set(numbers.sample(range(1, steps + 1), count))
 
@@ -44,7 +44,7 @@ def test_gradients_that_are_no_numbers(
             grad[numbers.randrange(len(grad))] = numbers.choice([float("nan"), float("inf"), float("-inf")])
         return found
 
-    monkeypatch.setattr(loop, "gradient", spoiled)
+    monkeypatch.setattr(step_module, "accumulate_gradients", spoiled)
     out = tmp_path / "model"
     events = tiny(out, steps=steps)
     skipped = [event for event in events if isinstance(event, Note)]
@@ -64,7 +64,7 @@ def test_divergence_is_noticed_and_learning_is_not_taken_for_it(
     every = f"train.validate_every={max(1, count // 2)}"
     tiny(tmp_path / "clean", steps=count, overrides=(*tiny.overrides, every))
     # A hundred times the learning rate is not enough: the run recovers as the rate falls.
-    wild = ("train.validate_every=2000", "train.learning_rate=2.5", "train.clip=0")
+    wild = ("train.validate_every=2000", "train.learning_rate=2.5", "train.max_grad_norm=0")
     with pytest.raises(RunError, match="the run diverges") as caught:
         tiny(tmp_path / "wild", steps=2_000, overrides=(*tiny.overrides, *wild))
     seen = str(caught.value).split(";")[0]
@@ -74,14 +74,14 @@ def test_divergence_is_noticed_and_learning_is_not_taken_for_it(
 @campaign("shortages")
 def test_memory_that_runs_out(tiny: TinyRuns, report: Report, monkeypatch: pytest.MonkeyPatch, count: int) -> None:
     """In the middle of a random micro-batch of a step, for every part of more than a random number of pairs."""
-    shards, plan = Shards(tiny.prepared / "run" / "shards"), load_plan(tiny.prepared / "run" / "plan.json")
+    shards, plan = EncodedCorpus(tiny.prepared / "run" / "shards"), load_plan(tiny.prepared / "run" / "plan.json")
     settings = TrainSettings(dropout=0.0)
     model = Transformer(plan.settings.model)
-    numbers, original, worst = random.Random(3), add_gradient, 0.0
+    numbers, original, worst = random.Random(3), backward_in_chunks, 0.0
     stream = batches(shards.train, tokens=120, seed=1)
     for step in range(count):
         micro = [next(stream)[0] for _ in range(3)]
-        loss, tokens = gradient([model], micro, settings, step)
+        loss, tokens = accumulate_gradients([model], micro, settings, step)
         wanted = {name: each.grad.clone() for name, each in model.named_parameters() if each.grad is not None}
         most = numbers.randrange(1, max(len(batch.source_BS) for batch in micro))
 
@@ -91,9 +91,9 @@ def test_memory_that_runs_out(tiny: TinyRuns, report: Report, monkeypatch: pytes
                 raise RuntimeError("DefaultCPUAllocator: can't allocate memory")
             return found
 
-        monkeypatch.setattr(loop, "add_gradient", short)
-        found, counted, parts = fitting_gradient([model], micro, settings, step, 1)
-        monkeypatch.setattr(loop, "add_gradient", original)
+        monkeypatch.setattr(step_module, "backward_in_chunks", short)
+        found, counted, parts = gradient_with_retry([model], micro, settings, step, 1)
+        monkeypatch.setattr(step_module, "backward_in_chunks", original)
         assert parts > 1
         assert counted == tokens
         assert found == pytest.approx(loss, rel=1e-6)

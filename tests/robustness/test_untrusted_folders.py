@@ -18,15 +18,16 @@ from pathlib import Path
 
 import pytest
 import torch
-from tests.campaigns.conftest import Report
-from tests.campaigns.counts import campaign
-from tests.campaigns.mutants import check
+from tests.robustness.conftest import Report
+from tests.robustness.counts import campaign
+from tests.robustness.fuzzer import check
 
-from regard.decoding.convert import make_fast
-from regard.decoding.fast import FILES
 from regard.errors import FolderError, UserError
-from regard.files import write_manifest
-from regard.folder import HASHED, open_folder
+from regard.interchange.ctranslate2.cache import FILES
+from regard.interchange.ctranslate2.export import ensure_export
+from regard.model_folder.folder import HASHED
+from regard.model_folder.loader import open_folder
+from regard.storage.manifest import write_manifest
 
 torch.set_num_threads(1)
 
@@ -37,7 +38,7 @@ GOLDEN = Path(__file__).parents[1] / "golden" / "format-1"
 def model(tmp_path: Path) -> Path:
     """The golden folder, with the engine's files."""
     shutil.copytree(GOLDEN, tmp_path / "model")
-    make_fast(tmp_path / "model")
+    ensure_export(tmp_path / "model")
     return tmp_path / "model"
 
 
@@ -56,7 +57,7 @@ def test_mutated_folders(model: Path, tmp_path: Path, repository: Path, report: 
     while first < count:
         last = min(count, first + 1_000)
         done = subprocess.run(
-            [sys.executable, "-m", "tests.campaigns.mutants", model, work, str(first), str(last)],
+            [sys.executable, "-m", "tests.robustness.fuzzer", model, work, str(first), str(last)],
             cwd=repository,
             env={**os.environ, "PYTHONPATH": str(repository / "src")},
             capture_output=True,
@@ -233,7 +234,7 @@ def test_hostile_archives(
     cache, outside, inbox = (tmp_path / name for name in ("cache", "outside", "inbox"))
     for folder in (outside, inbox):
         folder.mkdir()
-    monkeypatch.setattr("regard.folder.user_cache_path", lambda name: cache / name)
+    monkeypatch.setattr("regard.model_folder.loader.user_cache_path", lambda name: cache / name)
     monkeypatch.chdir(outside)
     ways = hostile(model, outside)
     assert len(ways) == count

@@ -5,12 +5,14 @@ from dataclasses import fields
 import pytest
 
 from regard.errors import SettingsError
-from regard.listing import as_markdown, listed
-from regard.settings import SIZES, Settings, assemble, user_layer
+from regard.settings.parser import user_overrides
+from regard.settings.reference import as_markdown, find_settings
+from regard.settings.sections import Settings, assemble
+from regard.settings.sizes import SIZES
 
 
 def test_every_setting_is_listed_once_with_what_its_field_says() -> None:
-    found = {one.name: (one.default, one.meaning) for one in listed()}
+    found = {one.name: (one.default, one.meaning) for one in find_settings()}
     defaults = Settings()
     wanted = {
         f"{section.name}.{field.name}": (field.default, field.metadata["help"])
@@ -18,11 +20,11 @@ def test_every_setting_is_listed_once_with_what_its_field_says() -> None:
         for field in fields(getattr(defaults, section.name))
     }
     assert found == wanted
-    assert len(listed()) == len(wanted)
+    assert len(find_settings()) == len(wanted)
 
 
 def test_types_are_in_words() -> None:
-    types = {one.name: one.type for one in listed()}
+    types = {one.name: one.type for one in find_settings()}
     assert types["model.width"] == "whole number"
     assert types["train.dropout"] == "number"
     assert types["train.tensorboard"] == "true or false"
@@ -36,18 +38,18 @@ def test_a_default_can_be_set_as_it_is_shown() -> None:
     before_the_sizes = as_markdown().partition("## Sizes")[0]
     rows = [line.split("|") for line in before_the_sizes.splitlines() if line.startswith("| `")]
     shown = [f"{name.strip(' `')}={default.strip()}" for _, name, default, *_ in rows]
-    assert len(shown) == len(listed())
-    assert assemble(user_layer(shown)) == Settings()
+    assert len(shown) == len(find_settings())
+    assert assemble(user_overrides(shown)) == Settings()
 
 
 @pytest.mark.parametrize("word", ["train.dropout", "DropOut", "share of numbers"])
 def test_a_word_is_looked_for_in_names_and_meanings(word: str) -> None:
-    assert [one.name for one in listed(word)] == ["train.dropout"]
+    assert [one.name for one in find_settings(word)] == ["train.dropout"]
 
 
 def test_a_word_that_is_nowhere() -> None:
     with pytest.raises(SettingsError) as caught:
-        listed("beems")
+        find_settings("beems")
     assert str(caught.value) == "no setting has 'beems' in its name or meaning; `regard settings` lists them all"
 
 
@@ -61,4 +63,4 @@ def test_the_sizes_say_only_what_was_asked_for() -> None:
             if "dropout" in layer.get("train", {})
         ),
     ]
-    assert "## Sizes" not in as_markdown("decode.alpha")
+    assert "## Sizes" not in as_markdown("decode.length_penalty")

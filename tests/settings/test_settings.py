@@ -8,32 +8,25 @@ from typing import Any
 import pytest
 
 from regard.errors import SettingsError
-from regard.settings import (
-    FINE_TUNE,
-    SIZES,
-    DecodeSettings,
-    ModelSettings,
-    Settings,
-    TokenizerSettings,
-    TrainSettings,
-    assemble,
-    decode_settings,
-    from_dict,
-    size_layer,
-    user_layer,
-)
+from regard.settings.decode import DecodeSettings
+from regard.settings.kinds.transformer import TransformerSettings
+from regard.settings.parser import decode_settings, user_overrides
+from regard.settings.sections import Settings, assemble, from_dict
+from regard.settings.sizes import FINE_TUNE, SIZES, size_overrides
+from regard.settings.tokenizer import TokenizerSettings
+from regard.settings.train import TrainSettings
 
-SECTIONS = (ModelSettings, TokenizerSettings, TrainSettings, DecodeSettings)
+SECTIONS = (TransformerSettings, TokenizerSettings, TrainSettings, DecodeSettings)
 
 
 def sized(size: str) -> Settings:
-    return assemble(size_layer(size))
+    return assemble(size_overrides(size))
 
 
 def refused(*overrides: str) -> str:
     """What is said against these overrides."""
     with pytest.raises(SettingsError) as caught:
-        assemble(user_layer(overrides))
+        assemble(user_overrides(overrides))
     return str(caught.value)
 
 
@@ -61,7 +54,7 @@ def test_the_shape_of_each_size(
 def test_there_are_four_sizes_and_they_set_only_what_exists() -> None:
     assert list(SIZES) == ["tiny", "small", "base", "big"]
     for size in SIZES:
-        assemble(size_layer(size))
+        assemble(size_overrides(size))
     assemble(FINE_TUNE)
 
 
@@ -73,27 +66,31 @@ def test_the_recipe_of_the_paper(size: str, dropout: float, steps: int, average:
     settings = sized(size)
     train = settings.train
     assert (train.dropout, train.steps, train.average) == (dropout, steps, average)
-    assert (train.smoothing, train.batch_tokens, train.clip) == (0.1, 25_000, 0.0)
-    assert (train.schedule, train.warmup, train.learning_rate) == ("paper", 4_000, 1.0)
+    assert (train.label_smoothing, train.batch_tokens, train.max_grad_norm) == (0.1, 25_000, 0.0)
+    assert (train.schedule, train.warmup_steps, train.learning_rate) == ("paper", 4_000, 1.0)
     assert (train.beta1, train.beta2, train.epsilon) == (0.9, 0.98, 1e-9)
     assert settings.tokenizer.kind == "bpe"
-    assert (settings.decode.beams, settings.decode.alpha, settings.decode.extra) == (4, 0.6, 50)
+    assert (settings.decode.beam_size, settings.decode.length_penalty, settings.decode.max_length_offset) == (
+        4,
+        0.6,
+        50,
+    )
 
 
 def test_base_is_the_default() -> None:
-    assert sized("base").model == ModelSettings()
+    assert sized("base").model == TransformerSettings()
     assert sized("base").train == TrainSettings(validate_every=1_500)
 
 
 @pytest.mark.parametrize("size", ["tiny", "small"])
 def test_the_small_end_learns_quickly(size: str) -> None:
     train = sized(size).train
-    assert (train.schedule, train.warmup, train.clip) == ("linear", 400, 1.0)
+    assert (train.schedule, train.warmup_steps, train.max_grad_norm) == ("linear", 400, 1.0)
 
 
 def test_an_unknown_size_is_refused_with_the_nearest() -> None:
     with pytest.raises(SettingsError) as caught:
-        size_layer("tinny")
+        size_overrides("tinny")
     assert str(caught.value) == "unknown size 'tinny'; the sizes are tiny, small, base, big; did you mean tiny?"
 
 
@@ -102,27 +99,27 @@ def test_an_unknown_size_is_refused_with_the_nearest() -> None:
 
 def test_overrides_win_over_the_file_and_the_file_over_the_size(tmp_path: Path) -> None:
     file = tmp_path / "settings.toml"
-    file.write_text("[model]\nwidth = 64\nfeedforward = 96\n[decode]\nalpha = 1\n", "utf-8")
-    settings = assemble(size_layer("tiny"), user_layer(["model.width=32", "train.steps=7"], file))
+    file.write_text("[model]\nwidth = 64\nfeedforward = 96\n[decode]\nlength_penalty = 1\n", "utf-8")
+    settings = assemble(size_overrides("tiny"), user_overrides(["model.width=32", "train.steps=7"], file))
     assert settings.model.width == 32  # override
     assert settings.model.feedforward == 96  # file
     assert settings.model.encoder_layers == 4  # size
-    assert settings.model.longest == 1024  # default
-    assert settings.decode.alpha == 1.0
+    assert settings.model.max_positions == 1024  # default
+    assert settings.decode.length_penalty == 1.0
     assert settings.train.steps == 7
 
 
 def test_of_two_equal_overrides_the_last_wins() -> None:
-    assert assemble(user_layer(["train.steps=1", "train.steps=2"])).train.steps == 2
+    assert assemble(user_overrides(["train.steps=1", "train.steps=2"])).train.steps == 2
 
 
 def test_what_the_user_did_not_touch_is_not_in_the_users_layer() -> None:
-    assert user_layer() == {}
-    assert user_layer(["train.steps=9"]) == {"train": {"steps": 9}}
+    assert user_overrides() == {}
+    assert user_overrides(["train.steps=9"]) == {"train": {"steps": 9}}
 
 
 def test_a_micro_batch_is_no_larger_than_a_batch() -> None:
-    assert assemble(user_layer(["train.batch_tokens=100"])).train.micro_tokens == 100
+    assert assemble(user_overrides(["train.batch_tokens=100"])).train.micro_batch_tokens == 100
 
 
 def test_nothing_given_gives_the_defaults() -> None:
@@ -135,8 +132,8 @@ def test_settings_cannot_be_changed_afterwards() -> None:
 
 
 def test_a_section_survives_the_way_through_plain_values() -> None:
-    model = ModelSettings(width=64, heads=2)
-    assert from_dict(ModelSettings, asdict(model)) == model
+    model = TransformerSettings(width=64, heads=2)
+    assert from_dict(TransformerSettings, asdict(model)) == model
 
 
 def test_every_setting_says_what_it_means() -> None:
@@ -153,18 +150,18 @@ def test_every_setting_says_what_it_means() -> None:
         ("train.steps=4_000", "train", "steps", 4000),
         ("train.steps= 12 ", "train", "steps", 12),
         ("train.dropout=0.25", "train", "dropout", 0.25),
-        ("train.clip=1", "train", "clip", 1.0),
+        ("train.max_grad_norm=1", "train", "max_grad_norm", 1.0),
         ("train.epsilon=1e-8", "train", "epsilon", 1e-8),
         ("train.tensorboard=true", "train", "tensorboard", True),
         ("train.tensorboard=false", "train", "tensorboard", False),
         ("model.norm=pre", "model", "norm", "pre"),
         ("tokenizer.kind=bpe", "tokenizer", "kind", "bpe"),
-        ("decode.alpha=-0.5", "decode", "alpha", -0.5),
+        ("decode.length_penalty=-0.5", "decode", "length_penalty", -0.5),
         ("decode.prefix= Je ", "decode", "prefix", " Je "),
     ],
 )
 def test_a_typed_value_gets_the_type_of_its_setting(override: str, section: str, name: str, value: Any) -> None:
-    found = getattr(getattr(assemble(user_layer([override])), section), name)
+    found = getattr(getattr(assemble(user_overrides([override])), section), name)
     assert found == value
     assert type(found) is type(value)
 
@@ -185,16 +182,16 @@ def test_a_typed_value_gets_the_type_of_its_setting(override: str, section: str,
         ("train.precision=float16", "train.precision must be one of float32, bfloat16, got 'float16'"),
         ("model.heads=7", "model.width (512) must be a multiple of model.heads (7)"),
         ("model.width=0", "model.width must be at least 1, got 0"),
-        ("model.longest=7", "model.longest must be at least 8, got 7"),
+        ("model.max_positions=7", "model.max_positions must be at least 8, got 7"),
         ("train.steps=0", "train.steps must be at least 1, got 0"),
         ("train.seed=-1", "train.seed must be at least 0, got -1"),
         ("train.epsilon=-1", "train.epsilon must be at least 0, got -1.0"),
         ("train.dropout=1", "train.dropout must be at least 0 and below 1, got 1.0"),
-        ("train.smoothing=-0.1", "train.smoothing must be at least 0 and below 1, got -0.1"),
+        ("train.label_smoothing=-0.1", "train.label_smoothing must be at least 0 and below 1, got -0.1"),
         ("train.learning_rate=0", "train.learning_rate must be above 0, got 0.0"),
-        ("tokenizer.pieces=100", "tokenizer.pieces must be 0 or at least 300 (256 are bytes), got 100"),
-        ("decode.beams=0", "decode.beams must be at least 1, got 0"),
-        ("decode.best=5", "decode.best (5) cannot exceed decode.beams (4); add --set decode.beams=5"),
+        ("tokenizer.vocab_size=100", "tokenizer.vocab_size must be 0 or at least 300 (256 are bytes), got 100"),
+        ("decode.beam_size=0", "decode.beam_size must be at least 1, got 0"),
+        ("decode.n_best=5", "decode.n_best (5) cannot exceed decode.beam_size (4); add --set decode.beam_size=5"),
     ],
 )
 def test_every_mistake_is_named(override: str, message: str) -> None:
@@ -203,12 +200,12 @@ def test_every_mistake_is_named(override: str, message: str) -> None:
 
 def test_sinusoids_need_an_even_width() -> None:
     assert refused("model.width=5", "model.heads=1") == "model.width (5) must be even: sinusoids come in pairs"
-    assert assemble(user_layer(["model.width=5", "model.heads=1", "model.positions=learned"])).model.width == 5
+    assert assemble(user_overrides(["model.width=5", "model.heads=1", "model.positions=learned"])).model.width == 5
 
 
 @pytest.mark.parametrize("text", ["nan", "inf", "-inf"])
 @pytest.mark.parametrize(
-    "name", ["train.learning_rate", "train.clip", "train.epsilon", "train.dropout", "decode.alpha"]
+    "name", ["train.learning_rate", "train.max_grad_norm", "train.epsilon", "train.dropout", "decode.length_penalty"]
 )
 def test_a_number_must_be_finite(name: str, text: str) -> None:
     assert refused(f"{name}={text}") == f"{name} must be a finite number, got {text}"
@@ -240,13 +237,13 @@ def test_a_file_that_is_not_toml(tmp_path: Path, content: bytes) -> None:
 
 def test_no_such_file(tmp_path: Path) -> None:
     with pytest.raises(SettingsError) as caught:
-        user_layer([], tmp_path / "none.toml")
+        user_overrides([], tmp_path / "none.toml")
     assert str(caught.value) == f"{tmp_path / 'none.toml'}: no such settings file"
 
 
 def test_a_folder_is_not_a_settings_file(tmp_path: Path) -> None:
     with pytest.raises(SettingsError) as caught:
-        user_layer([], tmp_path)
+        user_overrides([], tmp_path)
     assert str(caught.value).startswith(f"{tmp_path}: cannot be read (")
     assert str(caught.value).endswith("; give a TOML file of settings")
 
@@ -255,7 +252,7 @@ def in_file(folder: Path, content: bytes, overrides: Sequence[str] = ()) -> str:
     """What is said against a settings file of this content."""
     (folder / "settings.toml").write_bytes(content)
     with pytest.raises(SettingsError) as caught:
-        assemble(user_layer(overrides, folder / "settings.toml"))
+        assemble(user_overrides(overrides, folder / "settings.toml"))
     return str(caught.value)
 
 
@@ -267,8 +264,8 @@ def in_file(folder: Path, content: bytes, overrides: Sequence[str] = ()) -> str:
     [
         (["decode.temperature=-1"], "decode.temperature must be at least 0, got -1.0"),
         (["decode.temperature=nan"], "decode.temperature must be a finite number, got nan"),
-        (["decode.no_repeat=-1"], "decode.no_repeat must be at least 0, got -1"),
-        (["decode.shortest=5", "decode.longest=4"], "decode.shortest (5) cannot exceed decode.longest (4)"),
+        (["decode.no_repeat_ngram_size=-1"], "decode.no_repeat_ngram_size must be at least 0, got -1"),
+        (["decode.min_length=5", "decode.max_length=4"], "decode.min_length (5) cannot exceed decode.max_length (4)"),
         (["decode.top_p=0", "decode.temperature=1"], "decode.top_p must be above 0 and at most 1, got 0.0"),
         (["decode.top_p=1.5"], "decode.top_p must be above 0 and at most 1, got 1.5"),
         *(
@@ -280,9 +277,9 @@ def in_file(folder: Path, content: bytes, overrides: Sequence[str] = ()) -> str:
             for override in ("decode.top_k=5", "decode.top_p=0.5")
         ),
         (["decode.prefix=a\nb"], "decode.prefix must be one line, because texts are translated line by line"),
-        (["decode.best=5"], "decode.best (5) cannot exceed decode.beams (4); add --set decode.beams=5"),
-        (["decode.alpha=1000"], "decode.alpha must be between -10 and 10, got 1000.0"),
-        (["decode.alpha=-1000"], "decode.alpha must be between -10 and 10, got -1000.0"),
+        (["decode.n_best=5"], "decode.n_best (5) cannot exceed decode.beam_size (4); add --set decode.beam_size=5"),
+        (["decode.length_penalty=1000"], "decode.length_penalty must be between -10 and 10, got 1000.0"),
+        (["decode.length_penalty=-1000"], "decode.length_penalty must be between -10 and 10, got -1000.0"),
     ],
 )
 def test_ways_to_write_that_cannot_be(overrides: list[str], message: str) -> None:
@@ -292,17 +289,17 @@ def test_ways_to_write_that_cannot_be(overrides: list[str], message: str) -> Non
 @pytest.mark.parametrize(
     ("override", "message"),
     [
-        ("model.longest=12", "model.longest has no effect here; did you mean decode.longest?"),
+        ("model.max_positions=12", "model.max_positions has no effect here; `regard settings` lists them"),
         ("train.seed=7", "train.seed has no effect here; did you mean decode.seed?"),
         ("tokenizer.kind=bpe", "tokenizer.kind has no effect here; `regard settings` lists them"),
     ],
 )
 def test_what_is_not_about_writing_has_no_effect_on_it(override: str, message: str) -> None:
     with pytest.raises(SettingsError) as caught:
-        decode_settings(["decode.beams=2", override])
+        decode_settings(["decode.beam_size=2", override])
     assert str(caught.value) == message
-    assert decode_settings(["decode.beams=2"]) == DecodeSettings(beams=2)
+    assert decode_settings(["decode.beam_size=2"]) == DecodeSettings(beam_size=2)
 
 
 def test_more_may_be_drawn_than_beams_are_kept() -> None:
-    assert assemble(user_layer(["decode.best=9", "decode.temperature=0.5"])).decode.best == 9
+    assert assemble(user_overrides(["decode.n_best=9", "decode.temperature=0.5"])).decode.n_best == 9

@@ -9,9 +9,9 @@ from pathlib import Path
 
 import pytest
 
-from regard import archives
-from regard.archives import unpack
 from regard.errors import FolderError
+from regard.storage import archives
+from regard.storage.archives import unpack
 
 Fill = Callable[[zipfile.ZipFile], object]
 
@@ -130,7 +130,7 @@ def test_a_large_archive_may_unpack_to_more_but_not_to_everything(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Counted in bytes that came out, whatever the archive says of itself."""
-    monkeypatch.setattr(archives, "MOST_BYTES", 1_000)
+    monkeypatch.setattr(archives, "MAX_BYTES", 1_000)
     noise = os.urandom(10_000)
     archive = make(tmp_path / "good.zip", filled({"a": noise, "b": bytes(100_000)}))
     (tmp_path / "into").mkdir()
@@ -148,7 +148,7 @@ def test_an_encrypted_file_is_refused(tmp_path: Path) -> None:
 
 
 def test_a_list_of_files_without_end_is_not_read(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(archives, "MOST_DIRECTORY", 90)
+    monkeypatch.setattr(archives, "MAX_DIRECTORY_BYTES", 90)
     archive = make(tmp_path / "a.zip", both("b"))
     assert refused(archive, tmp_path / "into") == f"{archive}: its list of files is too long{TRUST}"
 

@@ -10,22 +10,11 @@ from pathlib import Path
 
 import pytest
 
-from regard import files
 from regard.errors import DiskError
-from regard.files import (
-    bring_back,
-    damage,
-    is_inside,
-    new_folder,
-    read_json,
-    read_sealed,
-    sha256,
-    write_atomically,
-    write_json,
-    write_manifest,
-    write_sealed,
-    writing,
-)
+from regard.storage import json_files, manifest
+from regard.storage.atomic_files import explain_full_disk, new_folder, recover_interrupted_replace, write_atomically
+from regard.storage.json_files import read_hashed_json, read_json, write_hashed_json, write_json
+from regard.storage.manifest import find_damage, is_safe_relative_name, sha256, write_manifest
 
 
 class Crash(BaseException):
@@ -194,7 +183,7 @@ def test_a_crash_between_old_and_new_loses_neither(tmp_path: Path, renames: int)
         patch.setattr(Path, "replace", crash)
         with pytest.raises(Crash):
             make(tmp_path / "a", "new")
-    bring_back(tmp_path / "a")
+    recover_interrupted_replace(tmp_path / "a")
     assert (tmp_path / "a" / "inner" / "deep").read_text() == "old"
     make(tmp_path / "a", "newer")
     assert (tmp_path / "a" / "inner" / "deep").read_text() == "newer"
@@ -261,13 +250,13 @@ def test_a_file_within_a_folder_counts_as_the_folder(tmp_path: Path, steady: Non
 
 
 def test_safetensors_says_it_in_words(tmp_path: Path) -> None:
-    with pytest.raises(DiskError), writing(tmp_path / "a", 1):
+    with pytest.raises(DiskError), explain_full_disk(tmp_path / "a", 1):
         raise Exception("Error while serializing: I/O error: No space left on device (os error 28)")
 
 
 @pytest.mark.parametrize("error", [PermissionError(13, "no"), ValueError("(os error 2)"), KeyError("x")])
 def test_other_errors_stay_what_they_are(tmp_path: Path, error: Exception) -> None:
-    with pytest.raises(type(error)), writing(tmp_path / "a", 1):
+    with pytest.raises(type(error)), explain_full_disk(tmp_path / "a", 1):
         raise error
 
 
@@ -276,20 +265,20 @@ def test_other_errors_stay_what_they_are(tmp_path: Path, error: Exception) -> No
 
 def test_what_was_sealed_comes_back(tmp_path: Path) -> None:
     value = {"text": "déjà", "numbers": [1, 0.1 + 0.2], "nothing": None, "inner": {"z": 1, "a": 2}}
-    write_sealed(tmp_path / "a.json", value)
-    assert read_sealed(tmp_path / "a.json") == value
+    write_hashed_json(tmp_path / "a.json", value)
+    assert read_hashed_json(tmp_path / "a.json") == value
 
 
 def test_no_flipped_bit_changes_what_is_read_from_a_sealed_file(tmp_path: Path) -> None:
     """It is noticed, or it was white space."""
     path, value = tmp_path / "a.json", {"seed": 12, "text": "é", "inner": [1.5, True]}
-    write_sealed(path, value)
+    write_hashed_json(path, value)
     noticed = 0
     for position in range(path.stat().st_size):
         for bit in range(8):
             flip(path, position, 1 << bit)
             try:
-                assert read_sealed(path) == value
+                assert read_hashed_json(path) == value
             except ValueError as error:
                 assert str(error).startswith(str(path))  # noqa: PT017 (not every flip raises)
                 noticed += 1
@@ -303,7 +292,7 @@ def test_json_of_strangers_is_a_value_error_at_worst(tmp_path: Path, monkeypatch
         path.write_bytes(content)
         with pytest.raises(ValueError):  # noqa: PT011 (the messages are Python's)
             read_json(path)
-    monkeypatch.setattr(files, "MOST_JSON", 10)
+    monkeypatch.setattr(json_files, "MAX_JSON_BYTES", 10)
     path.write_text('"0123456789"')
     with pytest.raises(ValueError, match="more than 10 bytes"):
         read_json(path)
@@ -314,14 +303,14 @@ def test_json_of_strangers_is_a_value_error_at_worst(tmp_path: Path, monkeypatch
 
 @pytest.mark.parametrize("name", ["a", "a/b", "a b", "..a", "é.txt"])
 def test_names_that_stay_inside(name: str) -> None:
-    assert is_inside(name)
+    assert is_safe_relative_name(name)
 
 
 @pytest.mark.parametrize(
     "name", ["", ".", "..", "/a", "a/../b", "../a", "a//b", "./a", "a/", "C:a", "a\\b", "a\0b", "a\nb", "\\\\host"]
 )
 def test_names_that_may_lead_out(name: str) -> None:
-    assert not is_inside(name)
+    assert not is_safe_relative_name(name)
 
 
 @pytest.mark.parametrize(
@@ -334,10 +323,10 @@ def test_names_that_may_lead_out(name: str) -> None:
 )
 def test_a_manifest_made_to_harm_is_not_readable(tmp_path: Path, manifest: str) -> None:
     (tmp_path / "manifest.json").write_text(manifest)
-    assert damage(tmp_path) == f"{tmp_path / 'manifest.json'} is not readable"
+    assert find_damage(tmp_path) == f"{tmp_path / 'manifest.json'} is not readable"
 
 
-@pytest.mark.parametrize("size", [0, 1, files.CHUNK - 1, files.CHUNK, files.CHUNK + 1])
+@pytest.mark.parametrize("size", [0, 1, manifest.CHUNK - 1, manifest.CHUNK, manifest.CHUNK + 1])
 def test_the_hash_of_a_file_is_that_of_its_bytes(tmp_path: Path, size: int) -> None:
     data = (b"regard" * (size // 6 + 1))[:size]
     (tmp_path / "a").write_bytes(data)
@@ -356,12 +345,12 @@ def whole(tmp_path: Path) -> Path:
 
 
 def test_a_whole_folder_has_no_damage(whole: Path) -> None:
-    assert damage(whole) is None
+    assert find_damage(whole) is None
 
 
 def test_files_not_in_the_manifest_do_not_matter(whole: Path) -> None:
     (whole / "card.md").write_text("anything")
-    assert damage(whole) is None
+    assert find_damage(whole) is None
 
 
 def flip(path: Path, position: int, bits: int = 1) -> None:
@@ -387,20 +376,20 @@ def flip(path: Path, position: int, bits: int = 1) -> None:
 )
 def test_damage_is_found_and_named(whole: Path, harm: Callable[[Path], object], found: str) -> None:
     harm(whole)
-    assert damage(whole) == found.format(whole)
+    assert find_damage(whole) == found.format(whole)
 
 
 def test_only_some_files_may_be_looked_at(whole: Path) -> None:
     flip(whole / "a", 4)
-    assert damage(whole, only=["inner/b"]) is None
-    assert damage(whole, only=["a"]) == f"{whole / 'a'} was changed after it was written (its SHA-256 differs)"
-    assert damage(whole, only=["unheard of"]) == f"{whole / 'manifest.json'} is not readable"
+    assert find_damage(whole, only=["inner/b"]) is None
+    assert find_damage(whole, only=["a"]) == f"{whole / 'a'} was changed after it was written (its SHA-256 differs)"
+    assert find_damage(whole, only=["unheard of"]) == f"{whole / 'manifest.json'} is not readable"
 
 
 def test_no_flipped_bit_anywhere_stays_unseen(whole: Path) -> None:
     for path in (whole / "a", whole / "manifest.json"):
         for position in range(path.stat().st_size):
             flip(path, position)
-            assert damage(whole) is not None, (path, position)
+            assert find_damage(whole) is not None, (path, position)
             flip(path, position)
-    assert damage(whole) is None
+    assert find_damage(whole) is None

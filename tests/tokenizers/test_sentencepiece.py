@@ -9,8 +9,10 @@ import sentencepiece
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from regard.data.tokenizer import BYTES, END, FIRST_PIECE, PAD, START, UNK, Tokenizer, choose_size, train_tokenizer
 from regard.errors import DataError, FolderError
+from regard.tokenizers.sentencepiece import SentencePieceTokenizer
+from regard.tokenizers.special_ids import BOS, BYTES, EOS, FIRST_SUBWORD, PAD, UNK
+from regard.tokenizers.vocabulary import choose_vocab_size, train_tokenizer
 
 Kind = Literal["unigram", "bpe"]
 KINDS: tuple[Kind, ...] = ("unigram", "bpe")
@@ -49,22 +51,22 @@ AWKWARD = [
 ]
 
 
-def train(kind: Kind = "unigram", pieces: int = 400, sentences: list[str] = SENTENCES) -> Tokenizer:
-    return Tokenizer(train_tokenizer(iter(sentences), kind=kind, pieces=pieces))
+def train(kind: Kind = "unigram", pieces: int = 400, sentences: list[str] = SENTENCES) -> SentencePieceTokenizer:
+    return SentencePieceTokenizer(train_tokenizer(iter(sentences), kind=kind, vocab_size=pieces))
 
 
 UNIGRAM, BPE = (train(kind) for kind in KINDS)
 
 
-def assert_unchanged(tokenizer: Tokenizer, text: str) -> None:
+def assert_unchanged(tokenizer: SentencePieceTokenizer, text: str) -> None:
     ids = tokenizer.encode([text])
     assert tokenizer.decode(ids) == [text]
-    assert all(END < identity < tokenizer.size for identity in ids[0])
+    assert all(EOS < identity < tokenizer.size for identity in ids[0])
 
 
 @pytest.mark.parametrize("tokenizer", [UNIGRAM, BPE], ids=KINDS)
 @pytest.mark.parametrize("text", AWKWARD)
-def test_awkward_text_comes_back(tokenizer: Tokenizer, text: str) -> None:
+def test_awkward_text_comes_back(tokenizer: SentencePieceTokenizer, text: str) -> None:
     assert_unchanged(tokenizer, text)
 
 
@@ -83,7 +85,7 @@ def test_any_text_of_awkward_characters_comes_back(text: str) -> None:
 
 
 @pytest.mark.parametrize("tokenizer", [UNIGRAM, BPE], ids=KINDS)
-def test_long_lines_come_back_quickly(tokenizer: Tokenizer) -> None:
+def test_long_lines_come_back_quickly(tokenizer: SentencePieceTokenizer) -> None:
     start = time.perf_counter()
     for text in ("a man " * 17_000, "x" * 100_000, " " * 100_000, "▁" * 100_000, "\0é" * 50_000):
         assert_unchanged(tokenizer, text)
@@ -113,29 +115,29 @@ def test_any_ids_decode_to_text(ids: list[int]) -> None:
 
 
 @pytest.mark.parametrize("tokenizer", [UNIGRAM, BPE], ids=KINDS)
-def test_ids_are_where_the_design_says(tokenizer: Tokenizer) -> None:
-    assert (PAD, UNK, START, END, FIRST_PIECE) == (0, 1, 2, 3, 260)
-    assert tokenizer.pieces(range(4)) == ["<pad>", "<unk>", "<s>", "</s>"]
-    assert tokenizer.pieces(range(4, 260)) == [f"<0x{byte:02X}>" for byte in range(BYTES)]
-    assert tokenizer.size > FIRST_PIECE
+def test_ids_are_where_the_design_says(tokenizer: SentencePieceTokenizer) -> None:
+    assert (PAD, UNK, BOS, EOS, FIRST_SUBWORD) == (0, 1, 2, 3, 260)
+    assert tokenizer.tokens(range(4)) == ["<pad>", "<unk>", "<s>", "</s>"]
+    assert tokenizer.tokens(range(4, 260)) == [f"<0x{byte:02X}>" for byte in range(BYTES)]
+    assert tokenizer.size > FIRST_SUBWORD
 
 
 def test_words_become_pieces_people_can_read() -> None:
-    assert "".join(BPE.pieces(BPE.encode(["A man"])[0])) == "▁A▁man"
-    assert UNIGRAM.pieces(UNIGRAM.encode(["\x07"])[0])[-1] == "<0x07>"
+    assert "".join(BPE.tokens(BPE.encode(["A man"])[0])) == "▁A▁man"
+    assert UNIGRAM.tokens(UNIGRAM.encode(["\x07"])[0])[-1] == "<0x07>"
 
 
 def test_rows_are_a_multiple_of_eight_and_the_rest_is_not_writable() -> None:
     for tokenizer in (UNIGRAM, BPE):
-        assert tokenizer.rows % 8 == 0
-        assert 0 <= tokenizer.rows - tokenizer.size < 8
-        padding = tokenizer.rows - tokenizer.size
-        assert tokenizer.writable == [False] * 3 + [True] * (tokenizer.size - 3) + [False] * padding
+        assert tokenizer.embedding_rows % 8 == 0
+        assert 0 <= tokenizer.embedding_rows - tokenizer.size < 8
+        padding = tokenizer.embedding_rows - tokenizer.size
+        assert tokenizer.generable == [False] * 3 + [True] * (tokenizer.size - 3) + [False] * padding
 
 
 @pytest.mark.parametrize("kind", KINDS)
 def test_training_is_deterministic_and_knows_no_path(kind: Kind) -> None:
-    one, other = (train_tokenizer(iter(SENTENCES), kind=kind, pieces=400) for _ in range(2))
+    one, other = (train_tokenizer(iter(SENTENCES), kind=kind, vocab_size=400) for _ in range(2))
     assert one == other
     assert str(Path.cwd()).encode() not in one
 
@@ -169,43 +171,43 @@ def test_any_corpus_gives_a_tokenizer(kind: Kind, sentences: list[str], pieces: 
 
 def test_rare_characters_are_left_to_bytes() -> None:
     tokenizer = train("bpe", 400, [*SENTENCES * 20, "ŵ"])
-    assert tokenizer.pieces(tokenizer.encode(["ŵ"])[0])[-2:] == ["<0xC5>", "<0xB5>"]
+    assert tokenizer.tokens(tokenizer.encode(["ŵ"])[0])[-2:] == ["<0xC5>", "<0xB5>"]
     assert len(tokenizer.encode(["é"])[0]) == 2
 
 
 @pytest.mark.parametrize(("words", "pieces"), [(0, 500 + 4), (10_000, 1000), (667_403, 8160), (10**9, 37_000)])
 def test_size_follows_the_amount_of_text(words: int, pieces: int) -> None:
-    assert choose_size(words) == pieces
-    assert choose_size(words) % 8 == 0
+    assert choose_vocab_size(words) == pieces
+    assert choose_vocab_size(words) % 8 == 0
 
 
 def test_saved_and_loaded_is_the_same(tmp_path: Path) -> None:
     (tmp_path / "tokenizer.model").write_bytes(UNIGRAM.data)
-    loaded = Tokenizer.load(tmp_path / "tokenizer.model")
+    loaded = SentencePieceTokenizer.load(tmp_path / "tokenizer.model")
     assert loaded.data == UNIGRAM.data
     assert loaded.encode(SENTENCES) == UNIGRAM.encode(SENTENCES)
 
 
 def test_a_missing_tokenizer_is_named(tmp_path: Path) -> None:
     with pytest.raises(FolderError, match=r"tokenizer\.model: cannot be read \(No such file or directory\)"):
-        Tokenizer.load(tmp_path / "tokenizer.model")
+        SentencePieceTokenizer.load(tmp_path / "tokenizer.model")
 
 
 @pytest.mark.parametrize("data", [b"", b"nonsense", UNIGRAM.data[:100], b"\xff" * 1000])
 def test_damaged_tokenizers_are_refused(tmp_path: Path, data: bytes) -> None:
     (tmp_path / "tokenizer.model").write_bytes(data)
     with pytest.raises(FolderError, match=r"tokenizer\.model: the tokenizer is (not )?a SentencePiece model"):
-        Tokenizer.load(tmp_path / "tokenizer.model")
+        SentencePieceTokenizer.load(tmp_path / "tokenizer.model")
 
 
 def test_a_piece_that_is_not_utf_8_is_refused() -> None:
     piece = next(
-        piece for piece in UNIGRAM.pieces(range(FIRST_PIECE, UNIGRAM.size)) if len(piece) == 1 and piece.isascii()
+        piece for piece in UNIGRAM.tokens(range(FIRST_SUBWORD, UNIGRAM.size)) if len(piece) == 1 and piece.isascii()
     )
     before, after = bytes([len(piece)]) + piece.encode(), bytes([len(piece)]) + b"\xff" * len(piece)
     assert before in UNIGRAM.data
     with pytest.raises(FolderError, match="the tokenizer is not a SentencePiece model"):
-        Tokenizer(UNIGRAM.data.replace(before, after))
+        SentencePieceTokenizer(UNIGRAM.data.replace(before, after))
 
 
 def test_a_foreign_tokenizer_is_refused(tmp_path: Path) -> None:
@@ -215,4 +217,4 @@ def test_a_foreign_tokenizer_is_refused(tmp_path: Path) -> None:
     with pytest.raises(
         FolderError, match=r"foreign\.model: .* of another program .* use the one that was written with"
     ):
-        Tokenizer.load(tmp_path / "foreign.model")
+        SentencePieceTokenizer.load(tmp_path / "foreign.model")

@@ -7,12 +7,12 @@ from pathlib import Path
 
 import pytest
 
-from regard.settings import TrainSettings
-from regard.training.health import SKIPPED_IN_A_ROW, WORSE_IN_A_ROW, Health, advice
+from regard.settings.train import TrainSettings
+from regard.training.divergence import SKIPPED_IN_A_ROW, WORSE_IN_A_ROW, DivergenceMonitor, advice
 
 
-def after(losses: list[float], health: Health | None = None) -> Health:
-    health = health or Health()
+def after(losses: list[float], health: DivergenceMonitor | None = None) -> DivergenceMonitor:
+    health = health or DivergenceMonitor()
     for loss in losses:
         health = health.after(loss)
     return health
@@ -44,7 +44,7 @@ def test_losses_that_stay_far_above_their_lowest_are_trouble_in_time(spread: flo
 
 def test_a_stumble_is_forgiven() -> None:
     losses = noisy(500, 9, 3) + [12.0] * 50 + noisy(300, 3, 2.5)
-    health = Health()
+    health = DivergenceMonitor()
     for loss in losses:
         health = health.after(loss)
         assert health.trouble() is None
@@ -59,7 +59,7 @@ def test_a_fine_tune_may_rise_a_little_from_near_zero() -> None:
 
 
 def test_skipped_steps_are_forgiven_unless_they_follow_each_other() -> None:
-    health = Health()
+    health = DivergenceMonitor()
     for _ in range(5 * SKIPPED_IN_A_ROW):
         for _ in range(SKIPPED_IN_A_ROW - 1):
             health = health.after_skipped()
@@ -81,11 +81,11 @@ def test_a_skipped_step_leaves_the_level_alone() -> None:
 
 
 def test_the_advice_fits_the_settings() -> None:
-    assert advice("it went up", 1_234, TrainSettings(learning_rate=0.3, warmup=4_000), None) == (
+    assert advice("it went up", 1_234, TrainSettings(learning_rate=0.3, warmup_steps=4_000), None) == (
         "the run diverges at step 1,234: it went up; start again in another --out, with a lower train.learning_rate "
-        "(it is 0.3; try 0.1), or --set train.clip=1, or a longer train.warmup (it is 4,000 steps)"
+        "(it is 0.3; try 0.1), or --set train.max_grad_norm=1, or a longer train.warmup_steps (it is 4,000 steps)"
     )
-    assert advice("it went up", 9, TrainSettings(clip=1.0), Path("best")).endswith(
-        "a lower train.learning_rate (it is 1; try 0.3), or a longer train.warmup (it is 4,000 steps); the weights of "
-        "the best validation loss stay in best"
+    assert advice("it went up", 9, TrainSettings(max_grad_norm=1.0), Path("best")).endswith(
+        "a lower train.learning_rate (it is 1; try 0.3), or a longer train.warmup_steps (it is 4,000 steps); "
+        "the weights of the best validation loss stay in best"
     )

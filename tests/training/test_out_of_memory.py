@@ -8,13 +8,15 @@ import pytest
 import torch
 from torch import Tensor
 
-from regard.data.batches import Batch
+from regard.data.batching.batches import Batch
 from regard.errors import RunError
-from regard.model.transformer import Transformer
-from regard.settings import ModelSettings, TrainSettings
-from regard.training import loop, loss
-from regard.training.loop import fitting_gradient, gradient
-from regard.training.splits import Splits, cut, explained, is_out_of_memory
+from regard.models.kinds.transformer import Transformer
+from regard.settings.kinds.transformer import TransformerSettings
+from regard.settings.train import TrainSettings
+from regard.training import loss
+from regard.training import step as step_module
+from regard.training.out_of_memory import MicroBatchSplits, explain_out_of_memory, is_out_of_memory, split_batches
+from regard.training.step import accumulate_gradients, gradient_with_retry
 
 torch.set_num_threads(1)
 
@@ -24,7 +26,9 @@ SETTINGS = TrainSettings(dropout=0.0)
 def make_model() -> Transformer:
     torch.manual_seed(1)
     return Transformer(
-        ModelSettings(vocabulary=24, width=16, heads=2, feedforward=24, encoder_layers=1, decoder_layers=1, norm="pre")
+        TransformerSettings(
+            vocab_size=24, width=16, heads=2, feedforward=24, encoder_layers=1, decoder_layers=1, norm="pre"
+        )
     )
 
 
@@ -50,7 +54,7 @@ def gradients(model: Transformer) -> dict[str, Tensor]:
 @pytest.mark.parametrize("parts", [1, 2, 3, 8, 100])
 def test_every_pair_is_in_exactly_one_part_without_needless_padding(parts: int) -> None:
     whole = [make_batch(7), make_batch(2, seed=2)]
-    found = cut(whole, parts)
+    found = split_batches(whole, parts)
     assert len(found) == min(parts, 7) + min(parts, 2)
     pairs = [(row[row != 0].tolist(), other[other != 0].tolist()) for batch in whole for row, other in rows(batch)]
     assert [
@@ -70,9 +74,9 @@ def rows(batch: Batch) -> list[tuple[np.ndarray, np.ndarray]]:
 @pytest.mark.parametrize("parts", [2, 3, 7])
 def test_the_gradient_of_the_parts_is_that_of_the_whole(parts: int) -> None:
     model, batches = make_model(), [make_batch(7), make_batch(5, seed=2, weighed=True)]
-    total, tokens = gradient([model], batches, SETTINGS, 1)
+    total, tokens = accumulate_gradients([model], batches, SETTINGS, 1)
     wanted = gradients(model)
-    found, counted = gradient([model], cut(batches, parts), SETTINGS, 1)
+    found, counted = accumulate_gradients([model], split_batches(batches, parts), SETTINGS, 1)
     assert found == pytest.approx(total, rel=1e-6)
     assert counted == tokens
     for name, tensor in gradients(model).items():
@@ -104,7 +108,7 @@ def test_torch_says_it_so() -> None:
 @pytest.mark.parametrize("error", [RuntimeError("shapes do not match"), ValueError("out of memory")], ids=str)
 def test_other_errors_are_left_alone(error: Exception) -> None:
     assert not is_out_of_memory(error)
-    with pytest.raises(type(error)), explained():
+    with pytest.raises(type(error)), explain_out_of_memory():
         raise error
 
 
@@ -115,9 +119,9 @@ def test_cut_until_it_fits_it_gives_the_gradient_of_the_whole(
 ) -> None:
     """What a failed attempt had added before it failed is gone."""
     model, batches = make_model(), [make_batch(7), make_batch(5, seed=2)]
-    total, _ = gradient([model], batches, SETTINGS, 1)
+    total, _ = accumulate_gradients([model], batches, SETTINGS, 1)
     wanted = gradients(model)
-    original = loss.add_gradient
+    original = loss.backward_in_chunks
 
     def add_gradient(model: Transformer, source_BS: Tensor, *rest: Any, **options: Any) -> float:
         found = original(model, source_BS, *rest, **options)
@@ -125,8 +129,8 @@ def test_cut_until_it_fits_it_gives_the_gradient_of_the_whole(
             raise error
         return found
 
-    monkeypatch.setattr(loop, "add_gradient", add_gradient)
-    found, _, parts = fitting_gradient([model], batches, SETTINGS, 1, 1)
+    monkeypatch.setattr(step_module, "backward_in_chunks", add_gradient)
+    found, _, parts = gradient_with_retry([model], batches, SETTINGS, 1, 1)
     assert parts == {1: 8, 2: 4, 3: 4, 4: 2}[most]
     assert found == pytest.approx(total, rel=1e-6)
     for name, tensor in gradients(model).items():
@@ -137,20 +141,20 @@ def test_another_error_is_not_tried_again(monkeypatch: pytest.MonkeyPatch) -> No
     def add_gradient(*_: Any, **__: Any) -> float:
         raise RuntimeError("shapes do not match")
 
-    monkeypatch.setattr(loop, "add_gradient", add_gradient)
+    monkeypatch.setattr(step_module, "backward_in_chunks", add_gradient)
     with pytest.raises(RuntimeError, match="shapes do not match"):
-        fitting_gradient([make_model()], [make_batch(3)], SETTINGS, 1, 1)
+        gradient_with_retry([make_model()], [make_batch(3)], SETTINGS, 1, 1)
 
 
 # The record
 
 
 def test_the_record_comes_back(tmp_path: Path) -> None:
-    splits = Splits(tmp_path / "splits.json")
+    splits = MicroBatchSplits(tmp_path / "splits.json")
     assert [splits.parts(step) for step in (1, 100)] == [1, 1]
     splits.record(7, 2)
     splits.record(9, 8)
-    for each in (splits, Splits(tmp_path / "splits.json")):
+    for each in (splits, MicroBatchSplits(tmp_path / "splits.json")):
         assert [each.parts(step) for step in (6, 7, 8, 9, 100)] == [1, 2, 2, 8, 8]
         assert each.until(8) == [(7, 2)]
 
@@ -160,6 +164,6 @@ def test_a_record_that_was_changed_is_refused(tmp_path: Path, content: str) -> N
     path = tmp_path / "splits.json"
     path.write_text(content)
     with pytest.raises(RunError) as caught:
-        Splits(path)
+        MicroBatchSplits(path)
     assert str(caught.value).startswith(str(path))
     assert str(caught.value).endswith("; restore it from a copy, or start a new run in another --out")

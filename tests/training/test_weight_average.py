@@ -9,8 +9,9 @@ from safetensors.torch import load_file
 
 import regard
 from regard.errors import FolderError, RunError
-from regard.files import read_json, sha256
-from regard.folder import open_folder
+from regard.model_folder.loader import open_folder
+from regard.storage.json_files import read_json
+from regard.storage.manifest import sha256
 
 Make = Callable[..., Path]
 
@@ -39,7 +40,7 @@ def test_it_is_a_whole_model_folder(make_model: Make, tmp_path: Path) -> None:
     regard.average([str(folder) for folder in folders], out=str(out))
     assert open_folder(out).languages == ("en", "xx")
     before = {path: path.stat().st_mtime_ns for path in out.rglob("*")}
-    assert regard.load(out).translate("the cat").pieces == regard.load(out, fast=None).translate("the cat").pieces
+    assert regard.load(out).translate("the cat").tokens == regard.load(out, fast=None).translate("the cat").tokens
     assert {path: path.stat().st_mtime_ns for path in out.rglob("*")} == before  # the engine's files were there
     card = (out / "card.md").read_text("utf-8")
     assert card.startswith("# A translator from en to xx\n")

@@ -11,32 +11,36 @@ from pathlib import Path
 import torch
 from torch.utils.flop_counter import FlopCounterMode
 
-from regard.data.batches import batches
-from regard.data.check import Report
-from regard.data.pairs import Corpus
-from regard.data.texts import Preparing, Work
-from regard.decoding.speed import peak_memory_mb
-from regard.heap import kept_memory
-from regard.model.transformer import Transformer
-from regard.settings import Layer, Settings, assemble, size_layer
-from regard.training import plan as planning
-from regard.training.forecast import Sample, take_sample, training_pairs
-from regard.training.loop import gradient, learn, make_optimizer
-from regard.training.plan import Speed
-from regard.training.splits import explained
+from regard.data.batching.batches import batches
+from regard.data.check.corpus_report import CorpusReport
+from regard.data.formats.corpus import Corpus
+from regard.machine.malloc import retain_freed_memory
+from regard.machine.memory import peak_memory_mb
+from regard.models.kinds.transformer import Transformer
+from regard.progress import Progress, Work
+from regard.settings.sections import Overrides, Settings, assemble
+from regard.settings.sizes import size_overrides
+from regard.training.optimizers.adam import make_optimizer
+from regard.training.out_of_memory import explain_out_of_memory
+from regard.training.planning import choices
+from regard.training.planning.corpus_sample import Sample, take_sample, training_pairs
+from regard.training.planning.step_time import StepTime
+from regard.training.step import accumulate_gradients, training_steps
 
 _WARM = 2  # steps
+
 _SECONDS = 20.0  # of steps that count; at least three
+
 _PEAK_WIDTH = 1536  # of the matrices whose product shows what the machine can do
 
 
 @dataclass(frozen=True)
-class Pace:
+class TrainingSpeed:
     """What training does on this machine."""
 
     size: str
     parameters: int
-    pieces_per_second: float  # of the target
+    tokens_per_second: float  # of the target
     seconds_per_step: float
     gigaflops: float  # in matrix products, attention's own left out
     peak_gigaflops: float  # in one large product of float32
@@ -45,56 +49,58 @@ class Pace:
     seconds: float
 
 
-def measure(train: Sequence[Corpus], report: Report, size: str | None, user: Layer) -> Work[Pace]:
+def measure_training(
+    train: Sequence[Corpus], report: CorpusReport, size: str | None, user: Overrides
+) -> Work[TrainingSpeed]:
     """Take steps on a sample of the data with the settings a user chose."""
-    wanted = assemble(size_layer(size or "tiny"), user).train  # device and precision hang on no size
-    device = planning.pick_device(wanted.device, wanted.precision)
-    size = size or planning.choose_size(training_pairs(report), device)[0]
-    settings = assemble(size_layer(size), user)
-    with tempfile.TemporaryDirectory() as folder, kept_memory():
+    wanted = assemble(size_overrides(size or "tiny"), user).train  # device and precision hang on no size
+    device = choices.pick_device(wanted.device, wanted.precision)
+    size = size or choices.choose_model_size(training_pairs(report), device)[0]
+    settings = assemble(size_overrides(size), user)
+    with tempfile.TemporaryDirectory() as folder, retain_freed_memory():
         sample = yield from take_sample(Path(folder), train, report, settings)
-        settings = replace(settings, model=replace(settings.model, vocabulary=sample.tokenizer.rows))
+        settings = replace(settings, model=replace(settings.model, vocab_size=sample.tokenizer.embedding_rows))
         model = Transformer(settings.model, settings.train.dropout).to(device)
-        yield Preparing("counting the arithmetic", 0, 1)
+        yield Progress("counting the arithmetic", 0, 1)
         per_piece = _arithmetic(model, settings, sample)
-        yield Preparing("taking steps", 0, 1)
-        with explained():
+        yield Progress("taking steps", 0, 1)
+        with explain_out_of_memory():
             speed = _step(model, settings, sample)
-    yield Preparing("trying the machine", 0, 1)
+    yield Progress("trying the machine", 0, 1)
     chosen = "steps" not in user.get("train", {}) and size in ("tiny", "small")
-    steps = planning.choose_steps(sample.tokens, speed)[0] if chosen else settings.train.steps
-    return Pace(
+    steps = choices.choose_steps(sample.tokens, speed)[0] if chosen else settings.train.steps
+    return TrainingSpeed(
         size=size,
         parameters=sum(weight.numel() for weight in model.parameters()),
-        pieces_per_second=speed.tokens / speed.seconds,
+        tokens_per_second=speed.tokens / speed.seconds,
         seconds_per_step=speed.seconds,
         gigaflops=per_piece * speed.tokens / speed.seconds / 1e9,
         peak_gigaflops=peak(device) / 1e9,
         peak_memory_mb=peak_memory_mb(),
         steps=steps,
-        seconds=steps * speed.seconds / planning.SHARE_FOR_STEPS,
+        seconds=steps * speed.seconds / choices.SHARE_FOR_STEPS,
     )
 
 
 def _arithmetic(model: Transformer, settings: Settings, sample: Sample) -> float:
     """Operations of matrix products for a target piece, forward and back."""
-    stream = batches(sample.shards.train, tokens=settings.train.micro_tokens, seed=settings.train.seed)
+    stream = batches(sample.shards.train, tokens=settings.train.micro_batch_tokens, seed=settings.train.seed)
     with FlopCounterMode(display=False) as counter:
-        _, tokens = gradient([model], [next(stream)[0]], settings.train, 0)
+        _, tokens = accumulate_gradients([model], [next(stream)[0]], settings.train, 0)
     return float(counter.get_total_flops()) / tokens
 
 
-def _step(model: Transformer, settings: Settings, sample: Sample) -> Speed:
+def _step(model: Transformer, settings: Settings, sample: Sample) -> StepTime:
     train = replace(settings.train, steps=sys.maxsize)  # it is we who stop
-    stream = batches(sample.shards.train, tokens=train.micro_tokens, seed=train.seed)
-    steps = learn(model, make_optimizer(model, train), stream, train, width=settings.model.width)
+    stream = batches(sample.shards.train, tokens=train.micro_batch_tokens, seed=train.seed)
+    steps = training_steps(model, make_optimizer(model, train), stream, train, width=settings.model.width)
     for _ in range(_WARM):
         next(steps)
     taken = [next(steps)]
     while len(taken) < 3 or sum(step.seconds for step in taken) < _SECONDS:
         taken.append(next(steps))
     count = len(taken)
-    return Speed(sum(step.seconds for step in taken) / count, sum(step.target_tokens for step in taken) / count)
+    return StepTime(sum(step.seconds for step in taken) / count, sum(step.target_tokens for step in taken) / count)
 
 
 def peak(device: str) -> float:

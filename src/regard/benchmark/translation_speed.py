@@ -9,22 +9,25 @@ from dataclasses import dataclass, replace
 from itertools import cycle, islice
 from pathlib import Path
 
-from regard.decoding.engine import Engine, can_write
-from regard.decoding.load import load
 from regard.errors import DataError, SettingsError
-from regard.settings import DecodeSettings, decode_settings
+from regard.inference.backends.ctranslate2 import CTranslate2Backend, supports
+from regard.inference.translator_loader import load_translator
+from regard.machine.memory import peak_memory_mb
+from regard.settings.decode import DecodeSettings
+from regard.settings.parser import decode_settings
 
 _SECONDS = 10.0  # about, for each of the three measurements of translating
+
 _COLD_STARTS = 5
 
 
 @dataclass(frozen=True)
-class Speed:
+class TranslationSpeed:
     """What a model does on this machine."""
 
     sentences: int  # distinct ones that were given
     sentences_per_second: float
-    pieces_per_second: float
+    tokens_per_second: float
     workers: int  # batches at once; the cores are divided among them
     share_of_engine: float  # of the engine's own speed, from pieces to pieces, without our reading and writing
     p50_milliseconds: float  # for one sentence alone
@@ -33,19 +36,21 @@ class Speed:
     peak_memory_mb: float | None  # where the system tells
 
 
-def measure(folder: Path, texts: Sequence[str], overrides: Sequence[str], *, fast: str) -> Iterator[str | Speed]:
+def measure_translation(
+    folder: Path, texts: Sequence[str], overrides: Sequence[str], *, fast: str
+) -> Iterator[str | TranslationSpeed]:
     """Say what is being measured, then give the result; `overrides` are as of `--set`."""
     decode = replace(decode_settings(overrides), scores=False)  # as `regard translate`
-    if more := decode.beside_text():
+    if more := decode.extra_outputs():
         raise SettingsError(f"what is measured is how fast texts are written; leave {', '.join(more)} out")
-    if not can_write(decode):
+    if not supports(decode):
         raise SettingsError(f"what is measured is the engine, which leaves this to torch: {', '.join(overrides)}")
     # The same text again would cost nothing.
     texts = list(dict.fromkeys(text for text in texts if text.strip()))
     if not texts:
         raise DataError("there is no text to measure with; give some lines: regard bench translate --model … < lines")
-    translator = load(folder, fast=fast)
-    assert isinstance(translator, Engine)
+    translator = load_translator(folder, fast=fast)
+    assert isinstance(translator, CTranslate2Backend)
     yield "many sentences"
     some = texts[: _enough(translator, texts, decode)]
     seconds, own = [], []
@@ -63,10 +68,10 @@ def measure(folder: Path, texts: Sequence[str], overrides: Sequence[str], *, fas
     command = [sys.executable, "-P", "-m", "regard", "translate", "--model", str(folder), "--fast", fast]
     command += [word for setting in overrides for word in ("--set", setting)]
     cold = statistics.median(_seconds(command, texts[0]) for _ in range(_COLD_STARTS))
-    yield Speed(
+    yield TranslationSpeed(
         sentences=len(texts),
         sentences_per_second=len(some) / together,
-        pieces_per_second=sum(len(one.pieces) for one in found) / together,
+        tokens_per_second=sum(len(one.tokens) for one in found) / together,
         workers=max(1, translator.workers(decode)),
         share_of_engine=statistics.median(own) / together,
         p50_milliseconds=1000 * statistics.median(alone),
@@ -76,7 +81,7 @@ def measure(folder: Path, texts: Sequence[str], overrides: Sequence[str], *, fas
     )
 
 
-def _enough(translator: Engine, texts: list[str], decode: DecodeSettings) -> int:
+def _enough(translator: CTranslate2Backend, texts: list[str], decode: DecodeSettings) -> int:
     """How many of the texts take long enough to tell; trying warms up."""
     count = 64
     while True:
@@ -87,7 +92,7 @@ def _enough(translator: Engine, texts: list[str], decode: DecodeSettings) -> int
         count *= 2
 
 
-def _each_alone(translator: Engine, texts: list[str], decode: DecodeSettings) -> Iterator[float]:
+def _each_alone(translator: CTranslate2Backend, texts: list[str], decode: DecodeSettings) -> Iterator[float]:
     until = time.perf_counter() + _SECONDS
     for text in islice(cycle(texts), 1000):
         began = time.perf_counter()
@@ -102,13 +107,3 @@ def _seconds(command: list[str], text: str) -> float:
     began = time.perf_counter()
     subprocess.run(command, check=True, capture_output=True, input=text.encode())
     return time.perf_counter() - began
-
-
-def peak_memory_mb() -> float | None:
-    """The most this process has held, where the system tells."""
-    try:
-        import resource
-    except ImportError:  # Windows has none
-        return None
-    peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
-    return peak / (1 << 20 if sys.platform == "darwin" else 1 << 10)

@@ -17,7 +17,7 @@ from typing import IO, cast
 _AT_ONCE, _IN_ALL = 0.1, 1.0
 
 
-def turns(stream: IO[bytes]) -> Iterator[Iterator[str]]:
+def ready_lines(stream: IO[bytes]) -> Iterator[Iterator[str]]:
     """Lines, read as corpora are; each turn of them is to be read to its end before the next."""
     lines = _lines(cast(BufferedReader, stream))
     for first in lines:
@@ -27,7 +27,7 @@ def turns(stream: IO[bytes]) -> Iterator[Iterator[str]]:
 
 def _lines(stream: BufferedReader) -> Iterator[str | None]:
     """Each line; None where nothing more is waiting."""
-    from regard.data.lines import decode_line
+    from regard.data.formats.lines import decode_line
 
     number, waited = 0, 0.0
     rest = [b""]  # of a line whose end did not come yet

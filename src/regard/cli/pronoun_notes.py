@@ -3,13 +3,13 @@
 from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 
-from regard.data.language import Pair
-from regard.data.tokenizer import Tokenizer
-from regard.inside.baselines import guess
-from regard.inside.pronouns import Pronouns, contrast
-from regard.model.transformer import Transformer
+from regard.data.synthetic import Pair
+from regard.interpret.measure.pronoun_baselines import pronoun_accuracy
+from regard.interpret.measure.pronoun_task import PronounTask, contrast
+from regard.models.kinds.transformer import Transformer
+from regard.tokenizers.sentencepiece import SentencePieceTokenizer
 from regard.training.checkpoints import Checkpoints
-from regard.training.events import Event, Note, Planned
+from regard.training.tracking.events import Event, Note, Planned
 from regard.training.validation import Validation
 
 _BAR = 20
@@ -26,14 +26,14 @@ def with_pronouns(events: Iterable[Event], out: Path, flips: Sequence[tuple[Pair
             weights = Checkpoints(out / "run" / "checkpoints").weights(event.step)
             if weights is not None:
                 model.load_state_dict(weights)
-                tokenizer = Tokenizer.load(out / "run" / "tokenizer" / "tokenizer.model")
+                tokenizer = SentencePieceTokenizer.load(out / "run" / "tokenizer" / "tokenizer.model")
                 yield Note(pronouns_line(model.eval(), tokenizer, flips))
 
 
-def pronouns_line(model: Transformer, tokenizer: Tokenizer, flips: Sequence[tuple[Pair, Pair]]) -> str:
+def pronouns_line(model: Transformer, tokenizer: SentencePieceTokenizer, flips: Sequence[tuple[Pair, Pair]]) -> str:
     """How often the right pronoun is the likelier one in both sentences of a flip, beside who does not read them."""
     contrasts = [contrast(pair, tokenizer) for both in flips for pair in both]
-    both = guess("", Pronouns(model, contrasts).preference() > 0).both.value
+    both = pronoun_accuracy("", PronounTask(model, contrasts).preference() > 0).both.value
     bar = "█" * round(_BAR * both)
     return (
         f"    “it” {bar:·<{_BAR}} the right pronoun in both sentences of {both:.0%} of {len(flips)} flips "

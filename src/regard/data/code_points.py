@@ -13,21 +13,28 @@ import numpy as np
 from numpy.typing import NDArray
 
 Numbers = NDArray[np.int64]
+
 Table = NDArray[np.uint8]
 
 _CODES = 0x110000
+
 _NAMED = 0x20000  # beyond are rare ideographs, tags and private characters
+
 _IDEOGRAPHS = slice(0x20000, 0x32000)
 
 # By the first word of a character's Unicode name. Japanese mixes three.
 _HAN = "Chinese or Japanese"
+
 _PLAIN = [
     "Latin", "Greek", "Cyrillic", "Armenian", "Hebrew", "Arabic", "Syriac", "Thaana", "Devanagari", "Bengali",
     "Gurmukhi", "Gujarati", "Oriya", "Tamil", "Telugu", "Kannada", "Malayalam", "Sinhala", "Thai", "Lao", "Tibetan",
     "Myanmar", "Georgian", "Hangul", "Ethiopic", "Cherokee", "Khmer", "Mongolian", "Tifinagh",
 ]  # fmt: skip
+
 _SCRIPTS = {name.upper(): name for name in _PLAIN} | dict.fromkeys(("CJK", "HIRAGANA", "KATAKANA", "BOPOMOFO"), _HAN)
+
 SCRIPTS = ["none", *sorted(set(_SCRIPTS.values()))]
+
 _WITHOUT_SPACES = {_HAN, "Thai", "Lao", "Khmer", "Myanmar", "Tibetan"}
 
 ODDITIES = {

@@ -7,20 +7,20 @@ from typing import Any
 
 
 @dataclass(frozen=True)
-class Finding:
+class CheckResult:
     """One thing that was looked at; `wrong` says what is wrong with it and how to mend that."""
 
-    part: str
+    section: str
     name: str
     found: str
     wrong: str | None = None
 
 
 @dataclass(frozen=True)
-class Report:
+class Diagnosis:
     """All that was looked at."""
 
-    findings: tuple[Finding, ...]
+    findings: tuple[CheckResult, ...]
 
     @property
     def wrong(self) -> list[str]:
@@ -30,7 +30,7 @@ class Report:
     def lines(self) -> Iterator[str]:
         """For people."""
         wide = max(len(finding.name) for finding in self.findings)
-        for part, findings in groupby(self.findings, key=lambda finding: finding.part):
+        for part, findings in groupby(self.findings, key=lambda finding: finding.section):
             yield part
             for finding in findings:
                 yield f"  {finding.name:{wide}}  {finding.found}"
@@ -42,8 +42,3 @@ class Report:
     def facts(self) -> dict[str, Any]:
         """For programs."""
         return {"well": not self.wrong, "findings": [asdict(finding) for finding in self.findings]}
-
-
-def size(count: float) -> str:
-    """`3.4 GB`, `120 MB`."""
-    return f"{count / 1e9:,.1f} GB" if count >= 1e9 else f"{count / 1e6:,.0f} MB"

@@ -12,6 +12,7 @@ import json
 def tell(value):
     print("\\n=> " + json.dumps(value), flush=True)
 """
+
 _MARK = "=> "
 
 
@@ -19,7 +20,7 @@ class ChildError(Exception):
     """A process that failed; why, in its own last words."""
 
 
-def told_by(code: str, *arguments: str) -> Iterator[Any]:
+def run_child(code: str, *arguments: str) -> Iterator[Any]:
     """The values that Python code gives to `tell`, as they come."""
     # -P: what lies in the current folder is not imported by mistake.
     command = [sys.executable, "-P", "-c", TELL + code, *arguments]

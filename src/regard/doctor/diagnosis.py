@@ -8,27 +8,30 @@ from collections.abc import Iterator
 from itertools import chain
 
 from regard import __version__
-from regard.doctor.findings import Finding, Report
+from regard.doctor.bundled_models import models, translations
+from regard.doctor.check_result import CheckResult, Diagnosis
 from regard.doctor.libraries import LIBRARIES, library
-from regard.doctor.machine import computer, paths
-from regard.doctor.models import models, translations
-from regard.doctor.trial import trial
+from regard.doctor.system import computer, paths
+from regard.doctor.training_trial import trial
 
 
-def examine() -> Iterator[str | Report]:
+def diagnose() -> Iterator[str | Diagnosis]:
     """Say what is being looked at, then give the result."""
-    findings = [Finding("Versions", "regard", __version__), Finding("Versions", "Python", platform.python_version())]
+    findings = [
+        CheckResult("Versions", "regard", __version__),
+        CheckResult("Versions", "Python", platform.python_version()),
+    ]
     yield "libraries"
     imported = [finding for name in LIBRARIES for finding in library(name)]
-    findings += sorted(imported, key=lambda finding: finding.part, reverse=True)  # libraries, then devices
+    findings += sorted(imported, key=lambda finding: finding.section, reverse=True)  # libraries, then devices
     findings += [*computer(), *paths(), models()]
     if any(finding.wrong for finding in imported):
-        findings.append(Finding("Self-test", "self-test", "not run: it needs all libraries"))
-        yield Report(tuple(findings))
+        findings.append(CheckResult("Self-test", "self-test", "not run: it needs all libraries"))
+        yield Diagnosis(tuple(findings))
         return
     for event in chain(translations(), trial()):
         if isinstance(event, str):
             yield event
         else:
             findings.append(event)
-    yield Report(tuple(findings))
+    yield Diagnosis(tuple(findings))

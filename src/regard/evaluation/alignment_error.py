@@ -5,7 +5,7 @@ The alignment error rate (Och and Ney, 2003) counts links that must be found (su
 
 from collections.abc import Iterable, Sequence
 
-from regard.decoding.linking import Link
+from regard.inference.alignment import Link
 
 
 def pharaoh(links: Iterable[Link]) -> str:

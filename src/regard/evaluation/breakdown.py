@@ -11,18 +11,21 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from regard.data.characters import words
-from regard.data.texts import Preparing, Texts, Work
+from regard.data.code_points import words
+from regard.data.prepare.text_store import TextStore
 from regard.evaluation.scores import Figures
-from regard.files import damage
+from regard.progress import Progress, Work
+from regard.storage.manifest import find_damage
 
 WORDS = (5, 10, 20, 40)
+
 TIMES = (0, 1, 9, 99, 999)
+
 NO_WORDS = "no words"
 
 
 @dataclass(frozen=True)
-class Group:
+class Bucket:
     """Some sentences, and the figures of one translator or of two on them."""
 
     name: str
@@ -32,11 +35,11 @@ class Group:
 
 
 @dataclass(frozen=True)
-class Table:
+class Breakdown:
     """All sentences, each in one group."""
 
     by: str
-    groups: tuple[Group, ...]
+    groups: tuple[Bucket, ...]
 
 
 def by_length(sources: Sequence[str]) -> dict[str, list[int]]:
@@ -62,18 +65,18 @@ def _grouped(values: Sequence[int | None], limits: Sequence[int]) -> dict[str, l
     return {name: places for name, places in found.items() if places}
 
 
-def seen(sources: Sequence[str], trained_in: Path | None) -> Work[tuple[Counter[str], str]]:
+def word_frequencies(sources: Sequence[str], trained_in: Path | None) -> Work[tuple[Counter[str], str]]:
     """How often each word of the sources was seen, and where."""
     own = Counter(word for source in sources for word in words(source))
     if trained_in is None:
         return own, "these sources themselves"
     folder = trained_in / "run" / "texts"
-    if not folder.is_dir() or damage(folder) is not None:
+    if not folder.is_dir() or find_damage(folder) is not None:
         return own, f"these sources themselves ({trained_in} has its training text no more)"
-    train = Texts(folder).train
+    train = TextStore(folder).train
     times: Counter[str] = Counter()
     for start, stop in train.blocks():
-        yield Preparing("counting words of the training text", start, len(train))
+        yield Progress("counting words of the training text", start, len(train))
         # Only what is asked for is kept: a large text has more words than fit in memory.
         for source in train.texts("source", start, stop):
             times.update(word for word in words(source) if word in own)

@@ -3,24 +3,25 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from regard.data.texts import Preparing, Work
 from regard.errors import UserError
-from regard.evaluation.scores import METRICS, Counts, Judge, Scores
-from regard.evaluation.significance import KINDS, Chance, paired_test
+from regard.evaluation.scores import METRICS, Scorer, Scores, SegmentStatistics
+from regard.evaluation.significance import KINDS, SignificanceTest, paired_test
+from regard.progress import Progress, Work
 
 CLEAR = 0.05  # both tests must find p below
+
 MOST = 20_000  # sentences; the tests hold some 0.1 MB for each
 
 
 @dataclass(frozen=True)
-class Compared:
+class MetricComparison:
     """One metric of both translators."""
 
     metric: str
     score: float
     against: float
-    bootstrap: Chance
-    randomisation: Chance
+    bootstrap: SignificanceTest
+    randomisation: SignificanceTest
 
     @property
     def difference(self) -> float:
@@ -52,7 +53,7 @@ class Comparison:
     """What there is to say of two translators."""
 
     scores: Scores  # the second's
-    metrics: tuple[Compared, ...]
+    metrics: tuple[MetricComparison, ...]
     alike: int  # sentences that both wrote the same
     differences: tuple[Difference, ...]  # all other sentences, those whose chrF differs most first
 
@@ -84,21 +85,21 @@ def check_size(sentences: int) -> None:
 
 
 def compare(
-    judge: Judge,
+    judge: Scorer,
     texts: Sequence[tuple[str, tuple[str, ...]]],
-    ours: tuple[Sequence[str], Sequence[Counts]],
-    theirs: tuple[Sequence[str], Sequence[Counts]],
+    ours: tuple[Sequence[str], Sequence[SegmentStatistics]],
+    theirs: tuple[Sequence[str], Sequence[SegmentStatistics]],
 ) -> Work[Comparison]:
     """Compare two translators by what they wrote for texts with references, and by its counts."""
     (translations, counts), (others, other_counts) = ours, theirs
     scores = judge.figures(counts), judge.figures(other_counts)
     metrics = []
     for number, name in enumerate(METRICS):
-        chances: list[Chance] = []
+        chances: list[SignificanceTest] = []
         for kind in KINDS:
-            yield Preparing("comparing", 2 * number + len(chances), 2 * len(METRICS))
+            yield Progress("comparing", 2 * number + len(chances), 2 * len(METRICS))
             chances.append(paired_test(judge, name, counts, other_counts, kind))
-        metrics.append(Compared(name, scores[0][name], scores[1][name], *chances))
+        metrics.append(MetricComparison(name, scores[0][name], scores[1][name], *chances))
     differences = [
         Difference(
             number + 1, *text, one, other, *(judge.figures([each[number]])["chrf"] for each in (counts, other_counts))

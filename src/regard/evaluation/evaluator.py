@@ -5,23 +5,24 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Protocol, TypeVar
 
-from regard.data.pairs import read_references
-from regard.data.texts import Preparing, Work, finished
-from regard.decoding.text_translator import TextTranslator
-from regard.decoding.translation import Translation
-from regard.evaluation.against import Comparison, check_size, compare
-from regard.evaluation.groups import Group, Table, by_length, by_rarity, seen
-from regard.evaluation.scores import Counts, Judge, Scores
-from regard.settings import DecodeSettings
+from regard.data.formats.pairs import read_references
+from regard.evaluation.breakdown import Breakdown, Bucket, by_length, by_rarity, word_frequencies
+from regard.evaluation.comparison import Comparison, check_size, compare
+from regard.evaluation.scores import Scorer, Scores, SegmentStatistics
+from regard.inference.result import Translation
+from regard.inference.translator import Translator
+from regard.progress import Progress, Work, run_to_end
+from regard.settings.decode import DecodeSettings
 
 _REPORT_EVERY = 20
+
 Item = TypeVar("Item")
 
 
 class Translates(Protocol):
     """Anything that translates texts as they come."""
 
-    def stream(self, lines: Iterable[str], decode: DecodeSettings, /) -> Iterator[Translation]: ...
+    def translate_iterable(self, lines: Iterable[str], decode: DecodeSettings, /) -> Iterator[Translation]: ...
 
 
 @dataclass(frozen=True)
@@ -29,8 +30,8 @@ class Evaluation:
     """The scores, and what they are about."""
 
     scores: Scores
-    by_length: Table
-    by_rarity: Table
+    by_length: Breakdown
+    by_rarity: Breakdown
     against: Comparison | None
     sources: tuple[str, ...]
     translations: tuple[str, ...]
@@ -52,13 +53,13 @@ def evaluate(
     `by_source` takes each distinct source once, with the references of all its lines. `against` is a second translator
     to compare with. `trained_in` is the translator's model folder, whose training text says which words are rare.
     """
-    work = evaluating(
+    work = iter_evaluate(
         translator, paths, decode, by_source=by_source, tokenize=tokenize, against=against, trained_in=trained_in
     )
-    return finished(work)
+    return run_to_end(work)
 
 
-def evaluating(
+def iter_evaluate(
     translator: Translates,
     paths: Sequence[str | Path],
     decode: DecodeSettings | None = None,
@@ -73,11 +74,11 @@ def evaluating(
     if against is not None:
         check_size(len(pairs))
     sources, references = tuple(source for source, _ in pairs), tuple(found for _, found in pairs)
-    judge = Judge(references, tokenize=tokenize)
+    judge = Scorer(references, tokenize=tokenize)
     ours = yield from _judged(translator, sources, decode, judge, "")
     theirs = (yield from _judged(against, sources, decode, judge, " once more")) if against is not None else None
     counts = [ours[1]] if theirs is None else [ours[1], theirs[1]]
-    times, where = yield from seen(sources, Path(trained_in) if trained_in is not None else None)
+    times, where = yield from word_frequencies(sources, Path(trained_in) if trained_in is not None else None)
     lengths = _table("how many words the source has", by_length(sources), judge, counts)
     rarity = _table(f"how often the source's rarest word is in {where}", by_rarity(sources, times), judge, counts)
     compared = (yield from compare(judge, pairs, ours, theirs)) if theirs is not None else None
@@ -95,10 +96,10 @@ def _read(paths: Sequence[Path], *, by_source: bool) -> list[tuple[str, tuple[st
 
 
 def _judged(
-    translator: Translates, sources: Sequence[str], decode: DecodeSettings | None, judge: Judge, again: str
-) -> Work[tuple[tuple[str, ...], list[Counts]]]:
+    translator: Translates, sources: Sequence[str], decode: DecodeSettings | None, judge: Scorer, again: str
+) -> Work[tuple[tuple[str, ...], list[SegmentStatistics]]]:
     """What a translator writes, and the counts of it."""
-    stream = translator.stream(sources, replace(decode or DecodeSettings(), scores=False))
+    stream = translator.translate_iterable(sources, replace(decode or DecodeSettings(), scores=False))
     found = yield from _told(f"translating{again}", stream, len(sources))
     texts = tuple(one.text for one in found)
     return texts, (yield from _told(f"scoring{again}", judge.count(texts), len(texts)))
@@ -107,24 +108,26 @@ def _judged(
 def _told(stage: str, items: Iterable[Item], total: int) -> Work[list[Item]]:
     """All items, and now and then how many there are."""
     found: list[Item] = []
-    yield Preparing(stage, 0, total)
+    yield Progress(stage, 0, total)
     for item in items:
         found.append(item)
         if len(found) % _REPORT_EVERY == 0:
-            yield Preparing(stage, len(found), total)
+            yield Progress(stage, len(found), total)
     return found
 
 
-def _table(by: str, groups: dict[str, list[int]], judge: Judge, counts: Sequence[list[Counts]]) -> Table:
-    def group(name: str, places: list[int]) -> Group:
+def _table(
+    by: str, groups: dict[str, list[int]], judge: Scorer, counts: Sequence[list[SegmentStatistics]]
+) -> Breakdown:
+    def group(name: str, places: list[int]) -> Bucket:
         ours, *theirs = (judge.figures([each[place] for place in places]) for each in counts)
-        return Group(name, len(places), ours, theirs[0] if theirs else None)
+        return Bucket(name, len(places), ours, theirs[0] if theirs else None)
 
-    return Table(by, tuple(group(name, places) for name, places in groups.items()))
+    return Breakdown(by, tuple(group(name, places) for name, places in groups.items()))
 
 
 def score_references(
-    translator: TextTranslator, paths: Sequence[str | Path], decode: DecodeSettings | None = None
+    translator: Translator, paths: Sequence[str | Path], decode: DecodeSettings | None = None
 ) -> Iterator[Translation]:
     """How probable the model finds the references of a test set, in order; of several, one after the other."""
     rows = read_references([Path(path) for path in paths])

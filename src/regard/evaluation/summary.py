@@ -5,13 +5,14 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
-from regard.evaluation.against import CLEAR, Comparison, Difference
-from regard.evaluation.evaluate import Evaluation
-from regard.evaluation.groups import Group, Table
+from regard.evaluation.breakdown import Breakdown, Bucket
+from regard.evaluation.comparison import CLEAR, Comparison, Difference
+from regard.evaluation.evaluator import Evaluation
 from regard.evaluation.scores import METRICS
-from regard.evaluation.significance import Chance
+from regard.evaluation.significance import SignificanceTest
 
 SHOWN = 10  # sentences that differ; JSON has all
+
 _CUT = " ."  # how a text ends whose words were cut apart by spaces
 
 
@@ -58,7 +59,7 @@ def evaluation_lines(evaluation: Evaluation, name: str, other: str) -> Iterator[
         yield from _comparison_lines(evaluation.against, name, other)
 
 
-def _table_lines(table: Table) -> Iterator[str]:
+def _table_lines(table: Breakdown) -> Iterator[str]:
     both = table.groups[0].against is not None
     yield f"By {table.by}"
     yield f"{'':12}{'sentences':>10}" + "".join(
@@ -68,7 +69,7 @@ def _table_lines(table: Table) -> Iterator[str]:
         yield f"{group.name:12}{group.sentences:10,}" + "".join(_cell(group, metric) for metric in METRICS)
 
 
-def _cell(group: Group, metric: str) -> str:
+def _cell(group: Bucket, metric: str) -> str:
     """A figure and, beside another model, how much it is above that one's."""
     difference = f"{group.scores[metric] - group.against[metric]:+8.2f}" if group.against else " " * 8
     return f"{group.scores[metric]:8.2f}{difference}"
@@ -94,7 +95,7 @@ def _comparison_lines(compared: Comparison, name: str, other: str) -> Iterator[s
         yield from _difference_lines(found, name, other, wide)
 
 
-def _own_part(chance: Chance) -> str:
+def _own_part(chance: SignificanceTest) -> str:
     """What a test adds to the signature of a score."""
     return "|".join(part for part in chance.signature.split("|") if part.startswith(("bs:", "ar:", "seed:")))
 

@@ -3,31 +3,20 @@
 A plan says which parts those are and what stands between them, so that their translations are joined as they were.
 """
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from itertools import chain
 
-from regard.decoding.linking import Link, WordCount, moved
+from regard.inference.alignment import Link, WordCount, shift_links
+from regard.inference.result import Translation
 
 Part = tuple[str, bool]  # a text, and whether what it becomes begins with the prefix
+
 Known = dict[Part, list["Translation"]]
+
 Plan = list[tuple[Part, str]]  # what is translated by itself, and what stands between it and the next
 
 
-@dataclass(frozen=True)
-class Translation:
-    """A text, what it became, and the pieces that was written in."""
-
-    source: str
-    text: str
-    score: float  # log-probability over the length penalty; of a text in parts, their sum
-    log_probability: float  # like the score nan, if not asked for; of a blank text 0
-    pieces: tuple[str, ...]
-    log_probabilities: tuple[float, ...] = ()  # if asked for: each piece's, and the end mark's where a part ends in one
-    alternatives: tuple["Translation", ...] = ()  # the next best, best first, where more than one was asked for
-    links: tuple[Link, ...] | None = None  # if asked for: which source word each word comes from, counted from 0
-
-
-def plan_of(parts: list[tuple[str, str]], *, prefixed: bool) -> Plan:
+def plan_parts(parts: list[tuple[str, str]], *, prefixed: bool) -> Plan:
     """Mark the first part that says something, if a prefix is asked for."""
     plan = []
     for text, space in parts:
@@ -41,7 +30,7 @@ def is_blank(text: str) -> bool:
     return not text or text.isspace()
 
 
-def joined(text: str, plan: Plan, translated: Known) -> Translation:
+def join_parts(text: str, plan: Plan, translated: Known) -> Translation:
     """The best of every part is the translation, the second best of every part the first alternative, and so on."""
     part, space = plan[0]
     if len(plan) == 1 and not space and part in translated:
@@ -63,7 +52,7 @@ def _joined_at(text: str, plan: Plan, translated: Known, rank: int) -> Translati
             choices = translated[part]
             parts.append(choices[min(rank, len(choices) - 1)])  # a part may have fewer
             text_here = parts[-1].text
-            links += moved(parts[-1].links or (), words[0].before(part[0]), words[1].before(text_here))
+            links += shift_links(parts[-1].alignment or (), words[0].before(part[0]), words[1].before(text_here))
         words[0].add(part[0] + space)
         words[1].add(text_here + space)
         written += [text_here, space]
@@ -72,8 +61,8 @@ def _joined_at(text: str, plan: Plan, translated: Known, rank: int) -> Translati
         "".join(written),
         sum(part.score for part in parts) + 0.0,
         sum(part.log_probability for part in parts) + 0.0,
-        tuple(chain.from_iterable(part.pieces for part in parts)),
+        tuple(chain.from_iterable(part.tokens for part in parts)),
         tuple(chain.from_iterable(part.log_probabilities for part in parts)),
         # Where a word was cut, both its parts may link it.
-        links=tuple(dict.fromkeys(links)) if parts and all(part.links is not None for part in parts) else None,
+        alignment=tuple(dict.fromkeys(links)) if parts and all(part.alignment is not None for part in parts) else None,
     )

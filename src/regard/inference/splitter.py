@@ -10,13 +10,16 @@ from bisect import bisect_right
 from collections.abc import Callable, Iterator
 
 _WORD = re.compile(r"(\S+)(\s*)")
+
 # A full stop of a script that puts no space after it, with the quotes and brackets that close there.
 _WIDE_SENTENCE = re.compile(r"[^。！？]*(?:[。！？]+[」』”’）〉》】]*)?")
+
 _STOPS = (".", "!", "?", "…", "。", "！", "？")
+
 _CLOSERS = "\"'”’»)]}」』）〉》】"
 
 
-def split(text: str, fits: Callable[[str], bool]) -> list[tuple[str, str]]:
+def split_text(text: str, fits: Callable[[str], bool]) -> list[tuple[str, str]]:
     """The parts of the text, each with the white space after it; white space at the very start follows an empty part.
 
     `fits` must accept every single character, and should be monotonic (what is shorter fits too), or the parts get
@@ -31,7 +34,7 @@ def split(text: str, fits: Callable[[str], bool]) -> list[tuple[str, str]]:
         if fits(sentence):
             parts.append((sentence, space))
             continue
-        pieces = list(_pieces(sentence, fits))
+        pieces = list(_chunks(sentence, fits))
         parts += pieces[:-1]
         parts.append((pieces[-1][0], space))
     return parts
@@ -57,7 +60,7 @@ def _sentences(text: str) -> Iterator[tuple[str, str]]:
         yield text[begin:end], text[end:]
 
 
-def _pieces(sentence: str, fits: Callable[[str], bool]) -> Iterator[tuple[str, str]]:
+def _chunks(sentence: str, fits: Callable[[str], bool]) -> Iterator[tuple[str, str]]:
     """A sentence cut at white space, or in the middle of words too long for that."""
     words = [match.span(1) for match in _WORD.finditer(sentence)]
     starts, ends = [start for start, _ in words], [end for _, end in words]

@@ -11,24 +11,31 @@ from collections import deque
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from itertools import islice, repeat
-from typing import Any, Protocol
+from typing import Any
 
-from regard.decoding.hypothesis import Hypothesis
-from regard.decoding.linking import Link, links_of, spaced_words
-from regard.decoding.split import split
-from regard.decoding.translation import Known, Part, Plan, Translation, is_blank, joined, plan_of
 from regard.errors import DataError, SettingsError, UserError
-from regard.folder import AlignmentHead
-from regard.settings import DecodeSettings
+from regard.inference.alignment import Link, align_words
+from regard.inference.joiner import Known, Part, Plan, is_blank, join_parts, plan_parts
+from regard.inference.length_buckets import length_buckets
+from regard.inference.result import Translation
+from regard.inference.search.hypothesis import Hypothesis
+from regard.inference.splitter import split_text
+from regard.model_folder.folder import AlignmentHead
+from regard.settings.decode import DecodeSettings
+from regard.tokenizers.protocol import TextTokenizer
+from regard.tokenizers.word_spans import whitespace_words
 
 DEFAULT = DecodeSettings()
+
 WINDOW = 2048
+
 UNKNOWN = 0  # how many to compute at once, before that was tried
-REMEMBERED = 20_000  # parts, about; a part that comes again among them is not translated again
+
+MAX_REMEMBERED = 20_000  # parts, about; a part that comes again among them is not translated again
 
 
 @dataclass(frozen=True)
-class Source:
+class SourceTokens:
     """What is to be translated, in ids without the end mark."""
 
     ids: tuple[int, ...]
@@ -36,18 +43,9 @@ class Source:
     prefix: tuple[int, ...] = ()  # the first of them
 
 
-Sources = list[Source]
-Forced = Sequence[tuple[Sequence[int], Sequence[int]]]  # the ids of sources, and of what they are to become
+Sources = list[SourceTokens]
 
-
-class TextTokenizer(Protocol):
-    """What is needed of `regard.data.tokenizer.Tokenizer`."""
-
-    def encode(self, texts: Sequence[str]) -> list[list[int]]: ...
-
-    def decode(self, ids: Sequence[Sequence[int]]) -> list[str]: ...
-
-    def pieces(self, ids: Sequence[int]) -> list[str]: ...
+TokenPairs = Sequence[tuple[Sequence[int], Sequence[int]]]  # the ids of sources, and of what they are to become
 
 
 @dataclass
@@ -62,20 +60,22 @@ class _Window:
 
     def translations(self) -> Iterator[Translation]:
         """Each text's, when those of all parts have come."""
-        return (joined(text, plan, self.known) for text, plan in zip(self.texts, self.plans, strict=True))
+        return (join_parts(text, plan, self.known) for text, plan in zip(self.texts, self.plans, strict=True))
 
 
-class TextTranslator(ABC):
+class Translator(ABC):
     """Translates texts; how ids become hypotheses is for a subclass to say."""
 
     batch_tokens = 8192  # source pieces computed at once, padding included, times beams
-    least_tokens = 1  # what the shortest source counts for
+    min_source_tokens = 1  # what the shortest source counts for
 
-    def __init__(self, tokenizer: TextTokenizer, *, longest: int, aligning: AlignmentHead | None = None) -> None:
+    def __init__(
+        self, tokenizer: TextTokenizer, *, max_positions: int, alignment_head: AlignmentHead | None = None
+    ) -> None:
         """`longest` is the most pieces the model takes, on either side, the end mark included."""
         self.tokenizer = tokenizer
-        self.longest = longest
-        self.aligning = aligning
+        self.max_positions = max_positions
+        self.alignment_head = alignment_head
 
     def translate(self, text: str, decode: DecodeSettings = DEFAULT) -> Translation:
         """Translate one text, of any length and any number of lines."""
@@ -83,9 +83,9 @@ class TextTranslator(ABC):
 
     def translate_all(self, texts: Sequence[str], decode: DecodeSettings = DEFAULT) -> list[Translation]:
         """Translate many texts; each comes out as it would alone."""
-        return list(self.stream(texts, decode))
+        return list(self.translate_iterable(texts, decode))
 
-    def stream(
+    def translate_iterable(
         self,
         lines: Iterable[str],
         decode: DecodeSettings = DEFAULT,
@@ -100,7 +100,7 @@ class TextTranslator(ABC):
         """
         known: Known = {}
         for turn in ([line] for line in lines) if window == 1 else [lines]:
-            known = known if len(known) < REMEMBERED else {}
+            known = known if len(known) < MAX_REMEMBERED else {}
             yield from self._turn(iter(turn), known, decode, window, batch_tokens or self.batch_tokens)
 
     def _turn(
@@ -120,7 +120,7 @@ class TextTranslator(ABC):
                 if not texts:
                     return
                 # Whoever still fills the old one keeps it.
-                known = known if len(known) < REMEMBERED else {}
+                known = known if len(known) < MAX_REMEMBERED else {}
                 try:
                     its = self._window(texts, known, decode, batch_tokens, nothing_follows=len(texts) < window)
                 except UserError as error:
@@ -130,11 +130,11 @@ class TextTranslator(ABC):
                 yield from its.sources
                 yield []  # the end of a window, which may be of known texts alone
 
-        for found in self._begin(batches(), decode):
+        for found in self._generate(batches(), decode):
             if not found:
                 yield from begun.popleft().translations()
                 continue
-            best = [hypotheses[: decode.best] for hypotheses in found]
+            best = [hypotheses[: decode.n_best] for hypotheses in found]
             for part, translations in self._read(begun[0].parts.popleft(), best, decode):
                 begun[0].known[part] += translations
         if problem is not None:
@@ -151,18 +151,18 @@ class TextTranslator(ABC):
                 self._check_length(number, "translation", target)
             lengths = [max(len(source), len(target)) for source, target in zip(sources, targets, strict=True)]
             found: dict[int, Hypothesis] = {}
-            for batch in batches_of(lengths, self.batch_tokens):
-                forced = self._force([(sources[index], targets[index]) for index in batch])
+            for batch in length_buckets(lengths, self.batch_tokens):
+                forced = self._score_tokens([(sources[index], targets[index]) for index in batch])
                 for index, log_probabilities in zip(batch, forced, strict=True):
-                    found[index] = Hypothesis.of(targets[index], log_probabilities, decode.alpha)
+                    found[index] = Hypothesis.of(targets[index], log_probabilities, decode.length_penalty)
             for index, (_, (source_text, text)) in enumerate(window):
                 yield self._translation(source_text, text, found[index], telling)
 
     def _check_length(self, number: int, side: str, ids: list[int]) -> None:
-        if len(ids) >= self.longest:
+        if len(ids) >= self.max_positions:
             raise DataError(
                 f"pair {number:,}: its {side} takes {len(ids):,} pieces, and the model takes at most "
-                f"{self.longest - 1:,} at once; divide the pair, or leave it out"
+                f"{self.max_positions - 1:,} at once; divide the pair, or leave it out"
             )
 
     def workers(self, decode: DecodeSettings) -> int:
@@ -170,22 +170,22 @@ class TextTranslator(ABC):
         return 1
 
     @abstractmethod
-    def _force(self, pairs: Forced) -> list[tuple[float, ...]]:
+    def _score_tokens(self, pairs: TokenPairs) -> list[tuple[float, ...]]:
         """For each pair the log-probability of each piece of its target, and then of the end mark."""
 
     @abstractmethod
-    def _attend(self, pairs: Forced) -> list[Any]:
+    def _attend(self, pairs: TokenPairs) -> list[Any]:
         """For each pair, where the head that aligns looked before each piece of its target, and before the end mark."""
 
     @abstractmethod
-    def _begin(self, batches: Iterable[Sources], decode: DecodeSettings) -> Iterator[list[list[Hypothesis]]]:
+    def _generate(self, batches: Iterable[Sources], decode: DecodeSettings) -> Iterator[list[list[Hypothesis]]]:
         """Translate; for each batch in turn, be it empty, each source's hypotheses, best first."""
 
     def _window(
         self, texts: list[str], known: Known, decode: DecodeSettings, batch_tokens: int, *, nothing_follows: bool
     ) -> _Window:
         prefix = self.tokenizer.encode([decode.prefix])[0] if decode.prefix else []
-        plans = [plan_of(self._parts(text), prefixed=bool(prefix)) for text in texts]
+        plans = [plan_parts(self._parts(text), prefixed=bool(prefix)) for text in texts]
         asked = (part for plan in plans for part, _ in plan if not is_blank(part[0]))
         parts = [part for part in dict.fromkeys(asked) if part not in known]
         encoded = self.tokenizer.encode([text for text, _ in parts])
@@ -196,9 +196,9 @@ class TextTranslator(ABC):
         known.update((part, []) for part in parts)
         workers = self.workers(decode)
         # Trying how many to compute at once takes several, so they are smaller until then.
-        tokens = max(1, batch_tokens // _rows(decode) // (2 if workers == UNKNOWN else 1))
-        lengths = [max(len(ids), self.least_tokens) for ids in encoded]
-        batches = list(batches_of(lengths, tokens, workers if nothing_follows else 1))
+        tokens = max(1, batch_tokens // _rows_per_sentence(decode) // (2 if workers == UNKNOWN else 1))
+        lengths = [max(len(ids), self.min_source_tokens) for ids in encoded]
+        batches = list(length_buckets(lengths, tokens, workers if nothing_follows else 1))
         return _Window(
             texts,
             plans,
@@ -207,41 +207,43 @@ class TextTranslator(ABC):
             known,
         )
 
-    def _source(self, ids: Sequence[int], prefix: Sequence[int], decode: DecodeSettings) -> Source:
+    def _source(self, ids: Sequence[int], prefix: Sequence[int], decode: DecodeSettings) -> SourceTokens:
         """A source with its own limit of length."""
-        most = min(self.longest, decode.longest or self.longest)
-        if decode.shortest > most:
-            raise SettingsError(f"decode.shortest ({decode.shortest:,}) exceeds what the model can write ({most:,})")
+        most = min(self.max_positions, decode.max_length or self.max_positions)
+        if decode.min_length > most:
+            raise SettingsError(
+                f"decode.min_length ({decode.min_length:,}) exceeds what the model can write ({most:,})"
+            )
         if len(prefix) >= most:
             raise SettingsError(
                 f"decode.prefix takes {len(prefix):,} of the {most:,} pieces a translation may have; shorten it"
             )
-        limit = min(max(len(ids) + decode.extra, decode.shortest, len(prefix) + 1), most)
-        return Source(tuple(ids), limit, tuple(prefix))
+        limit = min(max(len(ids) + decode.max_length_offset, decode.min_length, len(prefix) + 1), most)
+        return SourceTokens(tuple(ids), limit, tuple(prefix))
 
     def _parts(self, text: str) -> list[tuple[str, str]]:
         """What is translated by itself, each with what stands between it and the next."""
         # Models learn from lines, and have never seen the end of one.
         parts: list[tuple[str, str]] = []
         for line in text.split("\n"):
-            parts += split(line, self._fits)
+            parts += split_text(line, self._fits)
             parts[-1] = (parts[-1][0], parts[-1][1] + "\n")
         parts[-1] = (parts[-1][0], parts[-1][1].removesuffix("\n"))
         return parts
 
     def _fits(self, text: str) -> bool:
         # Most texts are so short that nobody needs to count their pieces: no byte takes more than two.
-        if 2 * len(text.encode("utf-8", "replace")) + 2 <= self.longest:
+        if 2 * len(text.encode("utf-8", "replace")) + 2 <= self.max_positions:
             return True
-        return len(self.tokenizer.encode([text])[0]) < self.longest
+        return len(self.tokenizer.encode([text])[0]) < self.max_positions
 
     def _read(
         self, parts: list[Part], found: list[list[Hypothesis]], decode: DecodeSettings
     ) -> Iterator[tuple[Part, list[Translation]]]:
         """Each part with its translations."""
-        texts = iter(self.tokenizer.decode([one.pieces for hypotheses in found for one in hypotheses]))
+        texts = iter(self.tokenizer.decode([one.token_ids for hypotheses in found for one in hypotheses]))
         links: Iterator[tuple[Link, ...] | None] = repeat(None)
-        if decode.links and self.aligning is not None:
+        if decode.alignment and self.alignment_head is not None:
             links = self._links([text for text, _ in parts], found)
         for part, hypotheses in zip(parts, found, strict=True):
             yield part, [self._translation(part[0], next(texts), one, decode, next(links)) for one in hypotheses]
@@ -254,40 +256,21 @@ class TextTranslator(ABC):
             text,
             found.score + 0.0 if decode.scores else math.nan,  # nobody wants to read "-0.0"
             found.log_probability + 0.0 if decode.scores else math.nan,
-            tuple(self.tokenizer.pieces(found.pieces)),
-            found.piece_log_probabilities if decode.log_probabilities else (),
-            links=links,
+            tuple(self.tokenizer.tokens(found.token_ids)),
+            found.token_log_probabilities if decode.log_probabilities else (),
+            alignment=links,
         )
 
     def _links(self, texts: list[str], found: list[list[Hypothesis]]) -> Iterator[tuple[Link, ...]]:
         """For each hypothesis of each text, which source word each of its words comes from."""
-        assert self.aligning is not None
+        assert self.alignment_head is not None
         sources = self.tokenizer.encode(texts)
-        pairs = [(source, one.pieces) for source, its in zip(sources, found, strict=True) for one in its]
+        pairs = [(source, one.token_ids) for source, its in zip(sources, found, strict=True) for one in its]
         for (source, target), weights_LM in zip(pairs, self._attend(pairs), strict=True):
-            words = spaced_words(source, self.tokenizer), spaced_words(target, self.tokenizer)
-            yield tuple(links_of(weights_LM, *words, self.aligning.row))
+            words = whitespace_words(source, self.tokenizer), whitespace_words(target, self.tokenizer)
+            yield tuple(align_words(weights_LM, *words, self.alignment_head.row))
 
 
-def _rows(decode: DecodeSettings) -> int:
+def _rows_per_sentence(decode: DecodeSettings) -> int:
     """Hypotheses of a sentence computed at once."""
-    return decode.best if decode.temperature else decode.beams
-
-
-def batches_of(lengths: Sequence[int], tokens: int, workers: int = 1) -> Iterator[list[int]]:
-    """Indices of like length together, longest first: if one does not fit into memory, that shows at once.
-
-    Where several workers are about to end, the last are smaller, down to a half, so that none works long alone.
-    """
-    batch: list[int] = []
-    most, left = tokens, sum(lengths) + len(lengths)
-    for index in sorted(range(len(lengths)), key=lambda index: -lengths[index]):
-        if batch and (len(batch) + 1) * (lengths[batch[0]] + 1) > most:
-            yield batch
-            batch = []
-        if not batch and workers > 1:
-            most = min(tokens, max(tokens // 2, left // workers))
-        batch.append(index)
-        left -= lengths[index] + 1
-    if batch:
-        yield batch
+    return decode.n_best if decode.temperature else decode.beam_size

@@ -8,61 +8,63 @@ from pathlib import Path
 
 import ctranslate2
 
-from regard import bundled
-from regard.decoding.engine import Engine
-from regard.decoding.fast import engine_files
-from regard.decoding.text_translator import TextTranslator
 from regard.errors import SettingsError
-from regard.folder import ModelFolder, check_alike, open_folder
+from regard.inference.backends.ctranslate2 import CTranslate2Backend
+from regard.inference.translator import Translator
+from regard.interchange.ctranslate2.cache import cached_export
+from regard.model_folder import bundled
+from regard.model_folder.compatibility import check_compatible
+from regard.model_folder.folder import ModelFolder
+from regard.model_folder.loader import open_folder
 
 
-def load(
+def load_translator(
     folder: str | Path | None = None, *others: str | Path, fast: str | None = "float32", device: str = "cpu"
-) -> TextTranslator:
+) -> Translator:
     """The translator in a model folder, or that of several together; without any, the bundled one.
 
     `fast` is how the engine computes: float32, or int8, int16, bfloat16 where the processor can. None takes torch's
     road, and so does any device but the processor.
     """
-    return translator_of(open_folders(folder, *others), fast=fast, device=device)
+    return make_translator(open_folders(folder, *others), fast=fast, device=device)
 
 
 def open_folders(folder: str | Path | None, *others: str | Path) -> list[ModelFolder]:
     """The folders, verified; for None, the bundled one."""
-    return [open_folder(Path(path)) for path in (bundled.chosen() if folder is None else folder, *others)]
+    return [open_folder(Path(path)) for path in (bundled.for_languages() if folder is None else folder, *others)]
 
 
-def translator_of(folders: Sequence[ModelFolder], *, fast: str | None, device: str) -> TextTranslator:
+def make_translator(folders: Sequence[ModelFolder], *, fast: str | None, device: str) -> Translator:
     """The translator of folders already open."""
     if len(folders) > 1:
-        check_alike(folders)
+        check_compatible(folders)
     if fast not in ("float32", None) and (len(folders) > 1 or device != "cpu"):
         whose = "several models together are" if len(folders) > 1 else f"on {device} a model is"
         raise SettingsError(f"{whose} computed in float32, not in {fast}; leave --fast out")
     if len(folders) == 1 and fast is not None and device == "cpu":
         (opened,) = folders
         _check(fast)
-        return Engine(
-            engine_files(opened, fast),
+        return CTranslate2Backend(
+            cached_export(opened, fast),
             opened.tokenizer,
-            longest=opened.settings.longest,
-            other_road=lambda: _in_torch(folders, device),
+            max_positions=opened.settings.max_positions,
+            fallback=lambda: _in_torch(folders, device),
             compute_type=fast,
-            aligning=opened.alignment,
+            alignment_head=opened.alignment,
         )
     return _in_torch(folders, device)
 
 
-def _in_torch(folders: Sequence[ModelFolder], device: str) -> TextTranslator:
-    from regard.decoding.ensemble import Ensemble
-    from regard.decoding.translator import Translator
+def _in_torch(folders: Sequence[ModelFolder], device: str) -> Translator:
+    from regard.inference.backends.ensemble import Ensemble
+    from regard.inference.backends.torch import TorchBackend
 
     models = [opened.build().to(device) for opened in folders]
     model = Ensemble(models) if len(models) > 1 else models[0]
-    longest = min(opened.settings.longest for opened in folders)
+    longest = min(opened.settings.max_positions for opened in folders)
     # Each of several models would have a head of its own, if any.
     aligning = folders[0].alignment if len(folders) == 1 else None
-    return Translator(model, folders[0].tokenizer, longest=longest, device=device, aligning=aligning)
+    return TorchBackend(model, folders[0].tokenizer, max_positions=longest, device=device, alignment_head=aligning)
 
 
 def _check(fast: str) -> None:

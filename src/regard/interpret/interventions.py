@@ -4,40 +4,23 @@ An edit is a lens: it changes the weights of some heads and leaves all else as i
 of a model, so that it can be translated with. The weights on disk never change.
 """
 
+import copy
 from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from regard.errors import LookError
-from regard.settings import ModelSettings
+from regard.interpret.address import check_head
+from regard.interpret.trace import Recorder
 
 if TYPE_CHECKING:
     from torch import Tensor
 
-    from regard.model.transformer import Transformer
+    from regard.models.kinds.transformer import Transformer
 
 WAYS = ("zeroed", "uniform")
-_PARTS = {"encoder": ("self",), "decoder": ("self", "cross")}
 
 
-def head_addresses(settings: ModelSettings) -> tuple[str, ...]:
-    """Every head of a model, in the order of the work."""
-    return tuple(
-        f"{attention}.{head}" for attention in attention_addresses(settings) for head in range(1, settings.heads + 1)
-    )
-
-
-def attention_addresses(settings: ModelSettings) -> tuple[str, ...]:
-    """Every attention of a model, in the order of the work."""
-    depths = {"encoder": settings.encoder_layers, "decoder": settings.decoder_layers}
-    return tuple(
-        f"{stack}.{layer}.{part}"
-        for stack, depth in depths.items()
-        for layer in range(1, depth + 1)
-        for part in _PARTS[stack]
-    )
-
-
-class Edit:
+class HeadIntervention:
     """A lens under which some heads give nothing (`zeroed`) or look everywhere alike (`uniform`)."""
 
     def __init__(self, heads: Iterable[str], way: str = "zeroed") -> None:
@@ -74,7 +57,7 @@ class Edit:
         return allowed_BLM / allowed_BLM.sum(dim=-1, keepdim=True)
 
 
-class Forced(Edit):
+class ForcedAttention(HeadIntervention):
     """A lens under which some rows of some heads look at chosen pieces alone, alike at each.
 
     `looks` has, for each head and each sentence of the batch, the rows and the columns.
@@ -92,16 +75,16 @@ class Forced(Edit):
         return changed
 
 
-class Edited:
+class IntervenedModel:
     """A model under a lens, with the face of a model: search and translator do not know the difference."""
 
     training = False
 
-    def __init__(self, model: "Transformer", edit: Edit) -> None:
+    def __init__(self, model: "Transformer", edit: HeadIntervention) -> None:
         self._model = model
         self._encoder = edit if edit.touches("encoder") else None
         self._decoder = edit if edit.touches("decoder") else None
-        self.vocabulary = model.vocabulary
+        self.vocab_size = model.vocab_size
 
     def encode(self, source_BS: "Tensor") -> Any:
         return self._model.encode(source_BS, self._encoder)
@@ -115,7 +98,7 @@ class Edited:
     def project(self, hidden: "Tensor") -> "Tensor":
         return self._model.project(hidden)
 
-    def train(self, mode: bool = True) -> "Edited":
+    def train(self, mode: bool = True) -> "IntervenedModel":
         return self
 
     def parameters(self) -> Any:
@@ -125,9 +108,61 @@ class Edited:
         pass
 
 
-def check_head(address: str, settings: ModelSettings) -> str:
-    """The address, if there is such a head."""
-    known = head_addresses(settings)
-    if address not in known:
-        raise LookError(f"there is no head {address!r}; this model's heads are {known[0]} to {known[-1]}")
-    return address
+COMPONENTS = ("positions", "scaling")
+
+
+def intervene(model: "Transformer", without: str | None) -> "tuple[Transformer, Recorder]":
+    """A model and a lens that together do without that part; the model given is left as it is."""
+    match without:
+        case None:
+            return model, Recorder()
+        case "positions":
+            return without_positions(model), Recorder()
+        case "scaling":
+            return model, _Unscaled()
+    if "." in without:
+        return model, _WithoutHead(check_head(without, model.settings))
+    raise LookError(
+        f"a sentence can be looked at without {', '.join(COMPONENTS)} or a head such as encoder.1.self.1, not without "
+        f"{without!r}"
+    )
+
+
+def without_head(model: "Transformer", without: str | None) -> IntervenedModel | None:
+    """The model without that head, if it is one that is to be left out."""
+    if without is None or "." not in without:
+        return None
+    return IntervenedModel(model, HeadIntervention([check_head(without, model.settings)]))
+
+
+def without_positions(model: "Transformer") -> "Transformer":
+    """The same weights, shared, with zero for every position."""
+    import torch
+
+    shared = {id(tensor): tensor for tensor in (*model.parameters(), *model.buffers())}
+    blind = copy.deepcopy(model, shared)
+    zeros = torch.zeros_like(model.positions.weight)
+    blind.positions.weight = torch.nn.Parameter(zeros) if model.settings.positions == "learned" else zeros
+    return blind
+
+
+class _WithoutHead(Recorder):
+    """Records what the model does without one head."""
+
+    def __init__(self, head: str) -> None:
+        super().__init__()
+        self._edit = HeadIntervention([head])
+
+    def weights(self, name: str, weights_BHLM: "Tensor") -> "Tensor":
+        return super().weights(name, self._edit.weights(name, weights_BHLM))
+
+
+class _Unscaled(Recorder):
+    """Gives each attention the softmax of its raw scores."""
+
+    def weights(self, name: str, weights_BHLM: "Tensor") -> "Tensor":
+        scores_BHLM = self.seen[f"{name}.score"]
+        mask = self.seen.get(f"{name}.mask")
+        if mask is not None:
+            scores_BHLM = scores_BHLM.masked_fill(~mask, float("-inf"))
+        return super().weights(name, scores_BHLM.softmax(dim=-1))

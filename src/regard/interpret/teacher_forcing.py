@@ -9,17 +9,19 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
 
-from regard.data.tokenizer import PAD
-from regard.inside.edits import Edit, attention_addresses
-from regard.inside.sample import Item
-from regard.inside.trace import Array
+from regard.interpret.address import attention_addresses
+from regard.interpret.annotated_pairs import AnnotatedPair
+from regard.interpret.interventions import HeadIntervention
+from regard.interpret.trace import Array
+from regard.tokenizers.special_ids import PAD
 
 if TYPE_CHECKING:
     from torch import Tensor
 
-    from regard.model.transformer import Memory, Transformer
+    from regard.models.kinds.transformer import EncoderOutput, Transformer
 
 Result = TypeVar("Result")
+
 _TOKENS = 4096  # pieces at once, padding included
 
 
@@ -31,7 +33,7 @@ class Batch:
     source_BS: "Tensor"
     read_BT: "Tensor"
     written_BT: "Tensor"
-    memory: "Memory"
+    memory: "EncoderOutput"
 
 
 class _Weights:
@@ -64,7 +66,7 @@ class _Vectors(_Weights):
         return weights_BHLM
 
 
-def batched(model: "Transformer", items: Sequence[Item]) -> list[Batch]:
+def make_batches(model: "Transformer", items: Sequence[AnnotatedPair]) -> list[Batch]:
     """The items in batches, each read by the encoder once."""
     import torch
 
@@ -81,12 +83,12 @@ def batched(model: "Transformer", items: Sequence[Item]) -> list[Batch]:
     return found
 
 
-def weights_of(model: "Transformer", items: Sequence[Item]) -> Iterator[tuple[int, dict[str, Array]]]:
+def attention_weights(model: "Transformer", items: Sequence[AnnotatedPair]) -> Iterator[tuple[int, dict[str, Array]]]:
     """For each item, in any order: its number, and the weights (H, L, M) of each attention, without padding."""
     import torch
 
     names = attention_addresses(model.settings)
-    for batch in batched(model, items):
+    for batch in make_batches(model, items):
         lens = _Weights()
         with torch.inference_mode():
             model(batch.source_BS, batch.read_BT, lens)
@@ -96,12 +98,12 @@ def weights_of(model: "Transformer", items: Sequence[Item]) -> Iterator[tuple[in
             yield at, {name: _real(arrays[name][row], name, sizes) for name in names}
 
 
-def vectors_of(model: "Transformer", items: Sequence[Item], stack: str) -> list[Array]:
+def layer_vectors(model: "Transformer", items: Sequence[AnnotatedPair], stack: str) -> list[Array]:
     """For each item, the vectors (layers from 0 on, L, D) of its source pieces, or of the decoder's rows."""
     import torch
 
     found: list[Array] = [np.empty(0)] * len(items)
-    for batch in batched(model, items):
+    for batch in make_batches(model, items):
         lens = _Vectors(stack)
         with torch.inference_mode():
             model(batch.source_BS, batch.read_BT, lens)
@@ -113,7 +115,7 @@ def vectors_of(model: "Transformer", items: Sequence[Item], stack: str) -> list[
 
 
 def log_probabilities(
-    model: "Transformer", batches: Sequence[Batch], edit: Callable[[Batch], Edit] | None = None
+    model: "Transformer", batches: Sequence[Batch], edit: Callable[[Batch], HeadIntervention] | None = None
 ) -> list[Array]:
     """For each item the log-probability of each piece it should write, perhaps under an edit."""
     import torch

@@ -7,23 +7,14 @@ Attention to a word is the sum over its pieces, attention from a word the mean o
 import unicodedata
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from typing import Protocol
 
-from regard.data.tokenizer import END
-from regard.decoding.linking import Word
 from regard.errors import LookError
+from regard.render.text import escape_control_characters
+from regard.tokenizers.protocol import Reader
+from regard.tokenizers.special_ids import EOS
+from regard.tokenizers.word_spans import WordSpan
 
 _SPACE_SIGN = "\u2581"
-# What joins the signs of one emoji or the letters of one word; other invisible signs are spelt out.
-_JOINERS = "\u200c\u200d"
-
-
-class Reader(Protocol):
-    """What is needed of a tokenizer."""
-
-    def decode(self, ids: Sequence[Sequence[int]]) -> list[str]: ...
-
-    def pieces(self, ids: Sequence[int]) -> list[str]: ...
 
 
 @dataclass(frozen=True)
@@ -31,26 +22,26 @@ class Tokens:
     """One side of a pass: ids, the pieces they stand for, and the words these make."""
 
     ids: tuple[int, ...]
-    pieces: tuple[str, ...]
-    words: tuple[Word, ...]
+    texts: tuple[str, ...]
+    words: tuple[WordSpan, ...]
 
     @classmethod
     def of(cls, ids: Sequence[int], reader: Reader) -> "Tokens":
-        pieces = [visible(piece) for piece in reader.pieces(ids)]
+        pieces = [escape_control_characters(piece) for piece in reader.tokens(ids)]
         words = []
-        for begin, end in _spans(ids, reader.pieces(ids)):
-            text = pieces[begin] if ids[begin] <= END else reader.decode([ids[begin:end]])[0]
-            words.append(Word(visible(text.strip() or "␣"), begin, end))
+        for begin, end in _spans(ids, reader.tokens(ids)):
+            text = pieces[begin] if ids[begin] <= EOS else reader.decode([ids[begin:end]])[0]
+            words.append(WordSpan(escape_control_characters(text.strip() or "␣"), begin, end))
         return cls(tuple(ids), tuple(pieces), tuple(words))
 
-    def units(self, *, pieces: bool = False) -> tuple[Word, ...]:
+    def units(self, *, pieces: bool = False) -> tuple[WordSpan, ...]:
         """What maps are made of: words, or every piece by itself."""
         if not pieces:
             return self.words
-        return tuple(Word(piece, index, index + 1) for index, piece in enumerate(self.pieces))
+        return tuple(WordSpan(piece, index, index + 1) for index, piece in enumerate(self.texts))
 
 
-def find_word(wanted: str, units: Sequence[Word]) -> Word | None:
+def find_word(wanted: str, units: Sequence[WordSpan]) -> WordSpan | None:
     """The word written so, or, as `it:2`, the second written so; capitals count only if they must."""
     for text, number in _readings(wanted):
         for same in (str, str.casefold):
@@ -60,21 +51,13 @@ def find_word(wanted: str, units: Sequence[Word]) -> Word | None:
     return None
 
 
-def chosen_word(wanted: str, *sides: Sequence[Word]) -> Word:
+def chosen_word(wanted: str, *sides: Sequence[WordSpan]) -> WordSpan:
     """The word on the first side that has it; where none has, the error lists all there are."""
     for units in sides:
         if found := find_word(wanted, units):
             return found
     listed = "; ".join(", ".join(_numbered(units)) for units in sides)
     raise LookError(f"there is no word {wanted!r} here; the words are: {listed}")
-
-
-def visible(text: str) -> str:
-    """Text in which nothing acts on a terminal or a page: control signs and signs of direction are spelt out."""
-    return "".join(
-        f"\\u{{{ord(sign):x}}}" if unicodedata.category(sign) in ("Cc", "Cf", "Cs") and sign not in _JOINERS else sign
-        for sign in text
-    )
 
 
 def _readings(wanted: str) -> Iterator[tuple[str, int]]:
@@ -84,7 +67,7 @@ def _readings(wanted: str) -> Iterator[tuple[str, int]]:
         yield text, int(number)
 
 
-def _numbered(units: Sequence[Word]) -> Iterator[str]:
+def _numbered(units: Sequence[WordSpan]) -> Iterator[str]:
     """The words as one may ask for them: the second `the` as `the:2`."""
     seen: dict[str, int] = {}
     for word in units:
@@ -95,7 +78,7 @@ def _numbered(units: Sequence[Word]) -> Iterator[str]:
 def _spans(ids: Sequence[int], pieces: Sequence[str]) -> Iterator[tuple[int, int]]:
     begin = 0
     for end in range(1, len(ids) + 1):
-        if end == len(ids) or ids[end] <= END or ids[end - 1] <= END or pieces[end].startswith(_SPACE_SIGN):
+        if end == len(ids) or ids[end] <= EOS or ids[end - 1] <= EOS or pieces[end].startswith(_SPACE_SIGN):
             yield from _without_punctuation(begin, end, pieces)
             begin = end
 

@@ -6,7 +6,7 @@ number has one address, counted from 1: `encoder.2.self.5.weight`, `decoder.3.cr
 Shapes: S source length, T target length, L queries, M keys, E width of a head, D width, V vocabulary.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
@@ -15,15 +15,17 @@ import numpy as np
 import numpy.typing as npt
 
 from regard.errors import LookError
-from regard.inside.words import Tokens
-from regard.settings import ModelSettings
+from regard.interpret.address import OVER_HEADS
+from regard.interpret.tokens import Tokens
+from regard.settings.kinds.transformer import TransformerSettings
 
 if TYPE_CHECKING:
     from torch import Tensor
 
-    from regard.model.transformer import Transformer
+    from regard.models.kinds.transformer import Transformer
 
 Array = npt.NDArray[Any]
+
 HEADED = ("query", "key", "value", "score", "scaled", "mask", "weight", "mixed")  # one for each head
 
 
@@ -61,7 +63,7 @@ class Attention:
 class Trace:
     """The numbers of one pass, by address: `trace["decoder.3.cross.1.weight"]`. All arrays are read-only."""
 
-    settings: ModelSettings
+    settings: TransformerSettings
     source: Tokens  # closed by the end mark
     read: Tokens  # what the decoder was given: the start mark, then what it wrote
     written: Tokens  # what it was about to write after each of those
@@ -125,7 +127,7 @@ class Trace:
         return np.asarray(np.broadcast_to(mask, scores.shape))
 
 
-def head_width(settings: ModelSettings) -> int:
+def head_width(settings: TransformerSettings) -> int:
     """Numbers per query, key and value of one head (d_k)."""
     return settings.width // settings.heads
 
@@ -170,3 +172,18 @@ def _frozen(array: Array) -> Array:
 def _softmax(logits: Array) -> Array:
     powers = np.exp(logits - logits.max(axis=-1, keepdims=True))
     return np.asarray(powers / powers.sum(axis=-1, keepdims=True))
+
+
+def all_heads(trace: Trace) -> Iterator[str]:
+    """The address of every head, in the order of the work."""
+    for attention in trace.attentions:
+        for head in range(1, trace.settings.heads + 1):
+            yield f"{attention.address}.{head}"
+
+
+def split_address(trace: Trace, address: str) -> tuple[Attention, int] | None:
+    """The attention and head (from 1) that an address names; None where it names a map over several."""
+    parts = address.split(".")
+    if len(parts) != 4 or parts[3] in OVER_HEADS:
+        return None
+    return trace.attention(".".join(parts[:3])), trace.head(parts[3])

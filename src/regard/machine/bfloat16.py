@@ -8,11 +8,12 @@ import subprocess
 import sys
 from functools import cache
 
-WITHOUT_TILES = {"ONEDNN_MAX_CPU_ISA": "AVX512_CORE_FP16"}
+DISABLE_AMX = {"ONEDNN_MAX_CPU_ISA": "AVX512_CORE_FP16"}
+
 _PRODUCT = "import torch; square = torch.ones(64, 64, dtype=torch.bfloat16); square @ square"
 
 
 @cache
-def survives() -> bool:
+def is_safe() -> bool:
     done = subprocess.run([sys.executable, "-P", "-c", _PRODUCT], capture_output=True)
     return done.returncode in (0, 1)  # 1 is an exception, not a death

@@ -3,7 +3,7 @@
 import os
 
 
-def cores() -> int:
+def cpu_count() -> int:
     """At least one."""
     asked = os.environ.get("OMP_NUM_THREADS", "")
     if asked.isdigit() and int(asked) > 0:

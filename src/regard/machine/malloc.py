@@ -13,15 +13,18 @@ from contextlib import contextmanager
 
 # Their numbers in glibc's malloc.h, and what they are set to.
 _TRIM_THRESHOLD, _NEVER, _SOME = -1, -1, 256 << 20
+
 _MMAP_THRESHOLD, _MOST = -3, 32 << 20
+
 _MMAP_MAX, _NONE = -4, 0
+
 _ARENA_MAX, _ONE = -8, 1
 
 _keeping_all = False  # what glibc is told holds for the whole process, and so does this
 
 
 @contextmanager
-def kept_memory() -> Iterator[None]:
+def retain_freed_memory() -> Iterator[None]:
     """Keep all memory, and give back at the end what is free then.
 
     All threads are served from one heap, because that of a thread is emptied whenever nothing is left in it. Before the
@@ -31,7 +34,7 @@ def kept_memory() -> Iterator[None]:
     if not _is_glibc():
         yield
         return
-    _tell((_TRIM_THRESHOLD, _NEVER), (_MMAP_MAX, _NONE), (_ARENA_MAX, _ONE))
+    _set_options((_TRIM_THRESHOLD, _NEVER), (_MMAP_MAX, _NONE), (_ARENA_MAX, _ONE))
     _keeping_all = True
     try:
         yield
@@ -40,17 +43,17 @@ def kept_memory() -> Iterator[None]:
         ctypes.CDLL(None).malloc_trim(0)
 
 
-def keep_some_memory() -> None:
+def limit_trimming() -> None:
     """Keep what is free at the end of a heap from here on, up to a quarter of a gigabyte."""
     if _is_glibc() and not _keeping_all:
-        _tell((_TRIM_THRESHOLD, _SOME), (_MMAP_THRESHOLD, _MOST))
+        _set_options((_TRIM_THRESHOLD, _SOME), (_MMAP_THRESHOLD, _MOST))
 
 
 def _is_glibc() -> bool:
     return sys.platform == "linux" and platform.libc_ver()[0] == "glibc"
 
 
-def _tell(*options: tuple[int, int]) -> None:
+def _set_options(*options: tuple[int, int]) -> None:
     libc = ctypes.CDLL(None)
     for option, value in options:
         libc.mallopt(option, value)

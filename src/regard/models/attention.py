@@ -4,31 +4,11 @@ Shapes: B batch, H heads, L queries, M keys, E width of a head, D width of the m
 Masks are boolean and broadcast to (B, H, L, M): True means the query may look at the key.
 """
 
-from typing import Protocol
-
 import torch
 import torch.nn.functional as F
 from torch import Tensor, nn
 
-
-class Lens(Protocol):
-    """An eye on the model. Without one nothing is computed for it or kept."""
-
-    def see(self, name: str, tensor: Tensor) -> None:
-        """Record a tensor under its address, such as `encoder.2` or `encoder.2.self.query`."""
-
-    def weights(self, name: str, weights_BHLM: Tensor) -> Tensor:
-        """Record the attention weights of all heads of, say, `decoder.3.cross`; return them, or others instead.
-
-        In the cross attention of several beams, the beams of a sentence stand side by side as queries.
-        """
-
-
-def show(lens: Lens | None, name: str, **tensors: Tensor) -> None:
-    """Let the lens, if there is one, see tensors of `name`, each under its own."""
-    if lens is not None:
-        for quantity, tensor in tensors.items():
-            lens.see(f"{name}.{quantity}", tensor)
+from regard.models.lens import Lens, record
 
 
 def attend(
@@ -51,14 +31,14 @@ def attend(
     if causal:
         mask = q_BHLE.new_ones(q_BHLE.size(-2), k_BHME.size(-2), dtype=torch.bool).tril()
     products_BHLM = q_BHLE @ k_BHME.mT
-    show(lens, name, query=q_BHLE, key=k_BHME, value=v_BHME, score=products_BHLM)
+    record(lens, name, query=q_BHLE, key=k_BHME, value=v_BHME, score=products_BHLM)
     # Dot products grow with the width; without the root, softmax would saturate (section 3.2.1).
     scores_BHLM = products_BHLM / q_BHLE.size(-1) ** 0.5
     if mask is not None:
-        show(lens, name, mask=mask)
+        record(lens, name, mask=mask)
         scores_BHLM = scores_BHLM.masked_fill(~mask, float("-inf"))
     mixed_BHLE = lens.weights(name, scores_BHLM.softmax(dim=-1)) @ v_BHME
-    show(lens, name, mixed=mixed_BHLE)
+    record(lens, name, mixed=mixed_BHLE)
     return mixed_BHLE
 
 
@@ -88,7 +68,7 @@ class MultiHeadAttention(nn.Module):
         """Put the heads side by side again and let them exchange what they found."""
         joined_BLD = mixed_BHLE.transpose(1, 2).flatten(2)
         out_BLD: Tensor = self.output(joined_BLD)
-        show(lens, name, joined=joined_BLD)
+        record(lens, name, joined=joined_BLD)
         return out_BLD
 
     def _split(self, x_BLD: Tensor) -> Tensor:

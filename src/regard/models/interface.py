@@ -5,7 +5,7 @@ Shapes: B sentences, N rows (B times the beams), S source length, T target lengt
 """
 
 from collections.abc import Iterator
-from typing import Any, Protocol
+from typing import Any, Protocol, Self
 
 from torch import Tensor, nn
 
@@ -14,7 +14,7 @@ class SequenceModel(Protocol):
     """Reads a source, then writes a target piece by piece."""
 
     training: bool
-    vocabulary: int
+    vocab_size: int
 
     def encode(self, source_BS: Tensor) -> Any:
         """Read the source: ids, padded."""
@@ -33,3 +33,15 @@ class SequenceModel(Protocol):
     def parameters(self) -> Iterator[nn.Parameter]: ...
 
     def zero_grad(self, set_to_none: bool = True) -> None: ...
+
+
+class DecoderState(Protocol):
+    """What a step carries along. Search only says which parts of it go on."""
+
+    def select(self, beams_BK: Tensor) -> Self:
+        """Beam k of sentence b goes on from what was its beam `beams_BK[b, k]`."""
+        ...
+
+    def keep(self, sentences: Tensor) -> Self:
+        """Only these sentences go on, with all their beams."""
+        ...

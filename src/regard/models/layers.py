@@ -9,8 +9,9 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor, nn
 
-from regard.model.attention import Lens, MultiHeadAttention, attend, causal_mask, show
-from regard.model.dropout import Dropout
+from regard.models.attention import MultiHeadAttention, attend, causal_mask
+from regard.models.dropout import Dropout
+from regard.models.lens import Lens, record
 
 
 class FeedForward(nn.Module):
@@ -24,7 +25,7 @@ class FeedForward(nn.Module):
     def forward(self, x: Tensor, name: str = "", lens: Lens | None = None) -> Tensor:
         inner = self.inner(x)
         active = F.relu(inner, inplace=lens is None)
-        show(lens, name, inner=inner, active=active)
+        record(lens, name, inner=inner, active=active)
         out: Tensor = self.outer(active)
         return out
 
@@ -37,14 +38,14 @@ class Layer(nn.Module):
         self.pre = norm == "pre"
         self.dropout = Dropout(dropout)
 
-    def around(
+    def residual(
         self, x: Tensor, norm: nn.LayerNorm, part: Callable[[Tensor], Tensor], name: str, lens: Lens | None
     ) -> Tensor:
         read = norm(x) if self.pre else x
         output = part(read)
         total = x + self.dropout(output)
         out: Tensor = total if self.pre else norm(total)
-        show(lens, name, input=read, output=output, residual=total, norm=read if self.pre else out)
+        record(lens, name, input=read, output=output, residual=total, norm=read if self.pre else out)
         return out
 
 
@@ -67,12 +68,12 @@ class EncoderLayer(Layer):
         def think(x: Tensor) -> Tensor:
             return self.feedforward(x, f"{name}.feedforward", lens)
 
-        x_BSD = self.around(x_BSD, self.self_norm, look, f"{name}.self", lens)
-        return self.around(x_BSD, self.feedforward_norm, think, f"{name}.feedforward", lens)
+        x_BSD = self.residual(x_BSD, self.self_norm, look, f"{name}.self", lens)
+        return self.residual(x_BSD, self.feedforward_norm, think, f"{name}.feedforward", lens)
 
 
 @dataclass(frozen=True)
-class LayerState:
+class KVCache:
     """What one decoder layer remembers: the source's keys and values (one per sentence, whatever the number of
     beams), and those of the target so far (one per beam; None before the first piece)."""
 
@@ -114,8 +115,8 @@ class DecoderLayer(Layer):
         self.feedforward_norm = nn.LayerNorm(width)
 
     def forward(
-        self, x_NTD: Tensor, state: LayerState, source_mask: Tensor | None, name: str, lens: Lens | None
-    ) -> tuple[Tensor, LayerState]:
+        self, x_NTD: Tensor, state: KVCache, source_mask: Tensor | None, name: str, lens: Lens | None
+    ) -> tuple[Tensor, KVCache]:
         def look_back(x: Tensor) -> Tensor:
             nonlocal state
             state = state.extended(*self.self.keys_and_values(x))
@@ -140,6 +141,6 @@ class DecoderLayer(Layer):
         def think(x: Tensor) -> Tensor:
             return self.feedforward(x, f"{name}.feedforward", lens)
 
-        x_NTD = self.around(x_NTD, self.self_norm, look_back, f"{name}.self", lens)
-        x_NTD = self.around(x_NTD, self.cross_norm, look_at_source, f"{name}.cross", lens)
-        return self.around(x_NTD, self.feedforward_norm, think, f"{name}.feedforward", lens), state
+        x_NTD = self.residual(x_NTD, self.self_norm, look_back, f"{name}.self", lens)
+        x_NTD = self.residual(x_NTD, self.cross_norm, look_at_source, f"{name}.cross", lens)
+        return self.residual(x_NTD, self.feedforward_norm, think, f"{name}.feedforward", lens), state

@@ -14,13 +14,13 @@ def sinusoids(length: int, width: int) -> Tensor:
 class Positions(nn.Module):
     """A table of `longest` positions: fixed sinusoids, or learned (Table 3, row E)."""
 
-    def __init__(self, kind: str, longest: int, width: int) -> None:
+    def __init__(self, kind: str, max_positions: int, width: int) -> None:
         super().__init__()
         self.weight: Tensor
         if kind == "learned":
-            self.weight = nn.Parameter(torch.randn(longest, width) * width**-0.5)
+            self.weight = nn.Parameter(torch.randn(max_positions, width) * width**-0.5)
         else:
-            self.register_buffer("weight", sinusoids(longest, width), persistent=False)
+            self.register_buffer("weight", sinusoids(max_positions, width), persistent=False)
 
     def forward(self, start: int, length: int) -> Tensor:
         """The rows of positions start to start + length."""

@@ -1,7 +1,7 @@
 // A map as lines between words: the stronger the look, the stronger the line. Pressing a word shows its lines alone.
 
-import { make, makeSvg } from "./elements.js";
-import { labelOf, sentenceOf } from "./maps.js";
+import { make, makeSvg } from "./dom.js";
+import { labelOf, sentenceOf } from "./attention_map.js";
 
 const HEIGHT = 28; // of a word, as in the style sheet
 const FEW = 60; // rows of which all lines are drawn

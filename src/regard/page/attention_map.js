@@ -1,6 +1,6 @@
 // One map as it is shown: of a head or over several, of words or of pieces.
 
-import { KINDS, attentions, data, sides, weightsOf } from "./data.js";
+import { KINDS, attentions, data, sides, weightsOf } from "./provider.js";
 import { state } from "./state.js";
 
 /** The address of the chosen map. */

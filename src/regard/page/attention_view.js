@@ -1,11 +1,11 @@
 // The first view: one map, large; its controls; one row of it as a list; and all heads below.
 
-import { PALETTE } from "./colour.js";
-import { KINDS, attentions, data } from "./data.js";
-import { byId, fillBars, fillSelect } from "./elements.js";
+import { PALETTE } from "./colour_scale.js";
+import { KINDS, attentions, data } from "./provider.js";
+import { byId, fillBars, fillSelect } from "./dom.js";
 import { drawHeatmap } from "./heatmap.js";
-import { drawLines } from "./lines.js";
-import { chosenMap, rankedRow, sentenceOf } from "./maps.js";
+import { drawLines } from "./attention_lines.js";
+import { chosenMap, rankedRow, sentenceOf } from "./attention_map.js";
 import { change, listen, state } from "./state.js";
 import { showThumbnails } from "./thumbnails.js";
 

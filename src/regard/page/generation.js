@@ -1,18 +1,18 @@
 // How the text was written: each step with its alternatives and where it looked, and the beams of the search as a tree.
 
-import { data } from "./data.js";
-import { byId, fillBars, make, makeSvg } from "./elements.js";
-import { chosenMap, rankedRow } from "./maps.js";
+import { data } from "./provider.js";
+import { byId, fillBars, make, makeSvg } from "./dom.js";
+import { chosenMap, rankedRow } from "./attention_map.js";
 import { change, listen, state } from "./state.js";
 
 const ACROSS = 104;
 const DOWN = 40;
 
 async function drawStep() {
-  const { read, piece, probability, alternatives } = data.steps[state.step];
+  const { read, token, probability, alternatives } = data.steps[state.step];
   byId("step").value = state.step + 1;
-  byId("step-said").textContent = `Step ${state.step + 1} of ${data.steps.length}: after reading ${read}, it wrote ${piece} (probability ${probability.toFixed(3)}).`;
-  fillBars(byId("alternatives"), alternatives.map(([name, value]) => ({ name, value, chosen: name === piece })));
+  byId("step-said").textContent = `Step ${state.step + 1} of ${data.steps.length}: after reading ${read}, it wrote ${token} (probability ${probability.toFixed(3)}).`;
+  fillBars(byId("alternatives"), alternatives.map(([name, value]) => ({ name, value, chosen: name === token })));
   const layer = String(data.settings.decoder_layers);
   const step = state.step;
   const map = await chosenMap({ kind: "decoder.cross", layer, head: "mean", units: "pieces" });

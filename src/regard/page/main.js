@@ -1,11 +1,11 @@
 // The page: what was read and written at the top, and five views of how.
 
 import { showArithmetic } from "./arithmetic.js";
-import { showAttention } from "./attention.js";
-import { data } from "./data.js";
-import { byId, make } from "./elements.js";
-import { showPositions } from "./positions.js";
-import { showWriting } from "./writing.js";
+import { showAttention } from "./attention_view.js";
+import { data } from "./provider.js";
+import { byId, make } from "./dom.js";
+import { showPositions } from "./positional_encoding.js";
+import { showWriting } from "./generation.js";
 
 function showTexts() {
   const entries = [["source", data.texts.source], ["target", data.texts.target]];
@@ -14,7 +14,7 @@ function showTexts() {
   // A long text scrolls, and so must be reachable by keyboard.
   for (const text of document.querySelectorAll("dd")) if (text.scrollHeight > text.clientHeight) text.tabIndex = 0;
   const notes = [`Model ${data.model}.`];
-  if (data.texts.torch !== null) notes.push("The two roads differ; shown is the first target.");
+  if (data.texts.torch !== null) notes.push("CTranslate2 and torch gave different translations; the first target is shown.");
   if (data.texts.whole !== null) notes.push(`Translated without ${data.without}. The whole model writes: ${data.texts.whole}`);
   else if (data.without) notes.push(`Computed without ${data.without}; the target is the one of the whole model.`);
   byId("notes").textContent = notes.join(" ");

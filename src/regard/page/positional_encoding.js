@@ -1,8 +1,8 @@
 // The table that tells attention where each piece stands: a row for a position, a column for each number of the width.
 
-import { picture } from "./colour.js";
-import { data, positionBytes } from "./data.js";
-import { byId, makeCanvas } from "./elements.js";
+import { picture } from "./colour_scale.js";
+import { data, positionBytes } from "./provider.js";
+import { byId, makeCanvas } from "./dom.js";
 
 export async function showPositions() {
   const { rows, width, most, kind } = data.positions;

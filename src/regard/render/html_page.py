@@ -1,13 +1,15 @@
 """A page without a script: what a measurement found, in the style of the other pages, in one file."""
 
+import base64
+import hashlib
 from abc import ABC, abstractmethod
 from collections.abc import Iterable, Sequence
 from html import escape
 
-from regard.inside.export import hashed, read_asset
+from regard.page.assets import read_asset
 
 
-class Shown(ABC):
+class HtmlReport(ABC):
     """What was found, which shows itself in a notebook as its page."""
 
     @abstractmethod
@@ -15,10 +17,10 @@ class Shown(ABC):
         """One self-contained page."""
 
     def _repr_html_(self) -> str:
-        return framed(self.html(), "Regard: measured")
+        return notebook_frame(self.html(), "Regard: measured")
 
 
-def framed(page: str, title: str) -> str:
+def notebook_frame(page: str, title: str) -> str:
     """A page of its own inside a notebook's: neither can touch the other."""
     return (
         f'<iframe srcdoc="{escape(page)}" title="{escape(title)}" sandbox="allow-scripts" '
@@ -29,7 +31,7 @@ def framed(page: str, title: str) -> str:
 def page(title: str, body: str) -> str:
     """The page around a body of HTML."""
     style = read_asset("page.css")
-    policy = f"default-src 'none'; style-src '{hashed(style)}'; base-uri 'none'; form-action 'none'"
+    policy = f"default-src 'none'; style-src '{csp_hash(style)}'; base-uri 'none'; form-action 'none'"
     return (
         '<!doctype html>\n<html lang="en">\n<head>\n<meta charset="utf-8">\n'
         f'<meta http-equiv="Content-Security-Policy" content="{policy}">\n'
@@ -64,3 +66,8 @@ def table(head: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
         f'<div class="numbers" role="region" aria-label="{escape(head[0])}" tabindex="0"><table>\n'
         f"<thead><tr>{columns}</tr></thead>\n<tbody>\n{lines}</tbody>\n</table></div>"
     )
+
+
+def csp_hash(text: str) -> str:
+    """What a Content-Security-Policy calls a script or style by."""
+    return f"sha256-{base64.b64encode(hashlib.sha256(text.encode()).digest()).decode()}"

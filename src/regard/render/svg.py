@@ -1,61 +1,53 @@
-"""Pictures as SVG, of an attention map, and the colours of all pictures."""
+"""SVG pictures, and a heatmap."""
 
-from collections.abc import Iterator
+from collections.abc import Sequence
 from html import escape
+from typing import Any
 
-from regard.inside.maps import Map
+from regard.render.colour_scale import colour
 
 _CELL = 26
+
 _LABEL = 7.2  # about the width of a character
+
 _LONGEST = 30
-# Cividis, made to look the same to colour-blind eyes, dark for little.
-_CIVIDIS = ((0, 32, 77), (64, 77, 107), (124, 123, 120), (188, 174, 108), (255, 233, 69))
 
 
-def colour(weight: float) -> tuple[int, int, int]:
-    """A weight from 0 to 1 as red, green and blue."""
-    place = min(max(float(weight), 0.0), 1.0) * (len(_CIVIDIS) - 1)
-    low = min(int(place), len(_CIVIDIS) - 2)
-    red, green, blue = (
-        round(one + (place - low) * (other - one)) for one, other in zip(_CIVIDIS[low], _CIVIDIS[low + 1], strict=True)
-    )
-    return red, green, blue
-
-
-def map_svg(found: Map) -> str:
-    """A map, with a title on every cell that gives its number."""
-    rows, columns = [_short(row.label) for row in found.rows], [_short(text) for text in found.columns]
-    left = 16 + _LABEL * max(map(len, rows))
-    top = 40 + _LABEL * max(map(len, columns)) * 0.75
-    width = max(left + _CELL * len(columns) + 60, 16 + _LABEL * len(found.title))
+def heatmap(
+    title: str, rows: Sequence[str], row_titles: Sequence[str], columns: Sequence[str], values: Any, masked: Any
+) -> str:
+    """A table of numbers from 0 to 1 as coloured cells. The title of a cell has its number and the title of its row."""
+    labels, heads = [_short(text) for text in rows], [_short(text) for text in columns]
+    left = 16 + _LABEL * max(map(len, labels))
+    top = 40 + _LABEL * max(map(len, heads)) * 0.75
+    width = max(left + _CELL * len(columns) + 60, 16 + _LABEL * len(title))
     height = top + _CELL * len(rows) + 16
     parts = [
-        f'<text x="8" y="20" font-weight="bold">{escape(found.title)}</text>',
+        f'<text x="8" y="20" font-weight="bold">{escape(title)}</text>',
         *(
             f'<text transform="translate({left + _CELL * (i + 0.6):.0f} {top - 6:.0f}) rotate(-50)">'
             f"{escape(text)}</text>"
-            for i, text in enumerate(columns)
+            for i, text in enumerate(heads)
         ),
         *(
             f'<text x="{left - 6:.0f}" y="{top + _CELL * (i + 0.65):.0f}" text-anchor="end">{escape(text)}</text>'
-            for i, text in enumerate(rows)
+            for i, text in enumerate(labels)
         ),
-        *_cells(found, left, top),
+        *(
+            _cell(f"{row_title} → {column}", left + _CELL * j, top + _CELL * i, float(values[i, j]), bool(masked[i, j]))
+            for i, row_title in enumerate(row_titles)
+            for j, column in enumerate(columns)
+        ),
     ]
-    return svg(width, height, found.title, parts)
+    return svg(width, height, title, parts)
 
 
-def _cells(found: Map, left: float, top: float) -> Iterator[str]:
-    for i, row in enumerate(found.rows):
-        for j, column in enumerate(found.columns):
-            box = f'x="{left + _CELL * j:.0f}" y="{top + _CELL * i:.0f}" width="{_CELL - 1}" height="{_CELL - 1}"'
-            if found.masked[i, j]:
-                yield f'<rect {box} fill="none" stroke="#999" stroke-dasharray="2 3"/>'
-                continue
-            value = float(found.values[i, j])
-            red, green, blue = colour(value)
-            title = escape(f"{row.sentence} → {column}: {value:.4f}")
-            yield f'<rect {box} fill="#{red:02x}{green:02x}{blue:02x}"><title>{title}</title></rect>'
+def _cell(title: str, x: float, y: float, value: float, masked: bool) -> str:
+    box = f'x="{x:.0f}" y="{y:.0f}" width="{_CELL - 1}" height="{_CELL - 1}"'
+    if masked:
+        return f'<rect {box} fill="none" stroke="#999" stroke-dasharray="2 3"/>'
+    red, green, blue = colour(value)
+    return f'<rect {box} fill="#{red:02x}{green:02x}{blue:02x}"><title>{escape(f"{title}: {value:.4f}")}</title></rect>'
 
 
 def svg(width: float, height: float, title: str, parts: list[str]) -> str:

@@ -8,11 +8,13 @@ from dataclasses import dataclass
 from typing import Any, Literal, get_args, get_origin, get_type_hints
 
 from regard.errors import SettingsError
-from regard.settings import SIZES, Settings
+from regard.settings.sections import Settings
+from regard.settings.sizes import SIZES
 
 _HOW = """\
 Change any with `--set section.name=value`; `regard train` also reads them from a TOML file, with `--settings`. Commands
 that use a model take those of `decode` alone."""
+
 SECTIONS: dict[str, Any] = {field.name: field.default_factory for field in dataclasses.fields(Settings)}
 
 
@@ -26,12 +28,17 @@ class Setting:
     meaning: str
 
 
-def listed(word: str = "") -> list[Setting]:
+def find_settings(word: str = "") -> list[Setting]:
     """Every setting, or those whose name or meaning has a word in it."""
     every = [
-        Setting(f"{section}.{field.name}", field.default, _in_words(hint), field.metadata["help"])
+        Setting(
+            f"{section}.{field.name}",
+            field.default,
+            _in_words(get_type_hints(kind)[field.name]),
+            field.metadata["help"],
+        )
         for section, kind in SECTIONS.items()
-        for field, hint in zip(dataclasses.fields(kind), get_type_hints(kind).values(), strict=True)
+        for field in dataclasses.fields(kind)
     ]
     found = [one for one in every if word.casefold() in f"{one.name} {one.meaning}".casefold()]
     if not found:
@@ -41,7 +48,7 @@ def listed(word: str = "") -> list[Setting]:
 
 def as_markdown(word: str = "") -> str:
     """The settings in tables, and what each size changes of them: docs/settings.md."""
-    found = listed(word)
+    found = find_settings(word)
     lines = ["# Settings", "", _HOW, ""]
     for section, kind in SECTIONS.items():
         rows = [

@@ -5,17 +5,16 @@ Where the best of many is looked for, each interval is wider by Bonferroni's rul
 """
 
 from dataclasses import dataclass
-from math import exp, inf, lgamma, log, log1p, sqrt
-from statistics import NormalDist
+from math import inf, sqrt
 
 import numpy as np
 import numpy.typing as npt
 
-WRONG = 0.05  # how often some interval of a set may miss
+from regard.statistics.multiplicity import z_score
 
 
 @dataclass(frozen=True)
-class Figure:
+class Estimate:
     """A measured value, between which bounds it lies, and how many cases it is of."""
 
     value: float
@@ -28,7 +27,7 @@ class Figure:
         return f"{self.value:{form}} [{self.low:{form}}, {self.high:{form}}]"
 
 
-def share(hits: npt.ArrayLike, cases: npt.ArrayLike, *, tests: int = 1) -> Figure | None:
+def proportion(hits: npt.ArrayLike, cases: npt.ArrayLike, *, tests: int = 1) -> Estimate | None:
     """The share of cases that hit, counted for each sentence; None where there is no case.
 
     Wilson's interval, with fewer cases where those of a sentence go together: what varies is the sentence.
@@ -41,39 +40,18 @@ def share(hits: npt.ArrayLike, cases: npt.ArrayLike, *, tests: int = 1) -> Figur
     spread = float(((hit - value * of) ** 2).sum()) / count**2
     sentences = float((of > 0).sum())
     effective = min(count, max(sentences, value * (1 - value) / spread if spread else 0.0))
-    z2 = deviations(tests) ** 2
+    z2 = z_score(tests) ** 2
     middle = (value + z2 / (2 * effective)) / (1 + z2 / effective)
     reach = sqrt(z2 * (value * (1 - value) / effective + z2 / (4 * effective**2))) / (1 + z2 / effective)
-    return Figure(value, max(0.0, middle - reach), min(1.0, middle + reach), round(count))
+    return Estimate(value, max(0.0, middle - reach), min(1.0, middle + reach), round(count))
 
 
-def mean(values: npt.ArrayLike, *, weights: npt.ArrayLike | None = None, tests: int = 1) -> Figure:
+def mean(values: npt.ArrayLike, *, weights: npt.ArrayLike | None = None, tests: int = 1) -> Estimate:
     """The mean, each sentence counted by its weight, such as how many pieces it has; for some thirty or more."""
     each = np.asarray(values, dtype=float)
     weight = np.ones_like(each) if weights is None else np.asarray(weights, dtype=float)
     value = float((each * weight).sum() / weight.sum())
     more = len(each) / (len(each) - 1) if len(each) > 1 else inf
     error = sqrt(float(((weight * (each - value)) ** 2).sum()) * more) / float(weight.sum())
-    reach = deviations(tests) * error
-    return Figure(value, value - reach, value + reach, len(each))
-
-
-def deviations(tests: int) -> float:
-    """How many standard deviations an interval reaches to each side."""
-    return NormalDist().inv_cdf(1 - WRONG / tests / 2)
-
-
-def beyond_chance(cases: int, chance: float, tests: int) -> int:
-    """The least number of hits that not even the luckiest of so many tests reaches by chance, 19 times of 20."""
-    tail, hits = 0.0, cases + 1
-    while hits > 0:
-        tail += exp(_log_binomial(cases, hits - 1, chance))
-        if tail > WRONG / tests:
-            break
-        hits -= 1
-    return hits
-
-
-def _log_binomial(cases: int, hits: int, chance: float) -> float:
-    ways = lgamma(cases + 1) - lgamma(hits + 1) - lgamma(cases - hits + 1)
-    return ways + hits * log(chance) + (cases - hits) * log1p(-chance)
+    reach = z_score(tests) * error
+    return Estimate(value, value - reach, value + reach, len(each))

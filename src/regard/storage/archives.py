@@ -14,12 +14,16 @@ from collections.abc import Callable
 from pathlib import Path, PurePosixPath
 
 from regard.errors import FolderError
-from regard.files import CHUNK, is_inside
+from regard.storage.manifest import CHUNK, is_safe_relative_name
 
-MOST_DIRECTORY = 1 << 20  # bytes of the list of files: some ten thousand of them
-MOST_BYTES = 1 << 26  # what any archive may unpack to,
-MOST_RATIO = 20  # and how many times its own size a large one may; weights hardly shrink
+MAX_DIRECTORY_BYTES = 1 << 20  # bytes of the list of files: some ten thousand of them
+
+MAX_BYTES = 1 << 26  # what any archive may unpack to,
+
+MAX_RATIO = 20  # and how many times its own size a large one may; weights hardly shrink
+
 _END, _LARGE_END = b"PK\x05\x06", b"PK\x06\x07"
+
 _LONGEST_END = 20 + 22 + (1 << 16)
 
 
@@ -33,7 +37,7 @@ def unpack(archive: Path, into: Path, *, wanted: Callable[[str], bool]) -> None:
         _check_directory(archive)
         with zipfile.ZipFile(archive) as opened:
             size = archive.stat().st_size
-            _write(opened, _files(opened, size), into, wanted, MOST_BYTES + MOST_RATIO * size)
+            _write(opened, _files(opened, size), into, wanted, MAX_BYTES + MAX_RATIO * size)
     except _RefusedError as refusal:
         raise FolderError(
             f"{archive}: {refusal}; that is no archive of a model: get it again from someone you trust"
@@ -59,7 +63,7 @@ def _check_directory(archive: Path) -> None:
             f"{archive}: a zip in the form for more than 4 GB, which is not read; leave run/ out of it, or unpack it "
             "yourself and give the folder"
         )
-    if int.from_bytes(end[place + 12 : place + 16], "little") > MOST_DIRECTORY:
+    if int.from_bytes(end[place + 12 : place + 16], "little") > MAX_DIRECTORY_BYTES:
         raise _RefusedError("its list of files is too long")
 
 
@@ -68,7 +72,7 @@ def _files(opened: zipfile.ZipFile, size: int) -> dict[str, zipfile.ZipInfo]:
     found: dict[str, zipfile.ZipInfo] = {}
     for entry in opened.infolist():
         name, mode = entry.orig_filename, entry.external_attr >> 16
-        if not is_inside(name.removesuffix("/")):
+        if not is_safe_relative_name(name.removesuffix("/")):
             raise _RefusedError(f"the name {name!r} in it leads elsewhere")
         if stat.S_IFMT(mode) not in (0, stat.S_IFREG, stat.S_IFDIR):
             raise _RefusedError(f"{name!r} in it is a link or a device")

@@ -5,20 +5,15 @@ the new, never a half. A full disk leaves the old, too, and is said with the pla
 """
 
 import errno
-import hashlib
-import json
 import os
 import re
 import shutil
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator
 from contextlib import contextmanager
-from pathlib import Path, PurePosixPath
-from typing import Any
+from pathlib import Path
 
 from regard.errors import DiskError
 
-CHUNK = 1 << 20
-MOST_JSON = 1 << 24  # what we write is smaller; what others wrote is not read beyond this
 _FULL = {errno.ENOSPC, getattr(errno, "EDQUOT", errno.ENOSPC)}
 
 
@@ -37,7 +32,7 @@ def write_atomically(path: Path, data: bytes | str) -> None:
     """Replace `path` by `data`, wholly or not at all."""
     temporary = path.with_name(path.name + ".tmp")
     data = data.encode() if isinstance(data, str) else data
-    with writing(path, len(data)), _removed_if_it_fails(temporary):
+    with explain_full_disk(path, len(data)), _remove_on_failure(temporary):
         temporary.write_bytes(data)
         sync(temporary)
     temporary.replace(path)
@@ -45,7 +40,7 @@ def write_atomically(path: Path, data: bytes | str) -> None:
 
 
 @contextmanager
-def writing(path: Path, needs: int | None = None) -> Iterator[None]:
+def explain_full_disk(path: Path, needs: int | None = None) -> Iterator[None]:
     """If the disk is full, say where, and how many bytes are needed there, as far as that is known."""
     try:
         yield
@@ -74,7 +69,7 @@ def _is_full(error: Exception) -> bool:
 
 
 @contextmanager
-def _removed_if_it_fails(path: Path) -> Iterator[None]:
+def _remove_on_failure(path: Path) -> Iterator[None]:
     """Give back the room that a failed attempt took."""
     try:
         yield
@@ -104,8 +99,8 @@ def new_folder(path: Path, needs: int | None = None) -> Iterator[Path]:
     if temporary.exists():
         shutil.rmtree(temporary)
     make_folder(path.parent)
-    bring_back(path)
-    with writing(path, needs), _removed_if_it_fails(temporary):
+    recover_interrupted_replace(path)
+    with explain_full_disk(path, needs), _remove_on_failure(temporary):
         temporary.mkdir()
         yield temporary
         for inner in sorted(temporary.rglob("*")):
@@ -120,7 +115,7 @@ def new_folder(path: Path, needs: int | None = None) -> Iterator[Path]:
         shutil.rmtree(old)
 
 
-def bring_back(path: Path) -> None:
+def recover_interrupted_replace(path: Path) -> None:
     """Mend what was interrupted while a folder took the place of an older one."""
     old = path.with_name(path.name + ".old")
     if old.exists():
@@ -128,85 +123,3 @@ def bring_back(path: Path) -> None:
             shutil.rmtree(old)
         else:
             old.replace(path)
-
-
-def sha256(path: Path) -> str:
-    """The SHA-256 of a file's bytes, in hexadecimal."""
-    digest = hashlib.sha256()
-    with path.open("rb") as file:
-        while block := file.read(CHUNK):
-            digest.update(block)
-    return digest.hexdigest()
-
-
-def write_json(path: Path, value: Any) -> None:
-    """Write `value` as readable JSON, atomically."""
-    write_atomically(path, json.dumps(value, indent=2, ensure_ascii=False) + "\n")
-
-
-def read_json(path: Path) -> Any:
-    """Read what `write_json` wrote. A ValueError if it is something else, however hostile."""
-    if path.stat().st_size > MOST_JSON:
-        raise ValueError(f"more than {MOST_JSON:,} bytes")
-    try:
-        return json.loads(path.read_text("utf-8"))
-    except RecursionError:
-        raise ValueError("nested too deeply") from None
-
-
-def write_sealed(path: Path, value: Mapping[str, Any]) -> None:
-    """Write JSON that carries its own hash, for a file that stands alone."""
-    write_json(path, {**value, "sha256": _seal(value)})
-
-
-def read_sealed(path: Path) -> dict[str, Any]:
-    """Read what `write_sealed` wrote. A ValueError that names the file if it is not as it was written."""
-    try:
-        value = read_json(path)
-        hashed = value.pop("sha256")
-    except (AttributeError, KeyError, TypeError, ValueError):
-        raise ValueError(f"{path} is not readable") from None
-    if hashed != _seal(value):
-        raise ValueError(f"{path} was changed after it was written (its SHA-256 differs)")
-    return dict(value)
-
-
-def _seal(value: Mapping[str, Any]) -> str:
-    return hashlib.sha256(json.dumps(value, sort_keys=True).encode()).hexdigest()
-
-
-def write_manifest(folder: Path, names: list[str]) -> None:
-    """Record size and hash of `names`, files of `folder`. Written last: its presence says the folder is whole."""
-    entries = {name: {"bytes": (folder / name).stat().st_size, "sha256": sha256(folder / name)} for name in names}
-    write_json(folder / "manifest.json", entries)
-
-
-def is_inside(name: str) -> bool:
-    """Whether a name, with slashes, leads to something in the folder it is looked up in, on every system."""
-    plain = not re.search(r"[\x00-\x1f\x7f\\:]", name)
-    return (
-        plain and name == str(PurePosixPath(name)) and name[:1] != "/" and ".." not in name.split("/") and name != "."
-    )
-
-
-def damage(folder: Path, only: Sequence[str] | None = None) -> str | None:
-    """What is wrong with a folder, or only with some of its files, according to its manifest; None if nothing is."""
-    try:
-        manifest = read_json(folder / "manifest.json")
-        names = manifest.keys() if only is None else only
-        entries = [(name, manifest[name]["bytes"], manifest[name]["sha256"]) for name in names]
-    except FileNotFoundError:
-        return f"{folder / 'manifest.json'} is missing"
-    except (AttributeError, KeyError, TypeError, ValueError):
-        return f"{folder / 'manifest.json'} is not readable"
-    if not all(is_inside(name) and type(size) is int for name, size, _ in entries):
-        return f"{folder / 'manifest.json'} is not readable"
-    for name, size, hashed in entries:
-        path = folder / name
-        if not path.is_file():
-            return f"{path} is missing"
-        if path.stat().st_size != size:
-            return f"{path} has {path.stat().st_size:,} bytes instead of {size:,}"
-        if sha256(path) != hashed:
-            return f"{path} was changed after it was written (its SHA-256 differs)"
-    return None

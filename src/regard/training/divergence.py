@@ -10,17 +10,21 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Self
 
-from regard.settings import TrainSettings
+from regard.settings.train import TrainSettings
 
 SKIPPED_IN_A_ROW = 10
+
 WORSE_IN_A_ROW = 100
+
 SPREADS = 3.0
+
 LEAST_RISE = 1.0  # per target piece: a fine-tune that begins near zero may rise by less, and learn
+
 _MEMORY = 25  # steps that the recent level is made of
 
 
 @dataclass(frozen=True)
-class Health:
+class DivergenceMonitor:
     """What a run remembers of its losses. All of it is saved with its progress."""
 
     skipped: int = 0
@@ -71,8 +75,8 @@ class Health:
 def advice(seen: str, step: int, settings: TrainSettings, best: Path | None) -> str:
     """What to tell whoever started a run that diverges; `best` is the checkpoint worth keeping, if any."""
     ways = [f"a lower train.learning_rate (it is {settings.learning_rate:g}; try {settings.learning_rate / 3:.1g})"]
-    if not settings.clip:
-        ways.append("--set train.clip=1")
-    ways.append(f"a longer train.warmup (it is {settings.warmup:,} steps)")
+    if not settings.max_grad_norm:
+        ways.append("--set train.max_grad_norm=1")
+    ways.append(f"a longer train.warmup_steps (it is {settings.warmup_steps:,} steps)")
     kept = f"; the weights of the best validation loss stay in {best}" if best else ""
     return f"the run diverges at step {step:,}: {seen}; start again in another --out, with {', or '.join(ways)}{kept}"

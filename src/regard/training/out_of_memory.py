@@ -11,10 +11,10 @@ from pathlib import Path
 import numpy as np
 import torch
 
-from regard.data.batches import Batch
-from regard.data.tokenizer import PAD
+from regard.data.batching.batches import Batch
 from regard.errors import RunError
-from regard.files import read_sealed, write_sealed
+from regard.storage.json_files import read_hashed_json, write_hashed_json
+from regard.tokenizers.special_ids import PAD
 
 
 def is_out_of_memory(error: Exception) -> bool:
@@ -27,7 +27,7 @@ def is_out_of_memory(error: Exception) -> bool:
 
 
 @contextmanager
-def explained() -> Iterator[None]:
+def explain_out_of_memory() -> Iterator[None]:
     """Say it plainly where memory runs out and no cutting helps: in an update, a validation, at the end."""
     try:
         yield
@@ -40,7 +40,7 @@ def explained() -> Iterator[None]:
         ) from error
 
 
-def cut(batches: list[Batch], parts: int) -> list[Batch]:
+def split_batches(batches: list[Batch], parts: int) -> list[Batch]:
     """Each batch in so many parts, as far as it has pairs; padding that a part does not need is left out."""
     if parts == 1:
         return batches
@@ -59,7 +59,7 @@ def _rows(batch: Batch, rows: np.ndarray) -> Batch:
     return Batch(source_BS[:, :longest], target_BT[:, : lengths_B.max()], int(lengths_B.sum()), weight_BT)
 
 
-class Splits:
+class MicroBatchSplits:
     """From which step on each micro-batch is computed in how many parts; kept in a file of the run."""
 
     def __init__(self, path: Path) -> None:
@@ -67,7 +67,7 @@ class Splits:
         self._since: list[tuple[int, int]] = []
         if path.exists():
             try:
-                self._since = [(step, parts) for step, parts in read_sealed(path)["since"]]
+                self._since = [(step, parts) for step, parts in read_hashed_json(path)["since"]]
             except ValueError as error:
                 raise RunError(f"{error}; restore it from a copy, or start a new run in another --out") from None
 
@@ -77,7 +77,7 @@ class Splits:
     def record(self, step: int, parts: int) -> None:
         """From this step on, so many."""
         self._since.append((step, parts))
-        write_sealed(self._path, {"since": self._since})
+        write_hashed_json(self._path, {"since": self._since})
 
     def until(self, step: int) -> list[tuple[int, int]]:
         """What was recorded up to a step."""

@@ -10,24 +10,22 @@ import math
 import time
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
-from typing import Any
 
 import torch
 from torch import nn
 
-from regard.data.batches import Batch, Position
-from regard.data.tokenizer import PAD, START
+from regard.data.batching.batches import Batch, StreamPosition
 from regard.errors import RunError
-from regard.model.dropout import seeded
-from regard.model.face import SequenceModel
-from regard.settings import TrainSettings
-from regard.training.hands import at_once, copies, how_many
-from regard.training.loss import add_gradient, loss_only
-from regard.training.muon import Muon
-from regard.training.schedule import learning_rate
-from regard.training.splits import cut, is_out_of_memory
+from regard.models.dropout import seeded
+from regard.models.interface import SequenceModel
+from regard.settings.train import TrainSettings
+from regard.tokenizers.special_ids import BOS, PAD
+from regard.training.loss import backward_in_chunks, loss_only
+from regard.training.optimizers.schedule import learning_rate
+from regard.training.out_of_memory import is_out_of_memory, split_batches
+from regard.training.parallel.replicas import make_replicas, replica_count, run_replicas
 
-Stream = Iterator[tuple[Batch, Position]]
+Stream = Iterator[tuple[Batch, StreamPosition]]
 
 
 @dataclass(frozen=True)
@@ -39,9 +37,9 @@ class Step:
     learning_rate: float
     target_tokens: int
     seconds: float
-    position: Position  # where the data goes on
+    position: StreamPosition  # where the data goes on
     skipped: bool = False  # the gradient was not finite, so the weights are as before
-    parts: int = 1  # in which each hand computed its share of a micro-batch, to fit in memory
+    splits: int = 1  # in which each hand computed its share of a micro-batch, to fit in memory
 
 
 def derived_seed(*parts: int | str) -> int:
@@ -49,20 +47,7 @@ def derived_seed(*parts: int | str) -> int:
     return int.from_bytes(hashlib.blake2b(repr(parts).encode(), digest_size=8).digest()) >> 1
 
 
-def make_optimizer(model: nn.Module, settings: TrainSettings) -> torch.optim.Optimizer:
-    """The optimizer; each step sets its learning rate."""
-    adam: Any = {"lr": 0.0, "betas": (settings.beta1, settings.beta2), "eps": settings.epsilon, "fused": True}
-    if settings.optimizer == "muon":
-        return Muon(model, **adam)
-    optimizer = torch.optim.Adam(model.parameters(), **adam)
-    # Made here and not by the first step, in whose midst they would lie ever after, and in its way.
-    for parameter in model.parameters():
-        memories = {name: torch.zeros_like(parameter) for name in ("exp_avg", "exp_avg_sq")}
-        optimizer.state[parameter] = {"step": torch.zeros((), device=parameter.device), **memories}
-    return optimizer
-
-
-def learn(
+def training_steps(
     model: SequenceModel,
     optimizer: torch.optim.Optimizer,
     stream: Stream,
@@ -74,7 +59,7 @@ def learn(
 ) -> Iterator[Step]:
     """Take the steps from `first` to the last, one per request; `parts` says how finely a step is cut at least."""
     device = next(model.parameters()).device
-    models = copies(model, how_many(width, settings.micro_tokens, device.type))
+    models = make_replicas(model, replica_count(width, settings.micro_batch_tokens, device.type))
     for one in models:
         one.train()
     for parameter in model.parameters():
@@ -86,36 +71,36 @@ def learn(
         for group in optimizer.param_groups:
             group["lr"] = rate
         micro = list(itertools.islice(stream, micro_batches(settings)))
-        loss, tokens, used = fitting_gradient(models, [batch for batch, _ in micro], settings, step, parts(step))
+        loss, tokens, used = gradient_with_retry(models, [batch for batch, _ in micro], settings, step, parts(step))
         gradients = [parameter.grad for parameter in model.parameters() if parameter.grad is not None]
         norm = nn.utils.get_total_norm(gradients, foreach=True)
         finite = math.isfinite(loss) and math.isfinite(norm.item())
-        if finite and settings.clip:
-            nn.utils.clip_grads_with_norm_(model.parameters(), settings.clip, norm, foreach=True)
+        if finite and settings.max_grad_norm:
+            nn.utils.clip_grads_with_norm_(model.parameters(), settings.max_grad_norm, norm, foreach=True)
         if finite:
             for matrix in matrices if settings.weight_decay > 0 else ():
                 matrix.mul_(max(0.0, 1 - rate * settings.weight_decay))
             optimizer.step()
         seconds = time.perf_counter() - began
-        yield Step(step, loss / tokens, rate, tokens, seconds, micro[-1][1], skipped=not finite, parts=used)
+        yield Step(step, loss / tokens, rate, tokens, seconds, micro[-1][1], skipped=not finite, splits=used)
         model.train()  # whoever asked for the step may have validated
 
 
-def fitting_gradient(
+def gradient_with_retry(
     models: Sequence[SequenceModel], batches: list[Batch], settings: TrainSettings, step: int, parts: int
 ) -> tuple[float, int, int]:
     """As `gradient`, a part for each model; whenever memory runs out, in twice as many. Also in how many at last."""
     most = max(len(batch.source_BS) for batch in batches)
     while True:
         try:
-            return *gradient(models, cut(batches, parts * len(models)), settings, step), parts
+            return *accumulate_gradients(models, split_batches(batches, parts * len(models)), settings, step), parts
         except (MemoryError, RuntimeError) as error:
             if not is_out_of_memory(error):
                 raise
             if parts * len(models) >= most:
                 raise RunError(
                     f"step {step:,} does not fit in memory, even a pair at a time; end other programs and give the "
-                    "same command again, or start anew with a smaller --size or a smaller model.longest"
+                    "same command again, or start anew with a smaller --size or a smaller model.max_positions"
                 ) from error
         # Only here has the failed attempt given back what it held.
         parts *= 2
@@ -127,10 +112,10 @@ def fitting_gradient(
 
 def micro_batches(settings: TrainSettings) -> int:
     """How many micro-batches make a step."""
-    return -(-settings.batch_tokens // settings.micro_tokens)
+    return -(-settings.batch_tokens // settings.micro_batch_tokens)
 
 
-def gradient(
+def accumulate_gradients(
     models: Sequence[SequenceModel], batches: list[Batch], settings: TrainSettings, step: int
 ) -> tuple[float, int]:
     """Leave in `.grad` of the first model the gradient of the mean loss per target piece of all batches; return summed
@@ -143,9 +128,11 @@ def gradient(
     def share(hand: int) -> float:
         models[hand].zero_grad(set_to_none=False)
         numbers = range(hand, len(batches), len(models))
-        return sum(_add_gradient(models[hand], batches[number], settings, step, number, tokens) for number in numbers)
+        return sum(
+            _micro_batch_gradient(models[hand], batches[number], settings, step, number, tokens) for number in numbers
+        )
 
-    loss = sum(at_once(share, len(models)))
+    loss = sum(run_replicas(share, len(models)))
     for other in models[1:]:
         for whole, part in zip(models[0].parameters(), other.parameters(), strict=True):
             if part.grad is not None:
@@ -154,19 +141,19 @@ def gradient(
     return loss, tokens
 
 
-def _add_gradient(
+def _micro_batch_gradient(
     model: SequenceModel, batch: Batch, settings: TrainSettings, step: int, number: int, tokens: int
 ) -> float:
     """Add to `.grad` the share of micro-batch `number`; return its summed loss."""
     device = next(model.parameters()).device
     with seeded(derived_seed(settings.seed, "dropout", step, number), device):
-        return add_gradient(
+        return backward_in_chunks(
             model,
             torch.from_numpy(batch.source_BS).to(device),
             torch.from_numpy(batch.target_BT).to(device),
-            start=START,
+            start=BOS,
             pad=PAD,
-            smoothing=settings.smoothing,
+            smoothing=settings.label_smoothing,
             tokens=tokens,
             bfloat16=settings.precision == "bfloat16",
             weight_BT=None if batch.weight_BT is None else torch.from_numpy(batch.weight_BT).to(device),
@@ -182,6 +169,6 @@ def validation_loss(model: SequenceModel, batches: Iterator[Batch]) -> float:
     for batch in batches:
         source_BS = torch.from_numpy(batch.source_BS).to(device)
         target_BT = torch.from_numpy(batch.target_BT).to(device)
-        loss += loss_only(model, source_BS, target_BT, start=START, pad=PAD)
+        loss += loss_only(model, source_BS, target_BT, start=BOS, pad=PAD)
         tokens += batch.target_tokens
     return loss / tokens

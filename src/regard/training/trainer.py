@@ -9,31 +9,35 @@ from pathlib import Path
 import torch
 from torch import Tensor
 
-from regard.data.batches import batches
-from regard.data.texts import Preparing
-from regard.decoding.convert import make_fast
+from regard.data.batching.batches import batches
 from regard.errors import RunError
-from regard.folder import ModelFolder, save_folder
-from regard.model.transformer import Transformer
-from regard.settings import TrainSettings
-from regard.training.card import Prepared, write_card
-from regard.training.checkpoints import Checkpoints, Progress
-from regard.training.events import Event, Finished, Note, Planned, Stopped
-from regard.training.health import advice
-from regard.training.log import Log
-from regard.training.loop import Step, derived_seed, learn, make_optimizer
-from regard.training.plan import Plan
-from regard.training.splits import Splits
+from regard.interchange.ctranslate2.export import ensure_export
+from regard.model_folder.folder import ModelFolder
+from regard.model_folder.writer import save_folder
+from regard.models.kinds.transformer import Transformer
+from regard.progress import Progress
+from regard.settings.train import TrainSettings
+from regard.training.checkpoints import Checkpoints, RunState
+from regard.training.divergence import advice
+from regard.training.optimizers.adam import make_optimizer
+from regard.training.out_of_memory import MicroBatchSplits
+from regard.training.planning.plan import Plan
+from regard.training.prepared_data import PreparedData
+from regard.training.step import Step, derived_seed, training_steps
+from regard.training.tracking.events import Event, Finished, Note, Planned, Stopped
+from regard.training.tracking.log import Log
+from regard.training.tracking.model_card import write_card
 from regard.training.validation import Validation, Validator
 
 SAVE_SECONDS = 600  # the most a crash can cost
+
 FEW_SENTENCES = 200
 
 
-def learn_by(out: Path, plan: Plan, made: Prepared, stop: Callable[[], bool]) -> Iterator[Event]:
+def train_by_plan(out: Path, plan: Plan, made: PreparedData, stop: Callable[[], bool]) -> Iterator[Event]:
     """Take the plan's steps from where the newest checkpoint is, then choose the weights to keep."""
     settings = plan.settings.train
-    model = _begin(plan, made.parent)
+    model = _build_model(plan, made.parent)
     optimizer = make_optimizer(model, settings)
     checkpoints = Checkpoints(out / "run" / "checkpoints")
     progress, problems = checkpoints.resume(model, optimizer)
@@ -41,14 +45,14 @@ def learn_by(out: Path, plan: Plan, made: Prepared, stop: Callable[[], bool]) ->
         yield Note(f"a checkpoint is damaged, so the run goes on from the one before it, if any: {problem}")
     yield Planned(plan, progress.step)
     validator = Validator(made.texts, made.shards, made.tokenizer, plan.settings)
-    splits = Splits(out / "run" / "splits.json")
+    splits = MicroBatchSplits(out / "run" / "splits.json")
     stream = batches(
         made.shards.train,
-        tokens=settings.micro_tokens,
+        tokens=settings.micro_batch_tokens,
         seed=settings.seed,
         position=progress.position,
         weights=plan.request.get("weights", ()),
-        contrast=settings.contrast,
+        minimal_pair_weight=settings.minimal_pair_weight,
     )
     saved_step, saved_time = progress.step, time.monotonic()
 
@@ -59,7 +63,7 @@ def learn_by(out: Path, plan: Plan, made: Prepared, stop: Callable[[], bool]) ->
         saved_step, saved_time = progress.step, time.monotonic()
 
     width, first = plan.settings.model.width, progress.step + 1
-    steps = learn(model, optimizer, stream, settings, width=width, first=first, parts=splits.parts)
+    steps = training_steps(model, optimizer, stream, settings, width=width, first=first, parts=splits.parts)
     with _threads(plan.threads), Log(out / "run", progress.step, tensorboard=settings.tensorboard) as log:
         while True:
             stopping = stop()
@@ -86,33 +90,33 @@ def learn_by(out: Path, plan: Plan, made: Prepared, stop: Callable[[], bool]) ->
                 break
             step = next(steps)
             progress = yield from _record(step, progress, splits, log)
-            if seen := progress.health.trouble():
+            if seen := progress.divergence.trouble():
                 raise _diverged(seen, progress, checkpoints, settings)
     yield from _finish(out, plan, made, model, checkpoints, progress, splits, validator)
 
 
-def _diverged(seen: str, progress: Progress, checkpoints: Checkpoints, settings: TrainSettings) -> RunError:
+def _diverged(seen: str, progress: RunState, checkpoints: Checkpoints, settings: TrainSettings) -> RunError:
     best = checkpoints.path(progress.best_step) if progress.best_step else None
     return RunError(advice(seen, progress.step, settings, best))
 
 
-def _record(step: Step, progress: Progress, splits: Splits, log: Log) -> Generator[Event, None, Progress]:
+def _record(step: Step, progress: RunState, splits: MicroBatchSplits, log: Log) -> Generator[Event, None, RunState]:
     """Write down what a step did, and say what was unusual."""
-    unusual = {**({"skipped": True} if step.skipped else {}), **({"parts": step.parts} if step.parts > 1 else {})}
+    unusual = {**({"skipped": True} if step.skipped else {}), **({"parts": step.splits} if step.splits > 1 else {})}
     log.write(step.step, loss=step.loss, learning_rate=step.learning_rate, seconds=step.seconds, **unusual)
-    if step.parts > splits.parts(step.step):
-        splits.record(step.step, step.parts)
+    if step.splits > splits.parts(step.step):
+        splits.record(step.step, step.splits)
         yield Note(
-            f"step {step.step:,} did not fit in memory: from it on, each micro-batch is cut {step.parts} times as fine"
+            f"step {step.step:,} did not fit in memory: from it on, each micro-batch is cut {step.splits} times as fine"
         )
-    health = progress.health.after_skipped() if step.skipped else progress.health.after(step.loss)
+    health = progress.divergence.after_skipped() if step.skipped else progress.divergence.after(step.loss)
     if step.skipped:
         yield Note(f"step {step.step:,} is skipped, because its gradient is not finite ({health.skipped:,} so far)")
     yield step
-    return replace(progress, step=step.step, position=step.position, health=health)
+    return replace(progress, step=step.step, position=step.position, divergence=health)
 
 
-def _begin(plan: Plan, parent: ModelFolder | None) -> Transformer:
+def _build_model(plan: Plan, parent: ModelFolder | None) -> Transformer:
     """The model before its first step."""
     with torch.random.fork_rng(devices=[]):
         torch.manual_seed(derived_seed(plan.settings.train.seed, "weights"))
@@ -136,18 +140,18 @@ def _threads(count: int) -> Iterator[None]:
 def _finish(
     out: Path,
     plan: Plan,
-    made: Prepared,
+    made: PreparedData,
     model: Transformer,
     checkpoints: Checkpoints,
-    progress: Progress,
-    splits: Splits,
+    progress: RunState,
+    splits: MicroBatchSplits,
     validator: Validator,
 ) -> Iterator[Event]:
     """Choose among the last weights, their average, and the best on the way; write the model folder."""
     candidates = _candidates(plan, checkpoints, progress)
     scored: list[tuple[Validation, str, dict[str, Tensor]]] = []
     for number, (name, weights) in enumerate(candidates.items()):
-        yield Preparing("choosing weights", number, len(candidates))
+        yield Progress("choosing weights", number, len(candidates))
         model.load_state_dict(weights)
         scored.append((validator.full(model, progress.step), name, weights))
     # On few sentences BLEU is mostly chance.
@@ -161,12 +165,12 @@ def _finish(
         languages=made.languages,
         card=write_card(plan, made, progress, splits, [(name, validation) for validation, name, _ in scored], kept),
     )
-    yield Preparing("making the engine's files", 0, 1)
-    make_fast(out)
+    yield Progress("making the engine's files", 0, 1)
+    ensure_export(out)
     yield Finished(out, scores, kept)
 
 
-def _candidates(plan: Plan, checkpoints: Checkpoints, progress: Progress) -> dict[str, dict[str, Tensor]]:
+def _candidates(plan: Plan, checkpoints: Checkpoints, progress: RunState) -> dict[str, dict[str, Tensor]]:
     """The weights there are to choose from. A checkpoint that was damaged since is left out."""
     averaged = checkpoints.average(plan.averaged_steps(progress.step))
     last, best = checkpoints.weights(progress.step), checkpoints.weights(progress.best_step)

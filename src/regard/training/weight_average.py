@@ -7,13 +7,16 @@ import datetime
 from collections.abc import Sequence
 from pathlib import Path
 
-from regard.decoding.convert import make_fast
 from regard.errors import RunError
-from regard.files import sha256
-from regard.folder import ModelFolder, check_alike, open_folder, save_folder
-from regard.training.card import describe_model, title
+from regard.interchange.ctranslate2.export import ensure_export
+from regard.model_folder.compatibility import check_compatible
+from regard.model_folder.folder import ModelFolder
+from regard.model_folder.loader import open_folder
+from regard.model_folder.writer import save_folder
+from regard.storage.manifest import sha256
 from regard.training.checkpoints import mean
-from regard.training.plan import versions
+from regard.training.planning.plan import versions
+from regard.training.tracking.model_card import describe_model, title
 
 
 def average(folders: Sequence[str | Path], *, out: str | Path) -> None:
@@ -24,7 +27,7 @@ def average(folders: Sequence[str | Path], *, out: str | Path) -> None:
     if out.exists() and (not out.is_dir() or any(out.iterdir())):
         raise RunError(f"--out {out} is there already; choose another name for the model folder")
     opened = [open_folder(Path(folder)) for folder in folders]
-    check_alike(opened, shape=True)
+    check_compatible(opened, shape=True)
     save_folder(
         out,
         settings=opened[0].settings,
@@ -33,7 +36,7 @@ def average(folders: Sequence[str | Path], *, out: str | Path) -> None:
         languages=opened[0].languages,
         card=_card(opened),
     )
-    make_fast(out)
+    ensure_export(out)
 
 
 def _card(parents: Sequence[ModelFolder]) -> str:

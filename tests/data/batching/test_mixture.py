@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from regard.data.mixture import Mixture
+from regard.data.batching.mixture import Mixture
 from regard.data.permutation import permute
 
 

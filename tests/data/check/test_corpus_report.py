@@ -8,21 +8,21 @@ from pathlib import Path
 
 import pytest
 
-from regard.data.check import MEANINGS, Finding, Report, check
-from regard.data.pairs import Corpus, corpora
-from regard.data.texts import finished
+from regard.data.check.corpus_report import MEANINGS, CorpusReport, Finding, check_corpora
+from regard.data.formats.corpus import Corpus, corpora
 from regard.errors import DataError
+from regard.progress import run_to_end
 
 Write = Callable[[str, Sequence[tuple[str, str]]], Corpus]
 GOOD = [(f"this is sentence number {number} of many", f"ceci est la phrase numéro {number}") for number in range(100)]
 
 
-def look(train: Sequence[Corpus], valid: Sequence[Corpus] = (), test: Sequence[Corpus] = ()) -> Report:
-    return finished(check(train, valid, test))
+def look(train: Sequence[Corpus], valid: Sequence[Corpus] = (), test: Sequence[Corpus] = ()) -> CorpusReport:
+    return run_to_end(check_corpora(train, valid, test))
 
 
-def found(report: Report, part: str = "training") -> dict[str, Finding]:
-    return {finding.kind: finding for finding in report.findings if finding.part == part}
+def found(report: CorpusReport, part: str = "training") -> dict[str, Finding]:
+    return {finding.kind: finding for finding in report.findings if finding.split == part}
 
 
 def spots(finding: Finding) -> list[tuple[str, int]]:
@@ -32,17 +32,17 @@ def spots(finding: Finding) -> list[tuple[str, int]]:
 def test_good_data_has_no_findings(corpus: Write) -> None:
     report = look([corpus("a", GOOD)])
     assert report.findings == ()
-    assert [(facts.name, facts.part, facts.pairs, facts.unreadable) for facts in report.corpora] == [
+    assert [(facts.name, facts.split, facts.pairs, facts.unreadable) for facts in report.corpora] == [
         ("a.en + a.fr", "training", 100, 0)
     ]
 
 
 def test_lengths(corpus: Write) -> None:
     pairs = [("a" * length, "b c") for length in range(1, 101)] + [("", "b c")]
-    (part,) = look([corpus("a", pairs)]).parts
+    (part,) = look([corpus("a", pairs)]).splits
     characters, words = part.lengths["source"]["characters"], part.lengths["source"]["words"]
-    assert (characters.mean, characters.median, characters.longest_in_20, characters.longest) == (50.5, 50, 95, 100)
-    assert (words.mean, words.longest) == (1.0, 1)
+    assert (characters.mean, characters.median, characters.p95, characters.maximum) == (50.5, 50, 95, 100)
+    assert (words.mean, words.maximum) == (1.0, 1)
     assert part.lengths["target"]["words"].mean == 2.0
     assert part.pairs == 101
 
@@ -129,7 +129,7 @@ def test_swapped_sides_are_suspected(corpus: Write) -> None:
     pairs = [(ENGLISH.format(number), FRENCH.format(number)) for number in range(200)]
     swapped = [(FRENCH.format(-number), ENGLISH.format(-number)) for number in range(1, 100)]
     report = look([corpus("a", pairs), corpus("b", swapped)], [corpus("v", swapped)])
-    assert [(f.part, f.count, spots(f)) for f in report.findings if f.kind == "swapped sides"] == [
+    assert [(f.split, f.count, spots(f)) for f in report.findings if f.kind == "swapped sides"] == [
         ("training", 99, [("b.en", 1)]),
         ("validation", 99, [("v.en", 1)]),
     ]
@@ -172,17 +172,17 @@ def test_many_blocks_equal_one(corpus: Write, monkeypatch: pytest.MonkeyPatch) -
     pairs = [*GOOD, ("", "x"), ("a\0", "a\0"), ("я", "x"), *GOOD[:5], ("short", "long " * 50)]
     train, valid = [corpus("a", pairs), corpus("b", pairs[50:])], [corpus("v", GOOD[3:9])]
     one = look(train, valid)
-    monkeypatch.setattr("regard.data.check._PAIRS_AT_ONCE", 7)
+    monkeypatch.setattr("regard.data.check.corpus_report._PAIRS_AT_ONCE", 7)
     assert look(train, valid) == one
-    monkeypatch.setattr("regard.data.check._CHARACTERS_AT_ONCE", 50)
+    monkeypatch.setattr("regard.data.check.corpus_report._CHARACTERS_AT_ONCE", 50)
     assert look(train, valid) == one
 
 
 MEMORY = """
 import resource, sys
 from pathlib import Path
-from regard.data.check import check
-from regard.data.pairs import corpora
+from regard.data.check.corpus_report import check_corpora
+from regard.data.formats.corpus import corpora
 
 folder = Path(sys.argv[1])
 peaks = []
@@ -190,7 +190,7 @@ for pairs in (60_000, 360_000):
     path = folder / f"{pairs}.tsv"
     with path.open("w") as file:
         file.writelines(f"the source {n} {n * 7919 % 100003}\\tle texte {n * 31 % 50021}\\n" for n in range(pairs))
-    list(check(corpora([path]), corpora([folder / "v.tsv"])))
+    list(check_corpora(corpora([path]), corpora([folder / "v.tsv"])))
     peaks.append(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * (1 if sys.platform == "darwin" else 1024))
 print((peaks[1] - peaks[0]) / 300_000)
 """

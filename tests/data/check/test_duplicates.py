@@ -6,13 +6,13 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
-from regard.data.repeats import Repeats, Repetition
+from regard.data.check.duplicates import DuplicateIndex, Repetition
 
 Pairs = list[tuple[int, str, str]]  # part, source, target
 
 
 def find(pairs: Pairs, most: int = 100) -> Repetition:
-    repeats = Repeats()
+    repeats = DuplicateIndex()
     try:
         for part in range(3):
             own = [(line, pair) for line, pair in enumerate(pairs, start=1) if pair[0] == part]

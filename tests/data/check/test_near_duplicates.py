@@ -6,13 +6,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from regard.data.near import Near
+from regard.data.check.near_duplicates import NearDuplicateIndex
 
 TEXT = "The old cat sat on the red mat again today."
 
 
 def like(text: str, other: str) -> bool:
-    return len(Near([text]).find([other])[0]) == 1
+    return len(NearDuplicateIndex([text]).find([other])[0]) == 1
 
 
 @pytest.mark.parametrize(
@@ -68,7 +68,9 @@ def test_the_index_finds_what_comparing_all_finds(indexed: list[list[str]], look
     def shorter(text: list[str]) -> set[tuple[str, ...]]:
         return {tuple(sorted(text[:n] + text[n + 1 :])) for n in range(len(text))}
 
-    rows, owners = Near([" ".join(text) for text in indexed]).find([" ".join(text) for text in looked_for])
+    rows, owners = NearDuplicateIndex([" ".join(text) for text in indexed]).find(
+        [" ".join(text) for text in looked_for]
+    )
     assert list(zip(rows.tolist(), owners.tolist(), strict=True)) == [
         (row, owner) for row, other in enumerate(looked_for) for owner, text in enumerate(indexed) if near(text, other)
     ]
@@ -77,4 +79,4 @@ def test_the_index_finds_what_comparing_all_finds(indexed: list[list[str]], look
 def test_unlike_texts_stay_unlike_in_great_number() -> None:
     numbers = random.Random(1)
     texts = [" ".join(str(numbers.randrange(1000)) for _ in range(12)) for _ in range(4000)]
-    assert Near(texts[:2000]).find(texts[2000:])[0].tolist() == []
+    assert NearDuplicateIndex(texts[:2000]).find(texts[2000:])[0].tolist() == []

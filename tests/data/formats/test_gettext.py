@@ -7,10 +7,11 @@ from pathlib import Path
 import polib
 import pytest
 
-from regard.data import po as module
-from regard.data.pairs import Corpus, Pairs
-from regard.data.po import Catalogue
-from regard.data.records import Fault, Pair, Record
+from regard.data.formats import gettext as module
+from regard.data.formats.corpus import Corpus
+from regard.data.formats.gettext import Catalogue
+from regard.data.formats.pairs import Pairs
+from regard.data.formats.records import InvalidRecord, Pair, Record
 from regard.errors import DataError
 
 Write = Callable[[str, bytes], Path]
@@ -57,10 +58,10 @@ def test_messages_are_pairs_with_their_lines(write: Write, pack: Callable[[bytes
         Pair("one", "un", 5),
         Pair("two lines", "deux\u2028lignes", 8),
         Pair("untranslated", "", 15),
-        Fault(path, 18, "fuzzy", f"{path}:18: the message is marked fuzzy; {advice}", usual=True),
+        InvalidRecord(path, 18, "fuzzy", f"{path}:18: the message is marked fuzzy; {advice}", usual=True),
         Pair("%d file", "%d fichier", 22),
         Pair("%d files", "%d fichiers", 22),
-        Fault(path, 27, "obsolete", f"{path}:27: the message is marked obsolete; {advice}", usual=True),
+        InvalidRecord(path, 27, "obsolete", f"{path}:27: the message is marked obsolete; {advice}", usual=True),
     ]
 
 

@@ -8,9 +8,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from regard.data.jsonl import read_jsonl
-from regard.data.lines import Lines
-from regard.data.records import Fault, Pair, Record
+from regard.data.formats.jsonl import read_jsonl
+from regard.data.formats.lines import Lines
+from regard.data.formats.records import InvalidRecord, Pair, Record
 
 Write = Callable[[str, bytes], Path]
 
@@ -61,10 +61,10 @@ EXPECTED = '{"source": "…", "target": "…"}'
 )  # fmt: skip
 def test_what_is_no_pair_is_a_fault(write: Write, line: str, reason: str, message: str) -> None:
     path = write("a.jsonl", line.encode() + b'\n{"source": "a", "target": "b"}\n')
-    assert read(path) == [Fault(path, 1, reason, f"{path}:1: {message}"), Pair("a", "b", 2)]
+    assert read(path) == [InvalidRecord(path, 1, reason, f"{path}:1: {message}"), Pair("a", "b", 2)]
 
 
 def test_a_line_that_is_not_utf8_is_a_fault(write: Write) -> None:
     (fault,) = read(write("a.jsonl", b'{"source": "\xff"}'))
-    assert isinstance(fault, Fault)
+    assert isinstance(fault, InvalidRecord)
     assert fault.reason == "not UTF-8"

@@ -10,8 +10,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from regard.data.lines import LONGEST_LINE, Lines
-from regard.data.records import Fault
+from regard.data.formats.lines import MAX_LINE_BYTES, Lines
+from regard.data.formats.records import InvalidRecord
 from regard.errors import DataError
 
 if sys.version_info >= (3, 14):
@@ -127,10 +127,10 @@ def test_broken_zstd_is_an_error(write: Write) -> None:
 
 def test_bad_lines_are_faults_in_their_places(write: Write) -> None:
     path = write("a.en", b"one\n\xff\nthree\n")
-    one, two, three = Lines(path).tolerant()
+    one, two, three = Lines(path).with_invalid()
     assert (one, three) == ("one", "three")
-    assert isinstance(two, Fault)
-    assert two == Fault(
+    assert isinstance(two, InvalidRecord)
+    assert two == InvalidRecord(
         path,
         2,
         "not UTF-8",
@@ -140,15 +140,15 @@ def test_bad_lines_are_faults_in_their_places(write: Write) -> None:
 
 
 @pytest.mark.parametrize("pack", [bytes, gzip.compress, zstd.compress])
-@pytest.mark.parametrize("size", [LONGEST_LINE - 1, LONGEST_LINE, 3 * LONGEST_LINE])
+@pytest.mark.parametrize("size", [MAX_LINE_BYTES - 1, MAX_LINE_BYTES, 3 * MAX_LINE_BYTES])
 def test_an_endless_line_is_passed_over(write: Write, pack: Callable[[bytes], bytes], size: int) -> None:
     path = write("a", pack(b"one\n" + b"x" * size + b"\nthree"))
-    one, two, three = Lines(path).tolerant()
+    one, two, three = Lines(path).with_invalid()
     assert (one, three) == ("one", "three")
-    if size < LONGEST_LINE:
+    if size < MAX_LINE_BYTES:
         assert two == "x" * size
     else:
-        assert isinstance(two, Fault)
+        assert isinstance(two, InvalidRecord)
         assert two.message == (
             f"{path}:2: the text has 1,048,576 bytes or more; write a sentence or a paragraph per line, and end each "
             "line with a line feed (\\n)"

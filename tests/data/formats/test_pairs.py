@@ -8,8 +8,9 @@ from pathlib import Path
 
 import pytest
 
-from regard.data.pairs import Corpus, Pairs, check_direction, corpora, languages, read_references
-from regard.data.records import Fault, Pair
+from regard.data.formats.corpus import Corpus, check_direction, corpora, languages
+from regard.data.formats.pairs import Pairs, read_references
+from regard.data.formats.records import InvalidRecord, Pair
 from regard.errors import DataError
 
 Write = Callable[[str, bytes], Path]
@@ -149,7 +150,7 @@ def test_one_bad_line_in_ten_is_left_out_and_told(write: Write) -> None:
     path = write("a.tsv", b"a\tb\n" * 9 + b"c\n")
     *pairs, fault = Pairs(Corpus((path,)))
     assert pairs == [Pair("a", "b", number) for number in range(1, 10)]
-    assert isinstance(fault, Fault)
+    assert isinstance(fault, InvalidRecord)
     assert (fault.path, fault.line, fault.reason) == (path, 10, "not 2 columns")
 
 
@@ -168,7 +169,10 @@ def test_a_bad_line_takes_its_partner_with_it(write: Write) -> None:
     source, target = write("a.en", b"1\n\xff\n3\n" + good), write("a.fr", b"1\n2\n\xff\n" + good)
     found = list(Pairs(Corpus((source, target))))
     assert found[0] == Pair("1", "1", 1)
-    assert [(fault.path, fault.line) for fault in found[1:3] if isinstance(fault, Fault)] == [(source, 2), (target, 3)]
+    assert [(fault.path, fault.line) for fault in found[1:3] if isinstance(fault, InvalidRecord)] == [
+        (source, 2),
+        (target, 3),
+    ]
     assert found[3] == Pair("x", "x", 4)
 
 

@@ -5,8 +5,8 @@ from pathlib import Path
 
 import pytest
 
-from regard.data.pairs import Corpus, corpora
-from regard.data.standard_input import keep_stream, reads_standard_input
+from regard.data.formats.corpus import Corpus, corpora
+from regard.data.formats.stdin_corpus import keep_stream, reads_standard_input
 from regard.errors import DataError
 
 

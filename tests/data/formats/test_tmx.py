@@ -6,10 +6,11 @@ from pathlib import Path
 
 import pytest
 
-from regard.data.lines import LONGEST_LINE
-from regard.data.pairs import Corpus, Pairs, corpora, languages
-from regard.data.records import Fault, Pair, Record
-from regard.data.tmx import Tmx
+from regard.data.formats.corpus import Corpus, corpora, languages
+from regard.data.formats.lines import MAX_LINE_BYTES
+from regard.data.formats.pairs import Pairs
+from regard.data.formats.records import InvalidRecord, Pair, Record
+from regard.data.formats.tmx import Tmx
 from regard.errors import DataError
 
 Write = Callable[[str, bytes], Path]
@@ -112,15 +113,15 @@ def test_doubtful_languages_are_asked_for(write: Write, units: list[str], source
 def test_a_unit_without_one_of_the_languages_is_left_out(write: Write) -> None:
     path = write("a.tmx", memory([unit(en="a", fr="b"), unit(en="a", de="c")]))
     message = f"{path}:4: the unit has no text in fr, only in en, de; check --languages, or remove the unit"
-    assert read(path) == [Pair("a", "b", 3), Fault(path, 4, "no fr text", message, usual=True)]
+    assert read(path) == [Pair("a", "b", 3), InvalidRecord(path, 4, "no fr text", message, usual=True)]
     with pytest.raises(DataError, match=r":3: the unit has no text in nl, only in en, fr.*at fault: 2 of 2 entries"):
         list(Pairs(Corpus((path,), languages=("en", "nl"))))
 
 
 def test_an_endless_text_is_left_out(write: Write) -> None:
-    path = write("a.tmx.gz", gzip.compress(memory([unit(en="x" * (LONGEST_LINE + 1), fr="b"), unit(en="a", fr="b")])))
+    path = write("a.tmx.gz", gzip.compress(memory([unit(en="x" * (MAX_LINE_BYTES + 1), fr="b"), unit(en="a", fr="b")])))
     fault, pair = read(path)
-    assert isinstance(fault, Fault)
+    assert isinstance(fault, InvalidRecord)
     assert fault.reason == "line too long"
     assert pair == Pair("a", "b", 4)
 

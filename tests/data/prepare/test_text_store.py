@@ -7,11 +7,13 @@ from typing import Any, TypeVar
 
 import pytest
 
-from regard import files
-from regard.data import texts as module
-from regard.data.pairs import Corpus
-from regard.data.texts import Preparing, TextPairs, Texts, describe, prepare_texts
+from regard.data.formats import pairs, records
+from regard.data.formats.corpus import Corpus
+from regard.data.prepare import holdout, text_store
+from regard.data.prepare.text_store import TextPairs, TextStore, build_text_store, hash_inputs
 from regard.errors import DataError
+from regard.progress import Progress
+from regard.storage import manifest
 
 Write = Callable[[str, Sequence[tuple[str, str]]], Corpus]
 PAIRS = [(f"source {number}", f"target  {number} ½") for number in range(100)]
@@ -20,7 +22,7 @@ PAIRS = [(f"source {number}", f"target  {number} ½") for number in range(100)]
 Result = TypeVar("Result")
 
 
-def finish(work: Generator[Preparing, None, Result]) -> tuple[Result, list[Preparing]]:
+def finish(work: Generator[Progress, None, Result]) -> tuple[Result, list[Progress]]:
     """Run a stage to its end: what it returns, and its reports."""
     reports = []
     while True:
@@ -30,8 +32,8 @@ def finish(work: Generator[Preparing, None, Result]) -> tuple[Result, list[Prepa
             return end.value, reports
 
 
-def prepare(folder: Path, train: Sequence[Corpus], valid: Sequence[Corpus] = (), seed: int = 1) -> Texts:
-    return finish(prepare_texts(folder, train, valid, seed=seed))[0]
+def prepare(folder: Path, train: Sequence[Corpus], valid: Sequence[Corpus] = (), seed: int = 1) -> TextStore:
+    return finish(build_text_store(folder, train, valid, seed=seed))[0]
 
 
 def read(pairs: TextPairs) -> list[tuple[str, str]]:
@@ -89,7 +91,7 @@ def test_what_is_held_out_depends_on_the_seed_alone(tmp_path: Path, corpus: Writ
 
 
 def test_at_most_a_thousand_pairs_are_held_out(tmp_path: Path, corpus: Write, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(module, "_MOST_HELD_OUT", 10)
+    monkeypatch.setattr(holdout, "_MAX_HELD_OUT", 10)
     assert len(prepare(tmp_path / "texts", [corpus("a", PAIRS * 20)]).valid) == 20  # no source has fewer pairs
     assert len(prepare(tmp_path / "other", [corpus("b", [(f"{n}", "x") for n in range(2000)])]).valid) == 10
 
@@ -129,7 +131,7 @@ def test_changed_inputs_or_damage_are_noticed(tmp_path: Path, corpus: Write) -> 
     assert len(prepare(folder, [corpus("a", PAIRS[:50])]).train) == 48
     (folder / "train" / "source.txt").write_bytes(b"x")
     assert len(prepare(folder, [corpus("a", PAIRS[:50])]).train) == 48
-    assert files.damage(folder) is None
+    assert manifest.find_damage(folder) is None
 
 
 def test_an_error_leaves_no_folder(tmp_path: Path, corpus: Write) -> None:
@@ -142,9 +144,9 @@ def test_an_error_leaves_no_folder(tmp_path: Path, corpus: Write) -> None:
 
 
 def test_reports_go_up_to_the_size_of_the_files(tmp_path: Path, corpus: Write, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(module, "_REPORT_EVERY", 10)
+    monkeypatch.setattr(pairs, "_REPORT_EVERY", 10)
     train = [corpus("a", PAIRS), corpus("b", PAIRS)]
-    _, reports = finish(prepare_texts(tmp_path / "texts", train, [], seed=1))
+    _, reports = finish(build_text_store(tmp_path / "texts", train, [], seed=1))
     stages = list(dict.fromkeys(report.stage for report in reports))
     assert stages == ["hashing", "choosing validation pairs", "reading train texts"]
     total = sum(path.stat().st_size for each in train for path in each.paths)
@@ -159,11 +161,11 @@ def test_files_are_described_in_order(tmp_path: Path, corpus: Write) -> None:
     (tmp_path / "other").mkdir()
     (tmp_path / "other" / "a.en").write_bytes(b"different\n")
     other = Corpus((tmp_path / "other" / "a.en", one.paths[1]))
-    [first, second], _ = finish(describe([one, other]))
+    [first, second], _ = finish(hash_inputs([one, other]))
     assert [file["name"] for file in first + second] == ["a.en", "a.fr", "a.en", "a.fr"]
-    assert first[0]["sha256"] == files.sha256(one.paths[0]) != second[0]["sha256"]
+    assert first[0]["sha256"] == manifest.sha256(one.paths[0]) != second[0]["sha256"]
     assert first[1] == second[1]
-    assert finish(describe([other, one]))[0] == [second, first]
+    assert finish(hash_inputs([other, one]))[0] == [second, first]
 
 
 def test_a_sample_is_bounded_and_spread(tmp_path: Path, corpus: Write) -> None:
@@ -175,15 +177,15 @@ def test_a_sample_is_bounded_and_spread(tmp_path: Path, corpus: Write) -> None:
 
 
 def test_blocks_are_bounded_in_pairs_and_bytes(tmp_path: Path, corpus: Write, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(module, "_PAIRS_AT_ONCE", 7)
-    monkeypatch.setattr(module, "_BYTES_AT_ONCE", 100)
+    monkeypatch.setattr(text_store, "_PAIRS_AT_ONCE", 7)
+    monkeypatch.setattr(text_store, "_BYTES_AT_ONCE", 100)
     pairs = [("a", "b")] * 20 + [("c" * 500, "d")] * 2 + [("e" * 30, "f" * 30)] * 5
     texts = prepare(tmp_path / "texts", [corpus("a", pairs)], [corpus("v", PAIRS[:2])])
     blocks = list(texts.train.blocks())
     assert [index for start, stop in blocks for index in range(start, stop)] == list(range(len(pairs)))
     assert all(stop - start <= 7 for start, stop in blocks)
     for start, stop in blocks:
-        size = sum(len(text) + 1 for side in module.SIDES for text in texts.train.texts(side, start, stop))
+        size = sum(len(text) + 1 for side in records.SIDES for text in texts.train.texts(side, start, stop))
         assert size <= 100 or stop - start == 1
 
 

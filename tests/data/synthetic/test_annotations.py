@@ -7,8 +7,9 @@ from itertools import islice
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from regard.data.language import Pair, pairs
-from regard.data.language.words import adjectives, nouns
+from regard.data.synthetic import Pair
+from regard.data.synthetic.generator import pairs
+from regard.data.synthetic.grammar.lexicon import adjectives, nouns
 
 seeds = st.integers(0, 2**32)
 few = settings(max_examples=25)

@@ -6,10 +6,11 @@ from itertools import islice, product
 import numpy as np
 import pytest
 
-from regard.data.language import Pair, about_it, split_of
-from regard.data.language.it import LINKS, frames
-from regard.data.language.words import of_class
-from regard.inside.baselines import BagOfWords, words_of
+from regard.data.synthetic import Pair, split_of
+from regard.data.synthetic.generator import ambiguous_pronoun_pairs
+from regard.data.synthetic.grammar.lexicon import of_class
+from regard.data.synthetic.templates.coreference import LINKS, frames
+from regard.interpret.measure.pronoun_baselines import BagOfWords, words_of
 
 
 def of(pair: Pair, place: int | None) -> str:
@@ -30,7 +31,7 @@ def test_two_sentences_of_a_flip_differ_in_one_word_and_in_the_noun_it_is(scenes
 
 
 def test_sentences_about_it_are_those_of_the_language():
-    found = list(islice(about_it(1, "valid"), 200))
+    found = list(islice(ambiguous_pronoun_pairs(1, "valid"), 200))
     its = [pair.truth.it for pair in found if pair.truth.it and pair.truth.it.other is not None]
     assert len(its) == 200 and {(pair.truth.kind, split_of(pair)) for pair in found} == {("it", "valid")}
     assert 0.1 < sum(it.same_gender for it in its) / len(its) < 0.3

@@ -5,9 +5,11 @@ import subprocess
 
 import pytest
 
-from regard.data.language import being, french
-from regard.data.language.people import NAMES
-from regard.data.language.words import actions, adjectives, nouns, rows
+from regard.data.synthetic.grammar import french
+from regard.data.synthetic.grammar.lexicon import actions, adjectives, nouns
+from regard.data.synthetic.grammar.subjects import NAMES
+from regard.data.synthetic.templates import copular_clauses
+from regard.data.synthetic.word_lists import rows
 
 
 @pytest.mark.parametrize(
@@ -38,7 +40,7 @@ def test_conjugations_written_out_by_hand(infinitive, present, imparfait, future
 
 
 def test_an_unknown_kind_of_verb_is_refused():
-    with pytest.raises(ValueError, match=r"moudre is not regular: list its forms in irregular\.tsv"):
+    with pytest.raises(ValueError, match=r"moudre is not regular: list its forms in irregular_french_verbs\.tsv"):
         french.conjugate("moudre")
 
 
@@ -125,9 +127,11 @@ def every_form() -> set[str]:
     found = {form for noun in nouns().values() for form in (noun.french, noun.french_plural)}
     for adjective in adjectives().values():
         found |= {*adjective.forms.values(), adjective.before_vowel} - {""}
-    for _, masculine, feminine in being.PROFESSIONS:
+    for _, masculine, feminine in copular_clauses.PROFESSIONS:
         found |= {masculine, feminine, masculine + "s", feminine + "s"}
-    verbs = {action.verb.french for action in actions()} | {row["infinitive"] for row in rows("irregular.tsv")}
+    verbs = {action.verb.french for action in actions()} | {
+        row["infinitive"] for row in rows("irregular_french_verbs.tsv")
+    }
     for infinitive in verbs:
         forms = french.conjugate(infinitive)
         found |= {infinitive, forms.participle, *forms.present, *forms.imparfait, *forms.future}

@@ -4,22 +4,24 @@ import re
 
 import pytest
 
-from regard.data.language import english, it, sentences
-from regard.data.language.clauses import clause, copula, relative_object
-from regard.data.language.dice import Dice
-from regard.data.language.doing import _object, _other_than
-from regard.data.language.likely import contrast, suits
-from regard.data.language.people import NAMES, someone
-from regard.data.language.phrases import Draft, Phrase, noun_phrase, owned, place, pronoun
-from regard.data.language.verbs import How, told
-from regard.data.language.words import Verb, actions, adjectives, nouns, of_class, verb
-from regard.data.language.writing import write
+from regard.data.synthetic import generator
+from regard.data.synthetic.grammar import english
+from regard.data.synthetic.grammar.clauses import clause, copula, relative_object
+from regard.data.synthetic.grammar.lexicon import Verb, actions, adjectives, nouns, of_class, verb
+from regard.data.synthetic.grammar.phrases import Draft, Phrase, noun_phrase, owned, place, pronoun
+from regard.data.synthetic.grammar.realization import write
+from regard.data.synthetic.grammar.subjects import NAMES, someone
+from regard.data.synthetic.grammar.verb_groups import How, told
+from regard.data.synthetic.plausibility import contrast, suits
+from regard.data.synthetic.rng import Rng
+from regard.data.synthetic.templates import coreference
+from regard.data.synthetic.templates.actions import _object, _other_than
 
 FRENCH_VOWEL = "aeiouyàâéèêëîïôœùû"
 
 
 def test_every_kind_occurs(sample):
-    kinds = {kind.__name__ for kind in sentences._WEIGHTS} | {"it"}
+    kinds = {kind.__name__ for kind in generator._WEIGHTS} | {"it"}
     assert {pair.truth.kind for pair in sample} == kinds
 
 
@@ -278,7 +280,7 @@ def test_french_watches_all_of_them(sample):
 def test_what_stands_after_a_preposition_keeps_its_article():
     """Found: "pas sur de chaise"."""
     for seed in range(50):
-        dice = Dice(seed, "test")
+        dice = Rng(seed, "test")
         chair = _object(
             dice, Draft("test"), verb("sit on", "s'asseoir sur"), nouns()["chair"], None, How("past", "not")
         )
@@ -287,8 +289,8 @@ def test_what_stands_after_a_preposition_keeps_its_article():
 
 def test_nobody_saw_it_tomorrow():
     """Found: "the zebra that the actress saw tomorrow"."""
-    dice = Dice(1, "test")
-    scenes = [it.draw(dice) for _ in range(2_000)]
+    dice = Rng(1, "test")
+    scenes = [coreference.draw(dice) for _ in range(2_000)]
     seen = [scene for scene in scenes if scene.how.tense == "future" and scene.looks[scene.way.subject == "x"].seen]
     assert len(seen) > 10
     assert all(scene.time is None for scene in seen)
@@ -337,7 +339,7 @@ def test_nobody_gives_to_or_follows_themselves(sample):
     given = re.compile(rf"^((?:The|My|Our|Your) \w+|{'|'.join(NAMES)}) .*\bto (?i:\1)( |\.)")
     assert given.search("Our grandfather will lend a helmet to our grandfather.")
     assert [pair.source for pair in kinds_said(sample, "giving") if given.search(pair.source)] == []
-    dice = Dice(1, "test")
+    dice = Rng(1, "test")
     for _ in range(2_000):
         who = someone(dice)
         assert _other_than(dice, who) != who
@@ -404,9 +406,9 @@ def test_what_is_wide_is_so_before_its_noun():
 
 def test_nobody_whom_il_or_elle_might_mean_stands_right_before_the_reason():
     """Found: "la girafe que l'actrice a admirée parce qu'elle était trop timide"."""
-    dice = Dice(1, "test")
+    dice = Rng(1, "test")
     for _ in range(2_000):
-        scene = it.draw(dice)
+        scene = coreference.draw(dice)
         last = scene.looks[scene.way.subject == "x"]
         assert last.owner is None
         assert last.seen_by is None or last.seen_by.name in ("I", "you", "we")

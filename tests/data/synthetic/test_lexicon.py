@@ -2,8 +2,9 @@
 
 from collections import Counter
 
-from regard.data.language.it import frames
-from regard.data.language.words import actions, nouns, of_class, rows
+from regard.data.synthetic.grammar.lexicon import actions, nouns, of_class
+from regard.data.synthetic.templates.coreference import frames
+from regard.data.synthetic.word_lists import rows
 
 
 def test_every_english_word_has_one_translation():

@@ -7,17 +7,18 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from regard.data import language
-from regard.data.language import FAMOUS, SPLITS, Pair, flips, is_famous, pairs, split_of
-from regard.data.language.clauses import BE, clause
-from regard.data.language.doing import LOCK_WITH_A_KEY, with_a_key
-from regard.data.language.it import Scene, frames, say
-from regard.data.language.liking import gerund
-from regard.data.language.phrases import Draft, Leaf, Phrase, noun_phrase, pronoun
-from regard.data.language.splits import LONGEST, pair_is_unseen, plain, unseen_pairs, unseen_words, word_is_unseen
-from regard.data.language.verbs import How
-from regard.data.language.words import adjectives, nouns, verb
-from regard.data.language.writing import write
+from regard.data import synthetic
+from regard.data.synthetic import FAMOUS, SPLITS, Pair, is_famous, split_of
+from regard.data.synthetic.generator import minimal_pairs, pairs
+from regard.data.synthetic.grammar.clauses import BE, clause
+from regard.data.synthetic.grammar.lexicon import adjectives, nouns, verb
+from regard.data.synthetic.grammar.phrases import Draft, Leaf, Phrase, noun_phrase, pronoun
+from regard.data.synthetic.grammar.realization import write
+from regard.data.synthetic.grammar.verb_groups import How
+from regard.data.synthetic.splits import LONGEST, pair_is_unseen, plain, unseen_pairs, unseen_words, word_is_unseen
+from regard.data.synthetic.templates.actions import LOCK_WITH_A_KEY, with_a_key
+from regard.data.synthetic.templates.coreference import Scene, frames, say
+from regard.data.synthetic.templates.preferences import gerund
 from regard.errors import UserError
 
 seeds = st.integers(0, 2**32)
@@ -31,7 +32,7 @@ def test_the_same_seed_gives_the_same_pairs_and_another_gives_others(seed):
     assert found == list(islice(pairs(seed), 30))
     assert [pair.truth for pair in found] == [pair.truth for pair in islice(pairs(seed), 30)]
     assert found != list(islice(pairs(seed + 1), 30))
-    assert list(islice(flips(seed, "train"), 5)) == list(islice(flips(seed, "train"), 5))
+    assert list(islice(minimal_pairs(seed, "train"), 5)) == list(islice(minimal_pairs(seed, "train"), 5))
 
 
 def test_the_language_stays_as_it_is():
@@ -41,7 +42,7 @@ def test_the_language_stays_as_it_is():
 
 
 def test_an_unknown_split_is_refused():
-    for stream in (pairs, flips):
+    for stream in (pairs, minimal_pairs):
         with pytest.raises(
             UserError, match=r"no split 'dev'; choose one of train, valid, test, noun-pairs, noun-words"
         ):
@@ -98,7 +99,7 @@ def test_unseen_nouns_and_words_are_unseen():
 
 def test_flips_belong_to_their_split():
     for split in SPLITS:
-        for first, second in islice(flips(1, split), 3):
+        for first, second in islice(minimal_pairs(1, split), 3):
             assert split_of(first) == split_of(second) == split
 
 
@@ -192,4 +193,4 @@ def test_the_grammar_says_what_is_famous_and_leaves_it_out():
 
 
 def test_the_public_names():
-    assert set(language.__all__) <= set(dir(language))
+    assert set(synthetic.__all__) <= set(dir(synthetic))

@@ -2,8 +2,8 @@
 
 from itertools import islice
 
-from regard.data.language import pairs
-from regard.data.language.export import BLOCK, lines, many
+from regard.data.synthetic.generator import pairs
+from regard.data.synthetic.tsv_files import BLOCK, lines, many
 
 
 def test_blocks_are_streams_one_after_the_other() -> None:

@@ -16,15 +16,19 @@ import pytest
 import torch
 
 import regard
-from regard.data.tokenizer import END, Tokenizer, train_tokenizer
-from regard.decoding import fast
-from regard.decoding.convert import convert, make_fast
-from regard.decoding.engine import Engine
-from regard.decoding.load import load
 from regard.errors import DataError, FolderError, SettingsError
-from regard.folder import open_folder, save_folder
-from regard.model.transformer import Transformer
-from regard.settings import DecodeSettings, ModelSettings
+from regard.inference.backends.ctranslate2 import CTranslate2Backend
+from regard.inference.translator_loader import load_translator
+from regard.interchange.ctranslate2 import cache as cache_module
+from regard.interchange.ctranslate2.export import ensure_export, export_model
+from regard.model_folder.loader import open_folder
+from regard.model_folder.writer import save_folder
+from regard.models.kinds.transformer import Transformer
+from regard.settings.decode import DecodeSettings
+from regard.settings.kinds.transformer import TransformerSettings
+from regard.tokenizers.sentencepiece import SentencePieceTokenizer
+from regard.tokenizers.special_ids import EOS
+from regard.tokenizers.vocabulary import train_tokenizer
 
 WORDS = [
     "the",
@@ -61,14 +65,14 @@ def sentences(count: int) -> list[str]:
 def end_sooner(model: Transformer, strength: float) -> None:
     """Lean the last thing the decoder does towards the end mark."""
     last: Any = model.decoder["norm"] if "norm" in model.decoder else model.decoder.layers()[-1][1].feedforward_norm
-    last.bias.add_(strength * model.embedding.weight[END])
+    last.bias.add_(strength * model.embedding.weight[EOS])
 
 
 def write_model(folder: Path, shape: dict[str, Any], precision: torch.dtype = torch.float32) -> Path:
     """A model of random weights that writes texts of many lengths."""
-    tokenizer = Tokenizer(train_tokenizer(iter(sentences(200)), kind="unigram", pieces=330))
-    plain = {"width": 32, "heads": 4, "feedforward": 48, "encoder_layers": 2, "decoder_layers": 2, "longest": 64}
-    settings = ModelSettings(vocabulary=tokenizer.rows, **{**plain, **shape})
+    tokenizer = SentencePieceTokenizer(train_tokenizer(iter(sentences(200)), kind="unigram", vocab_size=330))
+    plain = {"width": 32, "heads": 4, "feedforward": 48, "encoder_layers": 2, "decoder_layers": 2, "max_positions": 64}
+    settings = TransformerSettings(vocab_size=tokenizer.embedding_rows, **{**plain, **shape})
     torch.manual_seed(3)
     model = Transformer(settings)
     with torch.no_grad():
@@ -83,28 +87,28 @@ def write_model(folder: Path, shape: dict[str, Any], precision: torch.dtype = to
 @pytest.fixture(autouse=True)
 def cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """A cache of the test's own."""
-    monkeypatch.setattr(fast, "user_cache_path", lambda name: tmp_path / "cache" / name)
+    monkeypatch.setattr(cache_module, "user_cache_path", lambda name: tmp_path / "cache" / name)
     return tmp_path / "cache" / "regard" / "fast"
 
 
 @pytest.fixture(scope="module")
 def model_folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = write_model(tmp_path_factory.mktemp("engine") / "model", SHAPES["pre"])
-    make_fast(folder)
+    ensure_export(folder)
     return folder
 
 
 @pytest.mark.parametrize("shape", SHAPES)
 def test_both_roads_write_the_same(tmp_path: Path, shape: str) -> None:
     folder = write_model(tmp_path / "model", SHAPES[shape])
-    make_fast(folder)
+    ensure_export(folder)
     texts = sentences(60)
     for beams, extra in [(1, 50), (4, 50), (4, 2), (3, 1)]:
-        decode = DecodeSettings(beams=beams, best=beams, extra=extra)
+        decode = DecodeSettings(beam_size=beams, n_best=beams, max_length_offset=extra)
         quick = regard.load(folder).translate_all(texts, decode)
         slow = regard.load(folder, fast=None).translate_all(texts, decode)
         assert [found.text for found in quick] == [found.text for found in slow]
-        assert [found.pieces for found in quick] == [found.pieces for found in slow]
+        assert [found.tokens for found in quick] == [found.tokens for found in slow]
         assert [found.score for found in quick] == pytest.approx([found.score for found in slow], abs=1e-4)
         for one, other in zip(quick, slow, strict=True):
             assert [found.text for found in one.alternatives] == [found.text for found in other.alternatives]
@@ -112,40 +116,40 @@ def test_both_roads_write_the_same(tmp_path: Path, shape: str) -> None:
 
 def test_both_roads_write_the_same_of_weights_in_half_precision(tmp_path: Path) -> None:
     folder = write_model(tmp_path / "model", SHAPES["pre"], torch.float16)
-    make_fast(folder)
-    quick, slow = (load(folder, fast=road).translate_all(sentences(60)) for road in ("float32", None))
-    assert [found.pieces for found in quick] == [found.pieces for found in slow]
+    ensure_export(folder)
+    quick, slow = (load_translator(folder, fast=road).translate_all(sentences(60)) for road in ("float32", None))
+    assert [found.tokens for found in quick] == [found.tokens for found in slow]
     assert [found.score for found in quick] == pytest.approx([found.score for found in slow], abs=1e-4)
 
 
 RULES: list[dict[str, Any]] = [
-    {"shortest": 9},
-    {"longest": 5},
-    {"shortest": 3, "longest": 7, "no_repeat": 1},
-    {"no_repeat": 1, "beams": 1},
-    {"no_repeat": 2},
-    {"no_repeat": 3, "beams": 2},
+    {"min_length": 9},
+    {"max_length": 5},
+    {"min_length": 3, "max_length": 7, "no_repeat_ngram_size": 1},
+    {"no_repeat_ngram_size": 1, "beam_size": 1},
+    {"no_repeat_ngram_size": 2},
+    {"no_repeat_ngram_size": 3, "beam_size": 2},
     {"log_probabilities": True},
-    {"log_probabilities": True, "extra": 2, "alpha": 1.0},
-    {"log_probabilities": True, "no_repeat": 2, "shortest": 4},
+    {"log_probabilities": True, "max_length_offset": 2, "length_penalty": 1.0},
+    {"log_probabilities": True, "no_repeat_ngram_size": 2, "min_length": 4},
     {"prefix": "the cat"},
-    {"prefix": "½", "beams": 1, "log_probabilities": True},
+    {"prefix": "½", "beam_size": 1, "log_probabilities": True},
     {"temperature": 1.0},
-    {"temperature": 0.7, "top_k": 20, "top_p": 0.9, "prefix": "a", "no_repeat": 2},
+    {"temperature": 0.7, "top_k": 20, "top_p": 0.9, "prefix": "a", "no_repeat_ngram_size": 2},
 ]
 
 
 @pytest.mark.parametrize("rules", RULES, ids=str)
 def test_both_roads_write_the_same_under_every_rule(model_folder: Path, rules: dict[str, Any]) -> None:
-    beams = rules.get("beams", 4)
-    decode = DecodeSettings(**{"beams": beams, "best": beams, "extra": 10, **rules})
+    beams = rules.get("beam_size", 4)
+    decode = DecodeSettings(**{"beam_size": beams, "n_best": beams, "max_length_offset": 10, **rules})
     texts = sentences(40)
-    quick = load(model_folder).translate_all(texts, decode)
-    slow = load(model_folder, fast=None).translate_all(texts, decode)
+    quick = load_translator(model_folder).translate_all(texts, decode)
+    slow = load_translator(model_folder, fast=None).translate_all(texts, decode)
     several = [(one, *one.alternatives) for one in quick], [(one, *one.alternatives) for one in slow]
     for ones, others in zip(*several, strict=True):
         for one, other in zip(ones, others, strict=True):
-            assert (one.text, one.pieces) == (other.text, other.pieces)
+            assert (one.text, one.tokens) == (other.text, other.tokens)
             assert one.score == pytest.approx(other.score, abs=1e-4)
             assert one.log_probability == pytest.approx(other.log_probability, abs=1e-4)
             assert one.log_probabilities == pytest.approx(other.log_probabilities, abs=1e-4)
@@ -155,11 +159,11 @@ def test_both_roads_write_the_same_under_every_rule(model_folder: Path, rules: d
 
 def test_the_rules_change_something(model_folder: Path) -> None:
     """Else the test above would prove little."""
-    translator, texts = load(model_folder), sentences(40)
-    plain = [found.text for found in translator.translate_all(texts, DecodeSettings(extra=10))]
+    translator, texts = load_translator(model_folder), sentences(40)
+    plain = [found.text for found in translator.translate_all(texts, DecodeSettings(max_length_offset=10))]
     for rules in RULES:
         if "log_probabilities" not in rules:
-            decode = DecodeSettings(**{"extra": 10, **rules})
+            decode = DecodeSettings(**{"max_length_offset": 10, **rules})
             assert [found.text for found in translator.translate_all(texts, decode)] != plain, rules
 
 
@@ -169,9 +173,9 @@ def test_both_roads_score_the_same(model_folder: Path) -> None:
     pairs = [(text, chance.choice(texts)) for text in texts]
     assert ("", "") not in pairs
     pairs.append(("", ""))
-    quick, slow = (list(load(model_folder, fast=fast).score(pairs)) for fast in ("float32", None))
+    quick, slow = (list(load_translator(model_folder, fast=fast).score(pairs)) for fast in ("float32", None))
     for one, other in zip(quick, slow, strict=True):
-        assert (one.source, one.text, one.pieces) == (other.source, other.text, other.pieces)
+        assert (one.source, one.text, one.tokens) == (other.source, other.text, other.tokens)
         assert one.log_probabilities == pytest.approx(other.log_probabilities, abs=1e-4)
         assert (one.score, one.log_probability) == pytest.approx((other.score, other.log_probability), abs=1e-4)
 
@@ -180,15 +184,15 @@ ODD = ["\x01\x07\x1b[0m\x7f\x85 \0\0", "e\u0301\u0302 o\u0308\u200d\ufeff\u202e"
 
 
 def test_control_and_combining_characters_are_no_matter_on_either_road(model_folder: Path) -> None:
-    quick, slow = (load(model_folder, fast=fast).translate_all(ODD) for fast in ("float32", None))
+    quick, slow = (load_translator(model_folder, fast=fast).translate_all(ODD) for fast in ("float32", None))
     assert [one.text for one in quick] == [one.text for one in slow]
     assert [one.source for one in quick] == ODD
 
 
 def test_the_texts_are_of_many_lengths_and_some_reach_their_limit(model_folder: Path) -> None:
     """Else the test above would prove little."""
-    found = regard.load(model_folder).translate_all(sentences(60), DecodeSettings(extra=2))
-    assert len({len(one.pieces) for one in found}) > 5
+    found = regard.load(model_folder).translate_all(sentences(60), DecodeSettings(max_length_offset=2))
+    assert len({len(one.tokens) for one in found}) > 5
 
 
 @pytest.mark.parametrize("size", [1, 2, 8])
@@ -204,18 +208,18 @@ def test_alone_or_in_company_a_text_is_the_same(model_folder: Path, size: int) -
 
 def test_the_cores_are_divided_on_the_first_batches_and_the_text_is_the_same(model_folder: Path) -> None:
     texts = list(dict.fromkeys(sentences(200)))
-    decode = DecodeSettings(beams=2, extra=2)  # so few that some batches are searched again
+    decode = DecodeSettings(beam_size=2, max_length_offset=2)  # so few that some batches are searched again
     plain = regard.load(model_folder).translate_all(texts, decode)
     for cores in (1, 2):
-        translator = load(model_folder)
-        assert isinstance(translator, Engine)
+        translator = load_translator(model_folder)
+        assert isinstance(translator, CTranslate2Backend)
         translator._cores = cores
         # Small batches, so that there are enough to try on; and a second time, when it is known.
         for _ in range(2):
-            found = list(translator.stream(texts, decode, batch_tokens=96))
+            found = list(translator.translate_iterable(texts, decode, batch_tokens=96))
             assert [one.text for one in found] == [one.text for one in plain]
             assert translator.workers(decode) in {cores, 1}
-        assert list(translator._best) == ([decode.beams] if cores > 1 else [])  # another search is tried by itself
+        assert list(translator._best) == ([decode.beam_size] if cores > 1 else [])  # another search is tried by itself
 
 
 @pytest.mark.parametrize("fast", ["float32", None])
@@ -223,11 +227,11 @@ def test_the_cores_are_divided_on_the_first_batches_and_the_text_is_the_same(mod
 def test_without_scores_the_text_is_the_same(model_folder: Path, fast: str | None, beams: int) -> None:
     translator, texts = regard.load(model_folder, fast=fast), [text for text in sentences(60) if text.strip()]
     # So few pieces that some texts reach their limit, which is another for every length.
-    ways = (DecodeSettings(beams=beams, extra=2, scores=each) for each in (True, False))
+    ways = (DecodeSettings(beam_size=beams, max_length_offset=2, scores=each) for each in (True, False))
     scored, bare = (translator.translate_all(texts, decode) for decode in ways)
-    assert [one.pieces for one in bare] == [one.pieces for one in scored]
+    assert [one.tokens for one in bare] == [one.tokens for one in scored]
     limits = [len(ids) + 2 for ids in translator.tokenizer.encode(texts)]
-    assert any(len(one.pieces) == limit for one, limit in zip(bare, limits, strict=True))
+    assert any(len(one.tokens) == limit for one, limit in zip(bare, limits, strict=True))
     assert all(math.isnan(one.score) and math.isnan(one.log_probability) for one in bare)
     assert not any(math.isnan(one.score) or math.isnan(one.log_probability) for one in scored)
 
@@ -235,13 +239,13 @@ def test_without_scores_the_text_is_the_same(model_folder: Path, fast: str | Non
 def count_searches(monkeypatch: pytest.MonkeyPatch) -> list[int]:
     """How many texts were in each batch that the engine searched."""
     searches: list[int] = []
-    search = Engine._search
+    search = CTranslate2Backend._search
 
-    def counted(self: Engine, engine: Any, batch: Any, decode: DecodeSettings) -> Any:
+    def counted(self: CTranslate2Backend, engine: Any, batch: Any, decode: DecodeSettings) -> Any:
         searches.append(len(batch))
         return search(self, engine, batch, decode)
 
-    monkeypatch.setattr(Engine, "_search", counted)
+    monkeypatch.setattr(CTranslate2Backend, "_search", counted)
     return searches
 
 
@@ -249,16 +253,16 @@ def test_a_greedy_text_without_a_score_is_searched_once_and_cut(
     model_folder: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     searches = count_searches(monkeypatch)
-    translator, texts = load(model_folder), [text for text in sentences(60) if text.strip()]
+    translator, texts = load_translator(model_folder), [text for text in sentences(60) if text.strip()]
     told = {}
     for scores in (True, False):
-        decode = DecodeSettings(beams=1, extra=2, scores=scores, log_probabilities=True)
+        decode = DecodeSettings(beam_size=1, max_length_offset=2, scores=scores, log_probabilities=True)
         searches.clear()
-        told[scores] = [(one.pieces, one.log_probabilities) for one in translator.translate_all(texts, decode)]
+        told[scores] = [(one.tokens, one.log_probabilities) for one in translator.translate_all(texts, decode)]
         assert (sum(searches) > len(set(texts))) == scores
     assert told[False] == told[True]
-    bare = DecodeSettings(beams=1, scores=False)
-    [[found]] = next(translator._begin([[translator._source([270], [], bare)]], bare))
+    bare = DecodeSettings(beam_size=1, scores=False)
+    [[found]] = next(translator._generate([[translator._source([270], [], bare)]], bare))
     assert math.isnan(found.score)  # the engine was not asked
 
 
@@ -268,35 +272,37 @@ def test_few_batches_are_begun_before_they_are_wanted(
 ) -> None:
     """Or whoever has enough, or interrupts, would wait for all that were."""
     searched = count_searches(monkeypatch)
-    translator = load(model_folder)
-    assert isinstance(translator, Engine)
+    translator = load_translator(model_folder)
+    assert isinstance(translator, CTranslate2Backend)
     translator._cores = cores
     translator._best = {1: cores}
     translator._engines[cores] = translator._open(cores)
-    texts, greedy = list(dict.fromkeys(sentences(400))), DecodeSettings(beams=1)
+    texts, greedy = list(dict.fromkeys(sentences(400))), DecodeSettings(beam_size=1)
     assert len(texts) > 100
-    stream = translator.stream(texts, greedy, window=10, batch_tokens=8)
+    stream = translator.translate_iterable(texts, greedy, window=10, batch_tokens=8)
     for _ in range(30):
         next(stream)
     # Windows of ten, each text a batch, and at their ends none.
     assert 30 <= len(searched) <= 33 + 3 * cores + 1
     for translator._best in ({1: cores}, {}):  # tried before, or not
-        repeated = translator.stream(itertools.repeat(texts[0]), greedy, window=3)
+        repeated = translator.translate_iterable(itertools.repeat(texts[0]), greedy, window=3)
         assert len({next(repeated).text for _ in range(60)}) == 1
 
 
 def test_a_batch_of_short_texts_is_bounded_too(model_folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """The engine holds the scores of all pieces for each of them."""
     searches = count_searches(monkeypatch)
-    regard.load(model_folder).translate_all([f"{number}" for number in range(1200)], DecodeSettings(beams=1, longest=1))
+    regard.load(model_folder).translate_all(
+        [f"{number}" for number in range(1200)], DecodeSettings(beam_size=1, max_length=1)
+    )
     assert sum(searches) >= 1200
     assert max(searches) <= 4096 // 8
 
 
 def test_the_windows_before_an_untranslatable_text_are_translated(model_folder: Path) -> None:
-    translator = load(model_folder)
+    translator = load_translator(model_folder)
     texts = [text for text in sentences(40) if text.strip()][:9]
-    stream = translator.stream([*texts, "\udcff"], window=3)
+    stream = translator.translate_iterable([*texts, "\udcff"], window=3)
     assert [next(stream).text for _ in texts] == [one.text for one in translator.translate_all(texts)]
     with pytest.raises(DataError, match="surrogate"):
         next(stream)
@@ -305,10 +311,10 @@ def test_the_windows_before_an_untranslatable_text_are_translated(model_folder: 
 def test_what_is_scored_at_once_is_bounded_by_the_longer_side(
     model_folder: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    translator = load(model_folder)
-    assert isinstance(translator, Engine)
+    translator = load_translator(model_folder)
+    assert isinstance(translator, CTranslate2Backend)
     pairs = [([5], [6 + number % 9] * (40 if number % 50 == 0 else 1)) for number in range(200)]
-    apart = [translator._force([pair])[0] for pair in pairs]
+    apart = [translator._score_tokens([pair])[0] for pair in pairs]
     sizes: list[int] = []
 
     class Counting:
@@ -318,7 +324,7 @@ def test_what_is_scored_at_once_is_bounded_by_the_longer_side(
 
     engine = translator._engines[1]
     monkeypatch.setitem(translator._engines, 1, Counting())
-    for one, alone in zip(translator._force(pairs), apart, strict=True):
+    for one, alone in zip(translator._score_tokens(pairs), apart, strict=True):
         assert one == pytest.approx(alone, abs=1e-4)
     assert len(sizes) > 1
     assert max(sizes) <= 2048
@@ -327,7 +333,7 @@ def test_what_is_scored_at_once_is_bounded_by_the_longer_side(
 def test_what_may_not_be_written_is_not(model_folder: Path) -> None:
     opened = open_folder(model_folder)
     model = opened.build()
-    unwritable = [number for number, may in enumerate(opened.tokenizer.writable) if not may]
+    unwritable = [number for number, may in enumerate(opened.tokenizer.generable) if not may]
     with torch.no_grad():
         model.embedding.weight[unwritable] = 3 * model.embedding.weight[20]
     folder = model_folder.parent / "tempting"
@@ -339,9 +345,9 @@ def test_what_may_not_be_written_is_not(model_folder: Path) -> None:
         languages=("en", "xx"),
         card="",
     )
-    names = set(opened.tokenizer.pieces(range(END)))
+    names = set(opened.tokenizer.tokens(range(EOS)))
     for found in regard.load(folder).translate_all(sentences(20)):
-        assert not names & set(found.pieces)
+        assert not names & set(found.tokens)
 
 
 def test_files_in_the_folder_are_used(model_folder: Path, cache: Path) -> None:
@@ -353,7 +359,7 @@ def test_files_in_the_folder_are_used(model_folder: Path, cache: Path) -> None:
 def test_without_usable_files_they_are_made_in_the_cache(tmp_path: Path, cache: Path, harm: str) -> None:
     folder = write_model(tmp_path / "model", SHAPES["post"])
     if harm != "missing":
-        make_fast(folder)
+        ensure_export(folder)
     if harm == "damaged":
         path = folder / "fast" / "model.bin"
         data = bytearray(path.read_bytes())
@@ -483,7 +489,7 @@ def test_an_empty_translation_is_a_translation(model_folder: Path, tmp_path: Pat
         languages=("a", "b"),
         card="",
     )
-    convert(folder, folder / "fast", "float32")
-    quick, slow = load(folder).translate("the cat"), regard.load(folder, fast=None).translate("the cat")
+    export_model(folder, folder / "fast", "float32")
+    quick, slow = load_translator(folder).translate("the cat"), regard.load(folder, fast=None).translate("the cat")
     assert quick.text == slow.text == ""
     assert quick.score == pytest.approx(slow.score, abs=1e-4)

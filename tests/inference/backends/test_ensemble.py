@@ -7,31 +7,31 @@ import pytest
 import torch
 
 import regard
-from regard.data.tokenizer import END, START
-from regard.decoding.ensemble import Ensemble
-from regard.decoding.load import load
 from regard.errors import FolderError, LookError, SettingsError
-from regard.folder import open_folder
-from regard.settings import DecodeSettings
+from regard.inference.backends.ensemble import Ensemble
+from regard.inference.translator_loader import load_translator
+from regard.model_folder.loader import open_folder
+from regard.settings.decode import DecodeSettings
+from regard.tokenizers.special_ids import BOS, EOS
 
 torch.set_num_threads(1)
 
 Make = Callable[..., Path]
 TEXTS = ["the cat", "a red house sees the cat", "", "½", "cat cat cat"]
 DECODES = [
-    DecodeSettings(extra=9, best=4),
-    DecodeSettings(extra=9, beams=1),
-    DecodeSettings(extra=9, temperature=1.0, prefix="a"),
+    DecodeSettings(max_length_offset=9, n_best=4),
+    DecodeSettings(max_length_offset=9, beam_size=1),
+    DecodeSettings(max_length_offset=9, temperature=1.0, prefix="a"),
 ]
 
 
 @pytest.mark.parametrize("decode", DECODES, ids=str)
 def test_a_model_twice_is_the_model(make_model: Make, decode: DecodeSettings) -> None:
     folder = make_model()
-    alone = load(folder, fast=None).translate_all(TEXTS, decode)
-    together = load(folder, folder).translate_all(TEXTS, decode)
+    alone = load_translator(folder, fast=None).translate_all(TEXTS, decode)
+    together = load_translator(folder, folder).translate_all(TEXTS, decode)
     for one, other in zip(alone, together, strict=True):
-        assert (one.text, one.pieces) == (other.text, other.pieces)
+        assert (one.text, one.tokens) == (other.text, other.tokens)
         assert one.score == pytest.approx(other.score, abs=1e-4)
         assert [each.text for each in one.alternatives] == [each.text for each in other.alternatives]
 
@@ -51,40 +51,40 @@ def test_probabilities_are_averaged_whatever_the_shapes(make_model: Make) -> Non
 
 def test_models_together_write_something_of_their_own_and_the_same_in_any_batch(make_model: Make) -> None:
     folders = [make_model(seed) for seed in (1, 2)]
-    decode = DecodeSettings(extra=9)
-    together = load(*folders)
-    found = [one.pieces for one in together.translate_all(TEXTS, decode)]
-    assert found == [together.translate(text, decode).pieces for text in TEXTS]
-    assert found == [one.pieces for one in load(*folders[::-1]).translate_all(TEXTS, decode)]
+    decode = DecodeSettings(max_length_offset=9)
+    together = load_translator(*folders)
+    found = [one.tokens for one in together.translate_all(TEXTS, decode)]
+    assert found == [together.translate(text, decode).tokens for text in TEXTS]
+    assert found == [one.tokens for one in load_translator(*folders[::-1]).translate_all(TEXTS, decode)]
     for folder in folders:
-        assert found != [one.pieces for one in load(folder, fast=None).translate_all(TEXTS, decode)]
+        assert found != [one.tokens for one in load_translator(folder, fast=None).translate_all(TEXTS, decode)]
 
 
 def test_given_translations_are_scored_together(make_model: Make) -> None:
     opened = [open_folder(make_model(seed)) for seed in (1, 2)]
     tokenizer = opened[0].tokenizer
     source, target = tokenizer.encode(["the cat", "a house"])
-    (found,) = load(*(one.path for one in opened)).score([("the cat", "a house")])
+    (found,) = load_translator(*(one.path for one in opened)).score([("the cat", "a house")])
     with torch.inference_mode():
-        inputs = torch.tensor([[*source, END]]), torch.tensor([[START, *target]])
+        inputs = torch.tensor([[*source, EOS]]), torch.tensor([[BOS, *target]])
         mean_TV = torch.stack([one.build()(*inputs)[0].softmax(dim=-1) for one in opened]).mean(dim=0)
-    mean_TV = mean_TV * torch.tensor(tokenizer.writable)
+    mean_TV = mean_TV * torch.tensor(tokenizer.generable)
     wanted_TV = (mean_TV / mean_TV.sum(dim=-1, keepdim=True)).log()
-    wanted = [wanted_TV[at, piece].item() for at, piece in enumerate([*target, END])]
+    wanted = [wanted_TV[at, piece].item() for at, piece in enumerate([*target, EOS])]
     assert found.log_probabilities == pytest.approx(wanted, abs=1e-4)
 
 
 def test_only_models_of_the_same_pieces_and_languages(make_model: Make) -> None:
     first, other = make_model(), make_model(text="nothing of that kind")
     with pytest.raises(FolderError) as refused:
-        load(first, other)
+        load_translator(first, other)
     assert str(refused.value) == (
         f"{first} and {other} have different tokenizers, so their pieces cannot be compared; take models of one run, "
         "or fine-tunes of one model"
     )
     back = make_model(languages=("xx", None))
     with pytest.raises(FolderError) as refused:
-        load(first, first, back)
+        load_translator(first, first, back)
     assert str(refused.value) == (
         f"{first} translates en to xx, but {back} xx to unknown; take models of the same languages"
     )
@@ -95,10 +95,10 @@ def test_what_models_together_cannot(make_model: Make) -> None:
     with pytest.raises(
         SettingsError, match="several models together are computed in float32, not in int8; leave --fas"
     ):
-        load(folder, folder, fast="int8")
+        load_translator(folder, folder, fast="int8")
     with pytest.raises(LookError, match="2 models together cannot be looked into; load one of them"):
         regard.load(folder, folder).look("the cat")
 
 
 def test_the_shortest_limit_holds_for_all(make_model: Make) -> None:
-    assert load(make_model(longest=64), make_model(longest=32)).longest == 32
+    assert load_translator(make_model(max_positions=64), make_model(max_positions=32)).max_positions == 32

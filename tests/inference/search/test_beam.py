@@ -10,10 +10,10 @@ import pytest
 import torch
 from torch import Tensor
 
-from regard.decoding.candidates import chances
-from regard.decoding.hypothesis import Hypothesis
-from regard.decoding.search import search
-from regard.settings import DecodeSettings
+from regard.inference.search.beam import search
+from regard.inference.search.hypothesis import Hypothesis
+from regard.inference.search.sampler import uniform_numbers
+from regard.settings.decode import DecodeSettings
 
 torch.set_num_threads(1)
 
@@ -88,7 +88,7 @@ def run(
         tables.step,
         tables.state(sentences),
         limits_B=torch.tensor(limits, dtype=torch.long),
-        decode=DecodeSettings(beams=beams, alpha=alpha, **decode),
+        decode=DecodeSettings(beam_size=beams, length_penalty=alpha, **decode),
         writable_V=writable(tables.logits_BPV.size(2)) if writable_V is None else writable_V,
         start=START,
         end=END,
@@ -106,7 +106,14 @@ Text = tuple[int, ...]
 
 
 def every_text(
-    tables: Tables, sentence: int, limit: int, alpha: float, *, shortest: int = 0, no_repeat: int = 0, prefix: Text = ()
+    tables: Tables,
+    sentence: int,
+    limit: int,
+    alpha: float,
+    *,
+    min_length: int = 0,
+    no_repeat_ngram_size: int = 0,
+    prefix: Text = (),
 ) -> dict[Text, tuple[float, float]]:
     """Pieces -> log-probability, score; texts of the full length carry no END. Each is written piece by piece."""
     texts: dict[Text, tuple[float, float]] = {}
@@ -114,9 +121,9 @@ def every_text(
 
     def go_on(pieces: Text, total: float) -> None:
         forced = prefix[len(pieces)] if len(pieces) < len(prefix) else None
-        forbidden = {START} | ({END} if len(pieces) < shortest else set())
-        if no_repeat and forced is None:
-            forbidden |= {piece for piece in others if repeats((*pieces, piece), no_repeat)}
+        forbidden = {START} | ({END} if len(pieces) < min_length else set())
+        if no_repeat_ngram_size and forced is None:
+            forbidden |= {piece for piece in others if repeats((*pieces, piece), no_repeat_ngram_size)}
         logits = tables.logits_BPV[sentence, tables.code(pieces)].clone()
         logits[list(forbidden)] = -math.inf
         for piece, gain in enumerate(logits.log_softmax(0).tolist()):
@@ -148,11 +155,11 @@ def assert_exhaustive(tables: Tables, limit: int, alpha: float, prefix: Text = (
     assert len(results) == count
     for sentence, hypotheses in enumerate(results):
         texts = every_text(tables, sentence, limit, alpha, prefix=prefix, **rules)
-        assert {hypothesis.pieces for hypothesis in hypotheses} == set(texts)
+        assert {hypothesis.token_ids for hypothesis in hypotheses} == set(texts)
         for hypothesis in hypotheses:
-            assert hypothesis.log_probability == pytest.approx(texts[hypothesis.pieces][0], abs=1e-4)
-            assert hypothesis.score == pytest.approx(texts[hypothesis.pieces][1], abs=1e-4)
-            assert math.fsum(hypothesis.piece_log_probabilities) == hypothesis.log_probability
+            assert hypothesis.log_probability == pytest.approx(texts[hypothesis.token_ids][0], abs=1e-4)
+            assert hypothesis.score == pytest.approx(texts[hypothesis.token_ids][1], abs=1e-4)
+            assert math.fsum(hypothesis.token_log_probabilities) == hypothesis.log_probability
         assert hypotheses[0].score == pytest.approx(max(score for _, score in texts.values()), abs=1e-4)
 
 
@@ -167,15 +174,15 @@ def test_a_wide_beam_is_exhaustive_search(vocabulary: int, limit: int, count: in
 @pytest.mark.parametrize(
     "rules",
     [
-        {"shortest": 2},
-        {"shortest": 4},
-        {"no_repeat": 1},
-        {"no_repeat": 2},
-        {"no_repeat": 3},
-        {"shortest": 3, "no_repeat": 2},
+        {"min_length": 2},
+        {"min_length": 4},
+        {"no_repeat_ngram_size": 1},
+        {"no_repeat_ngram_size": 2},
+        {"no_repeat_ngram_size": 3},
+        {"min_length": 3, "no_repeat_ngram_size": 2},
         {"prefix": (3,)},
-        {"prefix": (2, 2, 2), "no_repeat": 2},
-        {"prefix": (3, 2), "shortest": 3},
+        {"prefix": (2, 2, 2), "no_repeat_ngram_size": 2},
+        {"prefix": (3, 2), "min_length": 3},
     ],
     ids=str,
 )
@@ -190,15 +197,15 @@ def test_a_prefix_is_only_for_those_who_have_one() -> None:
     assert together == [run(tables, [4], 3, sentences=[at], prefixes=[prefixes[at]])[0] for at in range(30)]
     assert together[::3] == run(tables, [4] * 10, beams=3, sentences=list(range(0, 30, 3)))
     for prefix, hypotheses in zip(prefixes, together, strict=True):
-        assert all(hypothesis.pieces[: len(prefix)] == prefix for hypothesis in hypotheses)
+        assert all(hypothesis.token_ids[: len(prefix)] == prefix for hypothesis in hypotheses)
 
 
 def test_what_the_best_text_begins_with_leads_to_the_best_text() -> None:
     tables = Tables.random(50, 5, 4, seed=21)
     for sentence, (best, *_) in enumerate(run(tables, [4] * 50, beams=200)):
-        for length in range(min(len(best.pieces), 3) + 1):
-            again = run(tables, [4], 200, sentences=[sentence], prefixes=[best.pieces[:length]])[0][0]
-            assert again.pieces == best.pieces
+        for length in range(min(len(best.token_ids), 3) + 1):
+            again = run(tables, [4], 200, sentences=[sentence], prefixes=[best.token_ids[:length]])[0][0]
+            assert again.token_ids == best.token_ids
             assert again.score == pytest.approx(best.score, abs=1e-5)
 
 
@@ -206,10 +213,10 @@ def test_what_the_best_text_begins_with_leads_to_the_best_text() -> None:
 def test_rules_hold_in_narrow_beams(beams: int) -> None:
     tables = Tables.random(60, 5, 6, seed=22)
     tables.logits_BPV[..., END] += 1.0
-    for hypotheses in run(tables, [6] * 60, beams, shortest=3, no_repeat=2):
+    for hypotheses in run(tables, [6] * 60, beams, min_length=3, no_repeat_ngram_size=2):
         for hypothesis in hypotheses:
-            assert len(hypothesis.pieces) >= 3
-            assert not any(repeats(hypothesis.pieces[:end], 2) for end in range(7))
+            assert len(hypothesis.token_ids) >= 3
+            assert not any(repeats(hypothesis.token_ids[:end], 2) for end in range(7))
 
 
 def greedy(tables: Tables, sentence: int, limit: int) -> tuple[int, ...]:
@@ -227,7 +234,7 @@ def test_one_beam_is_the_greedy_loop() -> None:
     tables = Tables.random(100, 5, 4, seed=7)
     limits = [1 + sentence % 4 for sentence in range(100)]
     for sentence, hypotheses in enumerate(run(tables, limits, beams=1)):
-        assert [hypothesis.pieces for hypothesis in hypotheses] == [greedy(tables, sentence, limits[sentence])]
+        assert [hypothesis.token_ids for hypothesis in hypotheses] == [greedy(tables, sentence, limits[sentence])]
 
 
 def test_one_beam_never_touches_the_state_of_open_sentences() -> None:
@@ -246,12 +253,12 @@ def test_one_beam_never_touches_the_state_of_open_sentences() -> None:
         step,
         tables.state(),
         limits_B=torch.tensor([4]),
-        decode=DecodeSettings(beams=1),
+        decode=DecodeSettings(beam_size=1),
         writable_V=writable(5),
         start=START,
         end=END,
     )
-    assert len(found[0][0].pieces) == 4
+    assert len(found[0][0].token_ids) == 4
 
 
 def by_the_rule(tables: Tables, sentence: int, limit: int, beams: int) -> list[tuple[tuple[int, ...], float]]:
@@ -281,7 +288,7 @@ def test_the_rule_is_followed(beams: int) -> None:
     tables.logits_BPV[..., END] += 1.0
     for sentence, hypotheses in enumerate(run(tables, [5] * 60, beams, alpha=0.0)):
         expected = by_the_rule(tables, sentence, 5, beams)
-        assert [h.pieces for h in hypotheses] == [tuple(p for p in pieces if p != END) for pieces, _ in expected]
+        assert [h.token_ids for h in hypotheses] == [tuple(p for p in pieces if p != END) for pieces, _ in expected]
         assert [h.log_probability for h in hypotheses] == pytest.approx([total for _, total in expected], abs=1e-4)
 
 
@@ -299,7 +306,7 @@ def test_finished_sentences_leave_the_batch() -> None:
     tables.logits_BPV[..., END] = -50.0
     state = tables.state()
     limits_B = torch.tensor([4, 2, 1])
-    decode = DecodeSettings(beams=2)
+    decode = DecodeSettings(beam_size=2)
     search(tables.step, state, limits_B=limits_B, decode=decode, writable_V=writable(5), start=START, end=END)
     assert state.batches == [(3, 1), (2, 2), (1, 2), (1, 2)]
 
@@ -314,14 +321,14 @@ def test_limits_are_respected_exactly(beams: int) -> None:
     tables.logits_BPV[..., END] = -50.0
     limits = [5, 1, 3, 2, 4]
     for limit, hypotheses in zip(limits, run(tables, limits, beams), strict=True):
-        assert {len(hypothesis.pieces) for hypothesis in hypotheses} == {limit}
-        assert all(len(hypothesis.piece_log_probabilities) == limit for hypothesis in hypotheses)
+        assert {len(hypothesis.token_ids) for hypothesis in hypotheses} == {limit}
+        assert all(len(hypothesis.token_log_probabilities) == limit for hypothesis in hypotheses)
 
 
 def test_limit_one() -> None:
     tables = Tables.random(20, 5, 1, seed=5)
     for sentence, hypotheses in enumerate(run(tables, [1] * 20, beams=4)):
-        assert {hypothesis.pieces for hypothesis in hypotheses} == {(), (2,), (3,), (4,)}
+        assert {hypothesis.token_ids for hypothesis in hypotheses} == {(), (2,), (3,), (4,)}
         assert hypotheses[0].log_probability == pytest.approx(max(log_softmax(tables, sentence, ())), abs=1e-5)
 
 
@@ -337,7 +344,7 @@ def test_forbidden_ids_are_never_written(beams: int) -> None:
     tables.logits_BPV[..., 4] = 40.0
     for hypotheses in run(tables, [4] * 20, beams, writable_V=writable(6, 4)):
         for hypothesis in hypotheses:
-            assert not {START, 4} & set(hypothesis.pieces)
+            assert not {START, 4} & set(hypothesis.token_ids)
             # What is left shares all of the probability.
             assert hypothesis.log_probability > -15
 
@@ -349,11 +356,11 @@ def test_the_list_is_sorted_distinct_and_adds_up(beams: int) -> None:
         assert len(hypotheses) == beams
         scores = [hypothesis.score for hypothesis in hypotheses]
         assert scores == sorted(scores, reverse=True)
-        assert len({hypothesis.pieces for hypothesis in hypotheses}) == beams
+        assert len({hypothesis.token_ids for hypothesis in hypotheses}) == beams
         for hypothesis in hypotheses:
-            assert sum(hypothesis.piece_log_probabilities) == pytest.approx(hypothesis.log_probability)
-            length = len(hypothesis.piece_log_probabilities)
-            assert length == len(hypothesis.pieces) + (length < 5 or len(hypothesis.pieces) == 4)
+            assert sum(hypothesis.token_log_probabilities) == pytest.approx(hypothesis.log_probability)
+            length = len(hypothesis.token_log_probabilities)
+            assert length == len(hypothesis.token_ids) + (length < 5 or len(hypothesis.token_ids) == 4)
             assert hypothesis.score == pytest.approx(hypothesis.log_probability / ((5 + length) / 6) ** 0.6)
 
 
@@ -367,7 +374,7 @@ def test_impossible_texts_are_left_out() -> None:
     tables = Tables.random(1, 4, 3, seed=10)
     tables.logits_BPV[..., 3] = -math.inf
     found = run(tables, [3], beams=8)[0]
-    assert {hypothesis.pieces for hypothesis in found} == {(), (2,), (2, 2), (2, 2, 2)}
+    assert {hypothesis.token_ids for hypothesis in found} == {(), (2,), (2, 2), (2, 2, 2)}
     assert all(hypothesis.log_probability > -math.inf for hypothesis in found)
 
 
@@ -415,7 +422,7 @@ def drawn(
         writable_V=writable(tables.logits_BPV.size(2)),
         start=START,
         end=END,
-        chances_BTK=chances([[number] for number in state.table_B.tolist()], max(limits), settings),
+        chances_BTK=uniform_numbers([[number] for number in state.table_B.tolist()], max(limits), settings),
     )
 
 
@@ -424,17 +431,17 @@ def test_drawing_without_a_choice_is_the_greedy_loop(decode: dict[str, Any]) -> 
     tables = Tables.random(100, 5, 4, seed=30)
     limits = [1 + sentence % 4 for sentence in range(100)]
     assert drawn(tables, limits, **decode) == run(tables, limits, beams=1)
-    assert [several[1:] for several in drawn(tables, limits, best=3, **decode)] == [
+    assert [several[1:] for several in drawn(tables, limits, n_best=3, **decode)] == [
         several * 2 for several in run(tables, limits, beams=1)
     ]
 
 
 def test_texts_come_as_often_as_they_are_probable() -> None:
     tables = Tables.random(1, 4, 3, seed=31)
-    (found,) = drawn(tables, [3], best=20_000)
+    (found,) = drawn(tables, [3], n_best=20_000)
     assert len(found) == 20_000
     texts = every_text(tables, 0, 3, 0.6)
-    counts = Counter(hypothesis.pieces for hypothesis in found)
+    counts = Counter(hypothesis.token_ids for hypothesis in found)
     for pieces, (log_probability, _) in texts.items():
         probability = math.exp(log_probability)
         assert counts[pieces] / 20_000 == pytest.approx(probability, abs=4 * math.sqrt(probability / 20_000) + 1e-4)
@@ -442,12 +449,14 @@ def test_texts_come_as_often_as_they_are_probable() -> None:
 
 def test_a_draw_says_what_its_text_costs() -> None:
     tables = Tables.random(20, 5, 4, seed=32)
-    for sentence, hypotheses in enumerate(drawn(tables, [4] * 20, best=5, temperature=2.0, shortest=1, no_repeat=1)):
-        texts = every_text(tables, sentence, 4, 0.6, shortest=1, no_repeat=1)
+    for sentence, hypotheses in enumerate(
+        drawn(tables, [4] * 20, n_best=5, temperature=2.0, min_length=1, no_repeat_ngram_size=1)
+    ):
+        texts = every_text(tables, sentence, 4, 0.6, min_length=1, no_repeat_ngram_size=1)
         assert len(hypotheses) == 5
         for hypothesis in hypotheses:
-            assert hypothesis.log_probability == pytest.approx(texts[hypothesis.pieces][0], abs=1e-4)
-            assert hypothesis.score == pytest.approx(texts[hypothesis.pieces][1], abs=1e-4)
+            assert hypothesis.log_probability == pytest.approx(texts[hypothesis.token_ids][0], abs=1e-4)
+            assert hypothesis.score == pytest.approx(texts[hypothesis.token_ids][1], abs=1e-4)
         assert hypotheses == sorted(hypotheses, key=lambda hypothesis: -hypothesis.score)
 
 
@@ -455,7 +464,7 @@ def test_a_draw_says_what_its_text_costs() -> None:
 def test_a_sentence_draws_the_same_alone_and_in_any_batch(best: int) -> None:
     tables = Tables.random(24, 6, 5, seed=33)
     limits = [1 + sentence % 5 for sentence in range(24)]
-    together = drawn(tables, limits, best=best)
-    assert together == [drawn(tables, [limits[at]], [at], best=best)[0] for at in range(24)]
-    assert together != drawn(tables, limits, best=best, seed=2)
-    assert together == drawn(tables, limits, best=best)
+    together = drawn(tables, limits, n_best=best)
+    assert together == [drawn(tables, [limits[at]], [at], n_best=best)[0] for at in range(24)]
+    assert together != drawn(tables, limits, n_best=best, seed=2)
+    assert together == drawn(tables, limits, n_best=best)

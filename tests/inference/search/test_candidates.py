@@ -8,8 +8,8 @@ import pytest
 import torch
 from torch import Tensor
 
-from regard.decoding.candidates import chances, draw
-from regard.settings import DecodeSettings
+from regard.inference.search.sampler import sample, uniform_numbers
+from regard.settings.decode import DecodeSettings
 
 torch.set_num_threads(1)
 
@@ -21,8 +21,8 @@ def shares(**decode: Any) -> list[float]:
     """How often each piece is drawn by chances that lie evenly between 0 and 1."""
     even_BK = (torch.arange(DRAWS, dtype=torch.float64)[None] + 0.5) / DRAWS
     log_NV = torch.tensor([PROBABILITIES]).log()
-    found = draw(log_NV, torch.zeros(1, 1), even_BK, DecodeSettings(**{"temperature": 1.0, **decode}))
-    counts = Counter(found.pieces_BC[0].tolist())
+    found = sample(log_NV, torch.zeros(1, 1), even_BK, DecodeSettings(**{"temperature": 1.0, **decode}))
+    counts = Counter(found.tokens_BC[0].tolist())
     return [counts[piece] / DRAWS for piece in range(len(PROBABILITIES))]
 
 
@@ -62,19 +62,21 @@ def test_the_colder_the_nearer_to_the_likeliest(temperature: float) -> None:
 
 def test_the_log_probability_is_the_models_own_whatever_the_temperature() -> None:
     log_NV = torch.tensor([PROBABILITIES]).log()
-    found = draw(log_NV, torch.tensor([[-1.0]]), torch.tensor([[0.5]]).double(), DecodeSettings(temperature=5.0))
-    assert found.gains_BC[0, 0] == log_NV[0, found.pieces_BC[0, 0]]
+    found = sample(log_NV, torch.tensor([[-1.0]]), torch.tensor([[0.5]]).double(), DecodeSettings(temperature=5.0))
+    assert found.gains_BC[0, 0] == log_NV[0, found.tokens_BC[0, 0]]
     assert found.total_BC.item() == pytest.approx(-1.0 + found.gains_BC.item())
 
 
 def test_where_nothing_is_possible_nothing_is_gained() -> None:
-    found = draw(torch.full((1, 4), -math.inf), torch.zeros(1, 1), torch.tensor([[0.9]]), DecodeSettings(temperature=1))
+    found = sample(
+        torch.full((1, 4), -math.inf), torch.zeros(1, 1), torch.tensor([[0.9]]), DecodeSettings(temperature=1)
+    )
     assert found.total_BC.item() == -math.inf
 
 
 def test_the_chances_of_a_source_hang_on_the_seed_and_on_nothing_beside_it() -> None:
     def of(*sources: list[int], steps: int = 5, **decode: Any) -> Tensor:
-        return chances(sources, steps, DecodeSettings(temperature=1.0, best=3, **decode))
+        return uniform_numbers(sources, steps, DecodeSettings(temperature=1.0, n_best=3, **decode))
 
     alone = of([7, 8])
     assert alone.shape == (1, 5, 3)

@@ -11,13 +11,13 @@ import pytest
 from safetensors.numpy import load_file
 
 from regard.errors import LookError
-from regard.inside.arithmetic import follow, walk
-from regard.inside.terminal import Paper
-from regard.inside.walkthrough import show_stages, show_walk
-from regard.settings import DecodeSettings
+from regard.interpret.look.arithmetic import head_arithmetic, token_stages
+from regard.interpret.report.arithmetic_text import show_arithmetic, show_stages
+from regard.render.terminal import TerminalStyle
+from regard.settings.decode import DecodeSettings
 
 TEXT = "the old cat sees a tree."
-DECODE = DecodeSettings(beams=2, extra=9)
+DECODE = DecodeSettings(beam_size=2, max_length_offset=9)
 Vector = list[float]
 
 
@@ -147,7 +147,7 @@ def close(found: Vector, expected: Vector) -> bool:
 def both(request, model_of, folder_of):
     model = model_of(request.param)
     view = model.look(TEXT, target="a red dog paints.")
-    plain = Plain(folder_of(request.param), model.torch.settings)
+    plain = Plain(folder_of(request.param), model.network.settings)
     plain.run(view.trace.source.ids, view.trace.read.ids)
     return view, plain
 
@@ -173,7 +173,7 @@ def test_every_printed_number_comes_from_the_stored_weights(both):
     for head in view.heads:
         rows = len(view.trace.attention(head.rpartition(".")[0]).rows.ids)
         for row in {0, rows // 2, rows - 1}:
-            lines = "\n".join(show_walk(walk(view.trace, head, row), Paper(90))).split("\n")
+            lines = "\n".join(show_arithmetic(head_arithmetic(view.trace, head, row), TerminalStyle(90))).split("\n")
             expected = plain.seen[f"{head}:{row}"]
             wanted = [("input", expected["input"]), ("query", expected["query"])]
             for key in expected["keys"]:
@@ -207,13 +207,13 @@ def test_every_printed_number_comes_from_the_stored_weights(both):
 def test_a_piece_is_followed_from_its_row_of_the_embedding_to_its_last_vector(both):
     view, plain = both
     for stack, last in (("encoder", plain.memory), ("decoder", plain.last)):
-        stages = list(follow(view.trace, stack, 2))
+        stages = list(token_stages(view.trace, stack, 2))
         identity = (view.trace.source if stack == "encoder" else view.trace.read).ids[2]
         assert close(stages[0].vector.tolist(), plain.weights["embedding.weight"][identity])
         assert close(stages[2].vector.tolist(), [plain.position(2, i) for i in range(view.trace.settings.width)])
         assert close(stages[3].vector.tolist(), plain.embed([identity] * 3)[2])
         assert close(stages[-1].vector.tolist(), last[2])
-        lines = list(show_stages(stages, Paper(300)))
+        lines = list(show_stages(stages, TerminalStyle(300)))
         assert len(lines) == 2 * len(stages)
         for stage, line in zip(stages, lines[1::2], strict=True):
             assert close(numbers(line), [*stage.vector.tolist(), math.hypot(*stage.vector.tolist())])
@@ -222,14 +222,14 @@ def test_a_piece_is_followed_from_its_row_of_the_embedding_to_its_last_vector(bo
 def test_a_walk_is_of_one_head(model_of):
     view = model_of("pre").look(TEXT, DECODE)
     with pytest.raises(LookError, match=r"a map over several heads; the arithmetic is of one, as encoder.1.self.1"):
-        view.walk("encoder.self.mean", "cat")
+        view.arithmetic("encoder.self.mean", "cat")
 
 
 def test_a_walk_starts_from_a_word(model_of):
     view = model_of("pre").look(TEXT, DECODE)
-    assert view.walk("encoder.1.self.2", "cat").row.text == "▁cat"
+    assert view.arithmetic("encoder.1.self.2", "cat").row.text == "▁cat"
     first = view.trace.written.words[0].text
-    found = view.walk("decoder.1.cross.1", first)
-    assert found.row.sentence == f"after reading <s>, about to write {view.trace.written.pieces[0]}"
+    found = view.arithmetic("decoder.1.cross.1", first)
+    assert found.row.sentence == f"after reading <s>, about to write {view.trace.written.texts[0]}"
     with pytest.raises(LookError, match="no word 'zebra' here; the words are: the, old, cat"):
-        view.walk("encoder.1.self.1", "zebra")
+        view.arithmetic("encoder.1.self.1", "zebra")

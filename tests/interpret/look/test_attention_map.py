@@ -4,11 +4,11 @@ import numpy as np
 import pytest
 
 from regard.errors import LookError
-from regard.inside.maps import all_heads
-from regard.settings import DecodeSettings
+from regard.interpret.trace import all_heads
+from regard.settings.decode import DecodeSettings
 
 TEXT = "The unseen cat didn't (again) see the tired dog."
-DECODE = DecodeSettings(beams=2, extra=9)
+DECODE = DecodeSettings(beam_size=2, max_length_offset=9)
 
 
 @pytest.fixture
@@ -41,9 +41,9 @@ def test_words_are_sums_over_what_is_looked_at_and_means_over_who_looks(view):
 
 def test_decoder_rows_say_what_was_read_and_what_is_to_be_written(view):
     found = view.attention("decoder.1.cross.1", pieces=True)
-    assert found.rows[0].sentence == f"after reading <s>, about to write {view.trace.written.pieces[0]}"
-    assert [row.read for row in found.rows] == list(view.trace.read.pieces)
-    assert [row.text for row in found.rows] == list(view.trace.written.pieces)
+    assert found.rows[0].sentence == f"after reading <s>, about to write {view.trace.written.texts[0]}"
+    assert [row.read for row in found.rows] == list(view.trace.read.texts)
+    assert [row.text for row in found.rows] == list(view.trace.written.texts)
     words = view.attention("decoder.1.cross.1")
     assert [row.text for row in words.rows] == [word.text for word in view.trace.written.words]
     assert [row.read for row in words.rows][1:] == [word.text for word in view.trace.written.words[:-1]]

@@ -5,23 +5,25 @@ from itertools import islice
 import numpy as np
 import pytest
 import torch
+from tests.interpret.planted import planted_model
 
-from regard.data.language import flips
-from regard.data.texts import finished
-from regard.decoding.translator import Translator
+from regard.data.synthetic.generator import minimal_pairs
 from regard.errors import LookError
-from regard.evaluation.scores import Judge
-from regard.inside.edits import WAYS, Edit, Edited, Forced, check_head, head_addresses
-from regard.inside.measured import measure
-from regard.inside.passes import batched, log_probabilities
-from regard.inside.planted import PLANTED, planted_model, planted_sample
-from regard.inside.pronouns import Pronouns, contrast, pronoun_texts
-from regard.inside.sample import Sample, text_item
-from regard.inside.terminal import Paper
-from regard.inside.trace import Recorder
-from regard.inside.worth import GREEDY, Counts, ngrams
-from regard.inside.worth import _bleu as bleu
-from regard.settings import DecodeSettings
+from regard.evaluation.scores import Scorer
+from regard.inference.backends.torch import TorchBackend
+from regard.interpret.address import check_head, head_addresses
+from regard.interpret.annotated_pairs import PairSample, text_item
+from regard.interpret.interventions import WAYS, ForcedAttention, HeadIntervention, IntervenedModel
+from regard.interpret.measure.head_ablation import GREEDY, AblationCounts, ngrams
+from regard.interpret.measure.head_ablation import _bleu as bleu
+from regard.interpret.measure.pronoun_task import PronounTask, contrast, pronoun_texts
+from regard.interpret.report.head_report import measure_head_report
+from regard.interpret.selftest.planted_model import PLANTED, planted_sample
+from regard.interpret.teacher_forcing import log_probabilities, make_batches
+from regard.interpret.trace import Recorder
+from regard.progress import run_to_end
+from regard.render.terminal import TerminalStyle
+from regard.settings.decode import DecodeSettings
 
 CARRIES = "decoder.1.cross.1"
 
@@ -29,19 +31,21 @@ CARRIES = "decoder.1.cross.1"
 @pytest.fixture(scope="module")
 def planted():
     model = planted_model()
-    return model, planted_sample(model.pieces, 40)
+    return model, planted_sample(model.tokenizer, 40)
 
 
 @pytest.fixture(scope="module")
 def measured(planted):
     model, sample = planted
-    return finished(measure(model.torch, model.pieces, sample, name="planted", counts=Counts(30, 20, 0)))
+    return run_to_end(
+        measure_head_report(model.network, model.tokenizer, sample, name="planted", counts=AblationCounts(30, 20, 0))
+    )
 
 
 class Seen(Recorder):
     """Records what the model used after an edit."""
 
-    def __init__(self, edit: Edit) -> None:
+    def __init__(self, edit: HeadIntervention) -> None:
         super().__init__()
         self._edit = edit
 
@@ -57,12 +61,12 @@ def test_an_edit_changes_its_heads_and_no_others(model):
     source, target = torch.tensor([[270, 271, 272, 3], [273, 3, 0, 0]]), torch.tensor([[2, 280, 281], [2, 282, 283]])
     plain = Recorder()
     with torch.inference_mode():
-        model.torch(source, target, plain)
+        model.network(source, target, plain)
         for way in WAYS:
-            for head in head_addresses(model.torch.settings):
+            for head in head_addresses(model.network.settings):
                 attention, _, number = head.rpartition(".")
-                lens = Seen(Edit([head], way))
-                model.torch(source, target, lens)
+                lens = Seen(HeadIntervention([head], way))
+                model.network(source, target, lens)
                 weights = lens.seen[f"{attention}.weight"]
                 others = [one for one in range(weights.size(1)) if one != int(number) - 1]
                 torch.testing.assert_close(weights[:, others], plain.seen[f"{attention}.weight"][:, others])
@@ -77,17 +81,17 @@ def test_an_edit_changes_its_heads_and_no_others(model):
 
 def test_a_model_under_no_edit_translates_as_without_the_lens(model):
     texts = ["the old cat sees a red tree.", "a dog paints."]
-    plain = Translator(model.torch, model.pieces, longest=128)
-    edited = Translator(Edited(model.torch, Edit([])), model.pieces, longest=128)
-    decode = DecodeSettings(beams=3, extra=9)
+    plain = TorchBackend(model.network, model.tokenizer, max_positions=128)
+    edited = TorchBackend(IntervenedModel(model.network, HeadIntervention([])), model.tokenizer, max_positions=128)
+    decode = DecodeSettings(beam_size=3, max_length_offset=9)
     assert edited.translate_all(texts, decode) == plain.translate_all(texts, decode)
 
 
 def test_without_the_head_that_carries_the_words_nothing_comes_over(planted, measured):
-    assert measured.whole.loss.value < 0.2 and measured.whole.bleu > 99
+    assert measured.unablated.loss.value < 0.2 and measured.unablated.bleu > 99
     for head in PLANTED:
         for way in WAYS:
-            worth = measured.worth[head, way]
+            worth = measured.ablation[head, way]
             if head == CARRIES:
                 assert worth.loss.low > 1 and worth.bleu.high < -50
             else:
@@ -96,32 +100,34 @@ def test_without_the_head_that_carries_the_words_nothing_comes_over(planted, mea
 
 
 def test_log_probabilities_are_those_of_the_plain_model(model):
-    items = [text_item("the cat sees it.", text, model.pieces) for text in ("it sees the cat.", "a dog.")]
-    found = log_probabilities(model.torch, batched(model.torch, items))
+    items = [text_item("the cat sees it.", text, model.tokenizer) for text in ("it sees the cat.", "a dog.")]
+    found = log_probabilities(model.network, make_batches(model.network, items))
     for item, logs in zip(items, found, strict=True):
         with torch.inference_mode():
-            scores = model.torch(torch.tensor([item.source_ids]), torch.tensor([item.read_ids]))[0].log_softmax(dim=-1)
+            scores = model.network(torch.tensor([item.source_ids]), torch.tensor([item.read_ids]))[0].log_softmax(
+                dim=-1
+            )
         expected = [scores[row, piece].item() for row, piece in enumerate(item.written_ids)]
         np.testing.assert_allclose(logs, expected, atol=1e-4)
 
 
 def test_sums_of_sentences_give_the_bleu_of_the_corpus(planted):
     _, sample = planted
-    texts = [" ".join([*item.target.split()[:-1], "ant"]) for item in sample.items[:12]]
-    counts = ngrams(texts, sample.items[:12])
-    judge = Judge([[one.target] for one in sample.items[:12]], names=["bleu"])
+    texts = [" ".join([*item.target.split()[:-1], "ant"]) for item in sample.pairs[:12]]
+    counts = ngrams(texts, sample.pairs[:12])
+    judge = Scorer([[one.target] for one in sample.pairs[:12]], names=["bleu"])
     assert bleu(counts.sum(axis=0)) == pytest.approx(judge.figures(list(judge.count(texts)))["bleu"])
 
 
 def test_forced_rows_look_where_they_must_and_others_as_before(planted):
     model, sample = planted
-    item = sample.items[0]
+    item = sample.pairs[0]
     source, read = torch.tensor([item.source_ids] * 2), torch.tensor([item.read_ids] * 2)
-    force = Forced({CARRIES: [(range(2, 3), range(4, 6)), (range(0), range(1))]})
+    force = ForcedAttention({CARRIES: [(range(2, 3), range(4, 6)), (range(0), range(1))]})
     plain, lens = Recorder(), Seen(force)
     with torch.inference_mode():
-        model.torch(source, read, plain)
-        logits = model.torch(source, read, lens)
+        model.network(source, read, plain)
+        logits = model.network(source, read, lens)
     weights, before = lens.seen["decoder.1.cross.weight"], plain.seen["decoder.1.cross.weight"]
     assert weights[0, 0, 2].tolist() == [0, 0, 0, 0, 0.5, 0.5, 0, 0, 0]
     torch.testing.assert_close(weights[1], before[1])
@@ -131,7 +137,7 @@ def test_forced_rows_look_where_they_must_and_others_as_before(planted):
 
 
 def test_the_other_pronoun_with_what_it_changes_before_it():
-    pairs = [pair for both in islice(flips(1, "test"), 60) for pair in both]
+    pairs = [pair for both in islice(minimal_pairs(1, "test"), 60) for pair in both]
     seen = set()
     for pair in pairs:
         right, wrong = pronoun_texts(pair)
@@ -146,22 +152,22 @@ def test_the_other_pronoun_with_what_it_changes_before_it():
 
 
 def test_pronouns_differ_from_where_they_are_said_to(model):
-    pairs = [pair for both in islice(flips(1, "test"), 3) for pair in both]
-    contrasts = [contrast(pair, model.pieces) for pair in pairs]
+    pairs = [pair for both in islice(minimal_pairs(1, "test"), 3) for pair in both]
+    contrasts = [contrast(pair, model.tokenizer) for pair in pairs]
     for one in contrasts:
         assert one.right.written_ids[: one.begin] == one.wrong.written_ids[: one.begin]
         assert one.right.written_ids[one.begin] != one.wrong.written_ids[one.begin]
-    found = Pronouns(model.torch, contrasts).preference()
+    found = PronounTask(model.network, contrasts).preference()
     for one, preference in zip(contrasts, found, strict=True):
         logs = [
-            log_probabilities(model.torch, batched(model.torch, [item]))[0][:-1].sum()
+            log_probabilities(model.network, make_batches(model.network, [item]))[0][:-1].sum()
             for item in (one.right, one.wrong)
         ]
         assert preference == pytest.approx(logs[0] - logs[1], abs=1e-2)
 
 
 def test_all_heads_in_one_picture(measured):
-    lines = list(measured.lines(Paper()))
+    lines = list(measured.lines(TerminalStyle()))
     assert any(line.startswith("encoder.1.self.1  previous; previous 1.00 [") for line in lines)
     assert any("decoder.1.cross.1  align, written; align, written 1.00" in line for line in lines)
     assert "Not measured, for want of 30 cases or of the truth: adjective → noun" in " ".join(lines)
@@ -169,7 +175,7 @@ def test_all_heads_in_one_picture(measured):
     for head in PLANTED:
         assert f"<title>{head}: " in picture and head in page
     assert "default-src 'none'" in page and "<script" not in page
-    coloured = list(measured.lines(Paper(100, 256)))
+    coloured = list(measured.lines(TerminalStyle(100, 256)))
     assert sum("\x1b[" in line for line in coloured) >= 3
     facts = measured.json()
     assert [head["role"] for head in facts["heads"]] == list(PLANTED.values())
@@ -177,18 +183,20 @@ def test_all_heads_in_one_picture(measured):
 
 
 def test_no_such_head(model_of):
-    settings = model_of("pre").torch.settings
+    settings = model_of("pre").network.settings
     assert check_head("decoder.2.cross.2", settings) == "decoder.2.cross.2"
     with pytest.raises(LookError, match=r"no head 'decoder.3.cross.1'; this model's heads are encoder.1.self.1 to"):
         check_head("decoder.3.cross.1", settings)
 
 
 def test_greedy_is_greedy():
-    assert GREEDY.beams == 1
+    assert GREEDY.beam_size == 1
 
 
 def test_a_sample_without_truth_has_no_pronouns(planted):
     model, sample = planted
-    small = Sample("two", sample.items[:2])
-    found = finished(measure(model.torch, model.pieces, small, name="x", counts=Counts(2, 2, 5)))
-    assert found.whole.pronoun is None
+    small = PairSample("two", sample.pairs[:2])
+    found = run_to_end(
+        measure_head_report(model.network, model.tokenizer, small, name="x", counts=AblationCounts(2, 2, 5))
+    )
+    assert found.unablated.pronoun is None

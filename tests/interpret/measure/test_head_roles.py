@@ -4,23 +4,25 @@ from math import log
 
 import numpy as np
 import pytest
+from tests.interpret.planted import planted_model
 
-from regard.data.texts import finished
-from regard.data.tokenizer import FIRST_PIECE
-from regard.decoding.linking import Word
-from regard.evaluation.intervals import Figure
-from regard.inside.heads import Answer, Card, measure_heads, sharpness, untrained
-from regard.inside.passes import weights_of
-from regard.inside.planted import planted_model, planted_sample
-from regard.inside.questions import COMMON, Cell, hits, offset_hits, positional, rare, relations
-from regard.inside.sample import Item, Sample, text_item
+from regard.interpret.annotated_pairs import AnnotatedPair, PairSample, text_item
+from regard.interpret.measure.head_roles import HeadProfile, RoleScore, measure_heads, sharpness
+from regard.interpret.measure.role_criteria import COMMON, Cell, hits, offset_hits, positional, rare, relations
+from regard.interpret.selftest.planted_model import planted_sample
+from regard.interpret.teacher_forcing import attention_weights
+from regard.models.build import build_untrained
+from regard.progress import run_to_end
+from regard.statistics.intervals import Estimate
+from regard.tokenizers.special_ids import FIRST_SUBWORD
+from regard.tokenizers.word_spans import WordSpan
 
 
 @pytest.fixture(scope="module")
 def planted():
     model = planted_model()
-    sample = planted_sample(model.pieces)
-    return model, sample, {card.address: card for card in finished(measure_heads(model.torch, sample))}
+    sample = planted_sample(model.tokenizer)
+    return model, sample, {card.address: card for card in run_to_end(measure_heads(model.network, sample))}
 
 
 def uniform(rows: int, columns: int, causal: bool = False) -> np.ndarray:
@@ -30,7 +32,7 @@ def uniform(rows: int, columns: int, causal: bool = False) -> np.ndarray:
 
 def test_a_uniform_head_has_the_entropy_of_its_keys(planted):
     _, sample, cards = planted
-    assert {len(item.source_ids) for item in sample.items} == {9}
+    assert {len(item.source_ids) for item in sample.pairs} == {9}
     assert cards["encoder.1.self.4"].entropy == pytest.approx(log(9), abs=1e-6)
     assert cards["encoder.1.self.4"].evenness == pytest.approx(1)
     assert cards["encoder.1.self.4"].confidence == pytest.approx(1 / 9)
@@ -97,12 +99,12 @@ def test_a_look_anywhere_hits_as_often_as_is_said():
     assert all(abs(total) / 3000 < 0.1 for total in found.values())
 
 
-def item(ids: list[int]) -> Item:
-    return Item("", "", (*ids, 3), (3,), (), ())
+def item(ids: list[int]) -> AnnotatedPair:
+    return AnnotatedPair("", "", (*ids, 3), (3,), (), ())
 
 
 def test_the_rarest_piece_is_the_last_in_the_list_and_bytes_are_rarer():
-    far = FIRST_PIECE + COMMON + 5
+    far = FIRST_SUBWORD + COMMON + 5
     weights = np.zeros((1, 4, 4))
     weights[0, :, 1] = 1
     assert [one.tolist() if isinstance(one, np.ndarray) else one for one in rare(weights, item([270, far, 271]))] == [
@@ -116,7 +118,7 @@ def test_the_rarest_piece_is_the_last_in_the_list_and_bytes_are_rarer():
 
 
 def test_a_word_gets_what_its_pieces_get_and_the_end_mark_nothing():
-    words = (Word("a", 0, 1), Word("bc", 1, 3))
+    words = (WordSpan("a", 0, 1), WordSpan("bc", 1, 3))
     weights = np.array([[[0.3, 0.2, 0.2, 0.3], [0.1, 0.0, 0.0, 0.9], [0.5, 0.1, 0.1, 0.3], [1.0, 0, 0, 0]]])
     to_second, to_first = frozenset({1}), frozenset({0})
     cells = [Cell(0, range(1), to_second), Cell(0, range(1, 2), to_first), Cell(1, range(1, 3), to_first)]
@@ -133,21 +135,21 @@ def test_rules_that_know_no_head():
 
 def test_words_that_stand_once_on_both_sides_are_linked(planted):
     model, _, _ = planted
-    found = relations(text_item("ant bee ant cow", "cow Bee dog ant", model.pieces))
+    found = relations(text_item("ant bee ant cow", "cow Bee dog ant", model.tokenizer))
     assert set(found) == {"align, read", "align, written"}
     assert [(cell.at, set(cell.right)) for cell in found["align, written"]] == [(0, {3}), (1, {1})]
     first = found["align, read"][0].rows, found["align, written"][0].rows
     assert first == (range(1, 2), range(1))
 
 
-def card(**answers: Answer) -> Card:
-    return Card(
+def card(**answers: RoleScore) -> HeadProfile:
+    return HeadProfile(
         "encoder.1.self.1", 0.5, 1.0, 0.4, 0.1, {name.replace("_", " → "): one for name, one in answers.items()}
     )
 
 
-def answer(value: float, low: float, baseline: float = 0.3, untrained: float = 0.2, count: int = 100) -> Answer:
-    return Answer(Figure(value, low, 1.0, count), baseline, untrained)
+def answer(value: float, low: float, baseline: float = 0.3, untrained: float = 0.2, count: int = 100) -> RoleScore:
+    return RoleScore(Estimate(value, low, 1.0, count), baseline, untrained)
 
 
 def test_a_role_needs_its_criterion():
@@ -163,10 +165,10 @@ def test_a_role_needs_its_criterion():
 
 def test_in_a_batch_as_alone(model):
     texts = ["the cat sees a tree.", "a dog.", "two old cats and three dogs paint the red house with it."]
-    items = [text_item(text, text, model.pieces) for text in texts]
-    together = dict(weights_of(model.torch, items))
+    items = [text_item(text, text, model.tokenizer) for text in texts]
+    together = dict(attention_weights(model.network, items))
     for at, one in enumerate(items):
-        ((_, alone),) = weights_of(model.torch, [one])
+        ((_, alone),) = attention_weights(model.network, [one])
         assert together[at].keys() == alone.keys()
         for name, weights in alone.items():
             np.testing.assert_allclose(together[at][name], weights, atol=1e-5)
@@ -178,14 +180,16 @@ def test_the_untrained_model_is_always_the_same_and_leaves_chance_alone(model):
 
     torch.manual_seed(5)
     before = torch.random.get_rng_state()
-    one, two = untrained(model.torch), untrained(model.torch)
+    one, two = build_untrained(model.network), build_untrained(model.network)
     assert torch.equal(before, torch.random.get_rng_state())
     assert all(torch.equal(a, b) for a, b in zip(one.parameters(), two.parameters(), strict=True))
 
 
 def test_cards_come_for_every_head_of_any_shape(model):
-    sample = Sample("texts", tuple(text_item("the cat sees it.", "it sees the cat.", model.pieces) for _ in range(3)))
-    cards = finished(measure_heads(model.torch, sample))
-    settings = model.torch.settings
+    sample = PairSample(
+        "texts", tuple(text_item("the cat sees it.", "it sees the cat.", model.tokenizer) for _ in range(3))
+    )
+    cards = run_to_end(measure_heads(model.network, sample))
+    settings = model.network.settings
     assert len(cards) == settings.heads * (settings.encoder_layers + 2 * settings.decoder_layers)
     assert len({one.address for one in cards}) == len(cards)

@@ -5,14 +5,14 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from regard.data.texts import finished
-from regard.evaluation.intervals import Figure
-from regard.inside.layerplot import Layers
-from regard.inside.passes import vectors_of
-from regard.inside.probes import Probed, measure_layers, probe
-from regard.inside.properties import TASKS, read_row, writing_row
-from regard.inside.sample import language_sample
-from regard.inside.terminal import Paper
+from regard.interpret.annotated_pairs import synthetic_sample
+from regard.interpret.measure.probe_tasks import TASKS, read_row, writing_row
+from regard.interpret.measure.probes import ProbeResult, measure_probes, probe
+from regard.interpret.report.probe_report import ProbeReport
+from regard.interpret.teacher_forcing import layer_vectors
+from regard.progress import run_to_end
+from regard.render.terminal import TerminalStyle
+from regard.statistics.intervals import Estimate
 
 
 def test_a_probe_reads_what_is_linear_and_guesses_what_is_not_there():
@@ -28,15 +28,15 @@ def test_a_probe_reads_what_is_linear_and_guesses_what_is_not_there():
 
 def test_cases_of_the_language(model_of):
     model = model_of("pre")
-    items = language_sample(model.pieces, 150).items
+    items = synthetic_sample(model.tokenizer, 150).pairs
     cases = {task: [(item, case) for item in items for case in asked.ask(item)] for task, asked in TASKS.items()}
     assert all(cases.values())
     assert {case.label for _, case in cases["number"]} == {"singular", "plural"}
     assert {case.label for _, case in cases["gender of antecedent"]} == {"m", "f"}
     assert {item.source_words[case.words[0]].text for item, case in cases["gender of antecedent"]} <= {"it", "they"}
     for item, case in cases["subject of verb"]:
-        assert item.truth is not None
-        verb = next(verb for verb in item.truth.verbs if verb.at == case.words[0])
+        assert item.annotations is not None
+        verb = next(verb for verb in item.annotations.verbs if verb.at == case.words[0])
         assert (case.label == "subject") == (verb.subject == case.words[1])
     pronouns = cases["gender of the pronoun to write"]
     assert {(case.label, item.target_words[case.words[0]].text.lower().rstrip("s")) for item, case in pronouns} == {
@@ -49,7 +49,7 @@ def test_cases_of_the_language(model_of):
 
 def test_rows_of_the_decoder_have_read_a_word_or_are_about_to_write_it(model_of):
     model = model_of("pre")
-    for item in language_sample(model.pieces, 9).items:
+    for item in synthetic_sample(model.tokenizer, 9).pairs:
         for at, word in enumerate(item.target_words):
             if word.begin < word.end:
                 (wrote,), (read,) = writing_row(item, at), read_row(item, at)
@@ -59,8 +59,8 @@ def test_rows_of_the_decoder_have_read_a_word_or_are_about_to_write_it(model_of)
 
 def test_layers_of_an_untaught_model(model_of):
     model = model_of("pre")
-    sample = language_sample(model.pieces, 90)
-    found = finished(measure_layers(model.torch, sample))
+    sample = synthetic_sample(model.tokenizer, 90)
+    found = run_to_end(measure_probes(model.network, sample))
     tasks = {one.task: one for one in found}
     assert {"position", "word class", "tense"} <= tasks.keys()
     for one in found:
@@ -69,8 +69,8 @@ def test_layers_of_an_untaught_model(model_of):
         assert all(0 <= figure.low <= figure.value <= figure.high <= 1 for figure in one.layers)
     assert tasks["word class"].layers[0].value > tasks["word class"].commonest + 0.2  # the word itself tells
     assert tasks["class of the word read"].layers[0].value > tasks["class of the word read"].commonest + 0.2
-    shown = Layers("model", 90, sample.name, found)
-    lines = list(shown.lines(Paper()))
+    shown = ProbeReport("model", 90, sample.name, found)
+    lines = list(shown.lines(TerminalStyle()))
     assert "discourse and world knowledge" in lines[-1]
     assert shown.svg().count("<polyline") == 3 * len(found)
     assert "default-src 'none'" in shown.html() and "word class, layer 2" in shown.html()
@@ -78,10 +78,10 @@ def test_layers_of_an_untaught_model(model_of):
 
 
 def test_layer_zero_is_embedding_and_position(model):
-    items = language_sample(model.pieces, 3).items
-    settings = model.torch.settings
+    items = synthetic_sample(model.tokenizer, 3).pairs
+    settings = model.network.settings
     for stack, layers in (("encoder", settings.encoder_layers), ("decoder", settings.decoder_layers)):
-        for item, vectors in zip(items, vectors_of(model.torch, items, stack), strict=True):
+        for item, vectors in zip(items, layer_vectors(model.network, items, stack), strict=True):
             trace = model.look(item.source, target=item.target).trace
             ids = item.source_ids if stack == "encoder" else item.read_ids
             assert vectors.shape == (layers + 1, len(ids), 16)
@@ -89,8 +89,10 @@ def test_layer_zero_is_embedding_and_position(model):
             np.testing.assert_allclose(vectors[1], trace[f"{stack}.1"], atol=1e-4)
 
 
-def probed(*values: float) -> Probed:
-    return Probed("x", "encoder", tuple(Figure(value, value, value, 9) for value in values), values, values, 0.5, 2)
+def probed(*values: float) -> ProbeResult:
+    return ProbeResult(
+        "x", "encoder", tuple(Estimate(value, value, value, 9) for value in values), values, values, 0.5, 2
+    )
 
 
 def test_the_expected_layer():
@@ -98,5 +100,5 @@ def test_the_expected_layer():
     assert probed(0.5, 0.5, 0.9).expected_layer == pytest.approx(2)
     assert probed(0.5, 0.7, 0.6, 0.9).expected_layer == pytest.approx((0.2 * 1 + 0.2 * 3) / 0.4)
     assert probed(0.9, 0.91, 0.6).expected_layer is None  # too little is gained to say where
-    unsure = replace(probed(0.5, 0.9), layers=(Figure(0.5, 0.4, 0.6, 9), Figure(0.9, 0.45, 1, 9)))
+    unsure = replace(probed(0.5, 0.9), layers=(Estimate(0.5, 0.4, 0.6, 9), Estimate(0.9, 0.45, 1, 9)))
     assert unsure.expected_layer is None

@@ -5,21 +5,30 @@ from itertools import islice
 import numpy as np
 import pytest
 
-from regard.data.language import flips
-from regard.inside.baselines import BagOfWords, Usual, baselines, decider_of, guess, it_of, nouns_of, words_of
+from regard.data.synthetic.generator import minimal_pairs
+from regard.interpret.measure.pronoun_baselines import (
+    BagOfWords,
+    Usual,
+    baselines,
+    cue_of,
+    it_of,
+    nouns_of,
+    pronoun_accuracy,
+    words_of,
+)
 
-FLIPS = list(islice(flips(1, "test"), 200))
+FLIPS = list(islice(minimal_pairs(1, "test"), 200))
 PAIRS = [pair for both in FLIPS for pair in both]
 
 
 def test_right_in_a_sentence_and_in_both():
-    found = guess("some", np.array([True, True, True, False, False, False]))
+    found = pronoun_accuracy("some", np.array([True, True, True, False, False, False]))
     assert (found.right.value, found.right.count) == (0.5, 3)
     assert found.both.value == pytest.approx(1 / 3)
 
 
 def test_what_is_the_same_in_both_sentences_is_right_in_one(monkeypatch):
-    monkeypatch.setattr("regard.inside.baselines.FITTED_ON", 300)
+    monkeypatch.setattr("regard.interpret.measure.pronoun_baselines.FITTED_ON", 300)
     found = {one.name: one for one in baselines(FLIPS)}
     for name in ("always the first noun", "always the nearest noun", "the two nouns alone"):
         assert (found[name].right.value, found[name].both.value) == (0.5, 0)
@@ -35,11 +44,11 @@ def test_what_is_the_same_in_both_sentences_is_right_in_one(monkeypatch):
 
 
 def test_the_usual_gender_of_a_word_is_what_it_had_more_often():
-    usual = Usual(decider_of, PAIRS)
+    usual = Usual(cue_of, PAIRS)
     for pair, feminine in zip(PAIRS[:50], usual(PAIRS[:50]), strict=True):
-        alike = [it_of(one).gender for one in PAIRS if decider_of(one) == decider_of(pair)]
+        alike = [it_of(one).gender for one in PAIRS if cue_of(one) == cue_of(pair)]
         assert feminine == (alike.count("f") > alike.count("m"))
-    assert not Usual(decider_of, [])(PAIRS).any()
+    assert not Usual(cue_of, [])(PAIRS).any()
 
 
 def test_the_two_nouns_come_in_their_order():
@@ -53,4 +62,4 @@ def test_a_bag_of_words_learns_what_words_tell_and_no_order():
     fitted = BagOfWords(bags, [True, False, True, False])
     assert fitted([{"a"}, {"a", "b", "c"}, {"c"}, {"b", "c", "new"}]).tolist() == [True, True, False, False]
     one, other = (PAIRS[0], PAIRS[1])
-    assert words_of(one) ^ words_of(other) == {decider_of(one), decider_of(other)}
+    assert words_of(one) ^ words_of(other) == {cue_of(one), cue_of(other)}

@@ -5,16 +5,18 @@ import re
 import pytest
 import wcwidth
 
+from regard.cli.look_output import model_lines, save_svg, view_lines
 from regard.errors import LookError
-from regard.inside.shown import model_lines, paper_of, save_svg, view_lines
-from regard.inside.terminal import Paper, padded, show_map
-from regard.settings import DecodeSettings
+from regard.interpret.report.sentence_text import show_map
+from regard.render.terminal import TerminalStyle, terminal_style
+from regard.render.text import pad
+from regard.settings.decode import DecodeSettings
 
 TEXT = "the old cat sees a red tree and it was tired."
 HOSTILE = "<script>alert(1)</script> </s> 👩\u200d🔬 שלום \u202eevil e\u0301 中文 \x1b[31mred & it"
-DECODE = DecodeSettings(beams=2, extra=9)
+DECODE = DecodeSettings(beam_size=2, max_length_offset=9)
 CODE = re.compile(r"\x1b\[[0-9;]*m")
-PAPERS = [Paper(80), Paper(80, 256), Paper(120, 1 << 24), Paper(40, 256)]
+PAPERS = [TerminalStyle(80), TerminalStyle(80, 256), TerminalStyle(120, 1 << 24), TerminalStyle(40, 256)]
 ASKED: list[tuple[tuple[str, ...], bool, bool]] = [
     ((), False, False),
     ((), True, False),
@@ -55,7 +57,7 @@ def test_maps_fit_the_width(model_of, address, paper):
 
 def test_a_plain_map_is_a_line_for_each_row(model_of):
     model = model_of("pre")
-    found = lines(model, TEXT, ("decoder.1.cross.2",), None, Paper(80))
+    found = lines(model, TEXT, ("decoder.1.cross.2",), None, TerminalStyle(80))
     view = model.look(TEXT, DECODE)
     expected = view.attention("decoder.1.cross.2")
     best = expected.ranked(0)[0]
@@ -65,7 +67,7 @@ def test_a_plain_map_is_a_line_for_each_row(model_of):
 
 def test_a_coloured_map_has_every_number(model_of):
     view = model_of("pre").look(TEXT, DECODE)
-    found = lines(model_of("pre"), TEXT, ("encoder.1.self.1",), None, Paper(200, 256))
+    found = lines(model_of("pre"), TEXT, ("encoder.1.self.1",), None, TerminalStyle(200, 256))
     values = view.attention("encoder.1.self.1").values
     rows = [CODE.sub("", line) for line in found if CODE.search(line)][-len(values) :]
     for line, row in zip(rows, values, strict=True):
@@ -76,20 +78,20 @@ def test_a_coloured_map_has_every_number(model_of):
 
 def test_what_is_masked_is_a_dot_and_no_number(model_of):
     view = model_of("pre").look(TEXT, target="a red dog.")
-    found = view_lines(model_of("pre"), view, ("decoder.1.self.1",), None, Paper(200, 256), pieces=True)
+    found = view_lines(model_of("pre"), view, ("decoder.1.self.1",), None, TerminalStyle(200, 256), pieces=True)
     assert sum(line.count("·") for line in found) == int(view.attention("decoder.1.self.1", pieces=True).masked.sum())
 
 
 def test_a_word_that_is_only_in_the_target(model_of):
     view = model_of("pre").look(TEXT, DECODE, target="a zebra.")
-    found = "\n".join(view_lines(model_of("pre"), view, (), "zebra", Paper(80), pieces=False))
+    found = "\n".join(view_lines(model_of("pre"), view, (), "zebra", TerminalStyle(80), pieces=False))
     assert "decoder.1.cross, mean of 2 heads: after reading a, about to write zebra" in found
     assert "encoder.1.self" not in found
 
 
 @pytest.mark.parametrize(("without", "said"), [("positions", "leaves no trace"), ("scaling", "without scaling")])
 def test_without_a_part(model_of, without, said):
-    assert said in "\n".join(lines(model_of("post"), TEXT, (), None, Paper(80), without=without))
+    assert said in "\n".join(lines(model_of("post"), TEXT, (), None, TerminalStyle(80), without=without))
 
 
 @pytest.mark.parametrize(
@@ -103,15 +105,15 @@ def test_without_a_part(model_of, without, said):
 )
 def test_what_cannot_be_shown(model_of, addresses, word, message):
     with pytest.raises(LookError, match=message):
-        lines(model_of("pre"), TEXT, addresses, word, Paper(80))
+        lines(model_of("pre"), TEXT, addresses, word, TerminalStyle(80))
 
 
-@pytest.mark.parametrize("paper", [Paper(80), Paper(120, 256)], ids=str)
+@pytest.mark.parametrize("paper", [TerminalStyle(80), TerminalStyle(120, 256)], ids=str)
 def test_the_model_is_drawn_with_all_its_weights(model, paper, tmp_path):
     found = "\n".join(model_lines(model, tmp_path / "model.svg", paper))
-    count = sum(tensor.numel() for tensor in model.torch.state_dict().values())
+    count = sum(tensor.numel() for tensor in model.network.state_dict().values())
     assert found.rstrip().endswith(f"{count:,}")
-    settings = model.torch.settings
+    settings = model.network.settings
     assert f"encoder, {settings.encoder_layers} layers" in found
     assert f"decoder, {settings.decoder_layers} layers" in found
     assert f"{settings.heads} heads of {settings.width // settings.heads}" in (tmp_path / "model.svg").read_text()
@@ -139,9 +141,9 @@ def test_a_picture_is_of_one_map(model_of, tmp_path):
     ],
 )
 def test_colours_are_for_terminals_that_have_them(environment, is_terminal, colours):
-    assert paper_of(environment, is_terminal).colours == colours
+    assert terminal_style(environment, is_terminal).colours == colours
 
 
 @pytest.mark.parametrize("text", ["a", "中文中文中文中文", "e\u0301" * 9, "👩\u200d🔬" * 9, "שלום שלום שלום"])
 def test_padding_counts_columns(text):
-    assert wcwidth.width(padded(text, 10)) == 10
+    assert wcwidth.width(pad(text, 10)) == 10

@@ -15,10 +15,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from torch import Tensor, nn
 
-from regard.model.dropout import Dropout
-from regard.model.positions import Positions
-from regard.model.transformer import PAD, State, Transformer
-from regard.settings import ModelSettings
+from regard.models.dropout import Dropout
+from regard.models.kinds.transformer import PAD, Transformer, TransformerState
+from regard.models.positions import Positions
+from regard.settings.kinds.transformer import TransformerSettings
 
 VOCABULARY, S, T = 23, 6, 7
 SHAPES: list[dict[str, Any]] = [
@@ -36,10 +36,10 @@ both_norms = pytest.mark.parametrize("norm", ["post", "pre"])
 
 def tiny(*, dropout: float = 0.0, **shape: Any) -> Transformer:
     """A small model in which every parameter is some number of its own: no bias is zero, no norm is plain."""
-    values = {"width": 16, "heads": 2, "feedforward": 32, "encoder_layers": 2, "decoder_layers": 2, "longest": 16}
+    values = {"width": 16, "heads": 2, "feedforward": 32, "encoder_layers": 2, "decoder_layers": 2, "max_positions": 16}
     with torch.random.fork_rng(), torch.no_grad():
         torch.manual_seed(7)
-        model = Transformer(ModelSettings(vocabulary=VOCABULARY, **{**values, **shape}), dropout)
+        model = Transformer(TransformerSettings(vocab_size=VOCABULARY, **{**values, **shape}), dropout)
         for parameter in model.parameters():
             parameter.add_(0.1 * torch.randn_like(parameter))
     return model.eval()
@@ -63,7 +63,7 @@ def assert_same(found: Tensor, expected: Tensor, within: float = 1e-5) -> None:
     assert torch.equal(found.argmax(dim=-1), expected.argmax(dim=-1))
 
 
-def write(model: Transformer, state: State, *parts: Tensor) -> tuple[Tensor, State]:
+def write(model: Transformer, state: TransformerState, *parts: Tensor) -> tuple[Tensor, TransformerState]:
     """The scores after every piece, for pieces that come in parts."""
     scores = []
     for part_NT in parts:
@@ -180,7 +180,7 @@ def test_selected_beams_go_on_as_if_each_had_been_written_from_scratch(shape, so
     state = model.start(memory)
     written: list[list[list[int]]] = [[[]] for _ in source_BS]  # by sentence and beam
 
-    def go_on(state: State, seed: int) -> State:
+    def go_on(state: TransformerState, seed: int) -> TransformerState:
         tokens_N1 = pieces(sum(map(len, written)), 1, seed)
         hidden_N1D, state = model.decode(tokens_N1, state)
         rows = [beam for beams in written for beam in beams]
@@ -191,7 +191,7 @@ def test_selected_beams_go_on_as_if_each_had_been_written_from_scratch(shape, so
         assert_same(model.project(hidden_N1D), expected_NTV[:, -1:])
         return state
 
-    def select(state: State, beams: list[list[int]]) -> State:
+    def select(state: TransformerState, beams: list[list[int]]) -> TransformerState:
         written[:] = [[list(old[beam]) for beam in new] for old, new in zip(written, beams, strict=True)]
         return state.select(torch.tensor(beams))
 
@@ -446,7 +446,7 @@ def test_layers_count_from_one():
 
 
 def test_a_model_starts_with_embeddings_of_the_right_size_and_without_biases():
-    model = Transformer(ModelSettings(vocabulary=2000, width=64, heads=2, encoder_layers=1, decoder_layers=1))
+    model = Transformer(TransformerSettings(vocab_size=2000, width=64, heads=2, encoder_layers=1, decoder_layers=1))
     assert model.embedding.weight.std().item() == pytest.approx(64**-0.5, rel=0.02)
     assert not any(layer.bias.any() for layer in model.modules() if isinstance(layer, nn.Linear))
 
@@ -462,7 +462,7 @@ def test_weights_saved_from_one_model_make_another_the_same():
 
 @pytest.mark.parametrize("kind", ["sinusoid", "learned"])
 def test_the_table_of_positions_is_used_to_its_last_row_and_no_further(kind):
-    model = tiny(positions=kind, longest=8)
+    model = tiny(positions=kind, max_positions=8)
     assert model(pieces(2, 8), pieces(2, 8)).shape == (2, 8, VOCABULARY)
     with pytest.raises(ValueError, match="position 9 is past the table of 8: split the text first"):
         model.encode(pieces(2, 9))

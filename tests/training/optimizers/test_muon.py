@@ -6,12 +6,15 @@ import pytest
 import torch
 from torch import nn
 
-from regard.model.transformer import Transformer
-from regard.settings import ModelSettings, TrainSettings, assemble, size_layer
-from regard.training.loop import make_optimizer
-from regard.training.muon import MOMENTUM, Muon, orthogonal
+from regard.models.kinds.transformer import Transformer
+from regard.settings.kinds.transformer import TransformerSettings
+from regard.settings.sections import assemble
+from regard.settings.sizes import size_overrides
+from regard.settings.train import TrainSettings
+from regard.training.optimizers.adam import make_optimizer
+from regard.training.optimizers.muon import MOMENTUM, Muon, orthogonal
 
-SHAPE = ModelSettings(vocabulary=20, width=8, heads=2, feedforward=24, encoder_layers=2, decoder_layers=1)
+SHAPE = TransformerSettings(vocab_size=20, width=8, heads=2, feedforward=24, encoder_layers=2, decoder_layers=1)
 SETTINGS = TrainSettings(optimizer="muon")
 
 
@@ -86,4 +89,4 @@ def test_all_else_changes_as_by_adam() -> None:
 
 @pytest.mark.parametrize(("size", "kind"), [("tiny", Muon), ("small", Muon), ("base", torch.optim.Adam)])
 def test_small_sizes_take_it_and_the_papers_do_not(size: str, kind: type) -> None:
-    assert type(make_optimizer(Transformer(SHAPE), assemble(size_layer(size)).train)) is kind
+    assert type(make_optimizer(Transformer(SHAPE), assemble(size_overrides(size)).train)) is kind

@@ -4,8 +4,10 @@ from itertools import pairwise
 
 import pytest
 
-from regard.settings import TrainSettings, assemble, size_layer
-from regard.training.schedule import learning_rate
+from regard.settings.sections import assemble
+from regard.settings.sizes import size_overrides
+from regard.settings.train import TrainSettings
+from regard.training.optimizers.schedule import learning_rate
 
 
 def rates(settings: TrainSettings, width: int = 512) -> list[float]:
@@ -22,7 +24,7 @@ def test_the_papers_formula(step: int) -> None:
 
 
 def test_the_paper_rises_to_its_peak_at_the_end_of_warmup_then_falls() -> None:
-    found = rates(TrainSettings(steps=400, warmup=100))
+    found = rates(TrainSettings(steps=400, warmup_steps=100))
     assert found.index(max(found)) == 100 - 1
     assert found[:100] == sorted(found[:100])
     assert found[99:] == sorted(found[99:], reverse=True)
@@ -31,7 +33,7 @@ def test_the_paper_rises_to_its_peak_at_the_end_of_warmup_then_falls() -> None:
 
 
 def test_the_peak_of_base() -> None:
-    assert learning_rate(4_000, assemble(size_layer("base")).train, 512) == pytest.approx(6.99e-4, rel=1e-3)
+    assert learning_rate(4_000, assemble(size_overrides("base")).train, 512) == pytest.approx(6.99e-4, rel=1e-3)
 
 
 def test_a_wider_model_learns_slower() -> None:
@@ -45,7 +47,7 @@ def test_the_factor_is_a_factor() -> None:
 
 
 def test_the_paper_without_warmup_only_falls() -> None:
-    found = rates(TrainSettings(steps=50, warmup=0))
+    found = rates(TrainSettings(steps=50, warmup_steps=0))
     assert found == sorted(found, reverse=True)
     assert found[0] == pytest.approx(512**-0.5)
 
@@ -54,7 +56,7 @@ def test_the_paper_without_warmup_only_falls() -> None:
 
 
 def linear(steps: int, warmup: int) -> list[float]:
-    return rates(TrainSettings(schedule="linear", learning_rate=2.0, steps=steps, warmup=warmup))
+    return rates(TrainSettings(schedule="linear", learning_rate=2.0, steps=steps, warmup_steps=warmup))
 
 
 def test_the_linear_one_goes_straight_up_and_straight_down() -> None:
@@ -67,7 +69,7 @@ def test_the_linear_one_goes_straight_up_and_straight_down() -> None:
 
 
 def test_the_linear_one_does_not_depend_on_the_width() -> None:
-    settings = TrainSettings(schedule="linear", steps=50, warmup=5)
+    settings = TrainSettings(schedule="linear", steps=50, warmup_steps=5)
     assert rates(settings, 64) == rates(settings, 1024)
 
 
@@ -81,5 +83,5 @@ def test_a_short_run_rises_for_a_quarter_at_most() -> None:
 @pytest.mark.parametrize("warmup", [0, 1, 400])
 @pytest.mark.parametrize("schedule", ["linear", "paper"])
 def test_every_step_of_every_run_learns(steps: int, warmup: int, schedule: str) -> None:
-    settings = TrainSettings(schedule=schedule, learning_rate=2.0, steps=steps, warmup=warmup)  # type: ignore[arg-type]
+    settings = TrainSettings(schedule=schedule, learning_rate=2.0, steps=steps, warmup_steps=warmup)  # type: ignore[arg-type]
     assert all(0 < rate <= 2.0 for rate in rates(settings))

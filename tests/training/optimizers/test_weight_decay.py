@@ -2,26 +2,31 @@
 
 import pytest
 import torch
-from tests.training.test_splits import make_batch, make_model
+from tests.training.test_out_of_memory import make_batch, make_model
 
-from regard.data.batches import Position
+from regard.data.batching.batches import StreamPosition
 from regard.errors import SettingsError
-from regard.model.transformer import Transformer
-from regard.settings import CHOOSE, FINE_TUNE, SIZES, TrainSettings
-from regard.training.loop import learn, make_optimizer
-from regard.training.plan import FORGET_PASSES, FORGET_STEPS, choose_decay
-from regard.training.schedule import highest, learning_rate
+from regard.models.kinds.transformer import Transformer
+from regard.settings.fields import AUTO
+from regard.settings.sizes import FINE_TUNE, SIZES
+from regard.settings.train import TrainSettings
+from regard.training.optimizers.adam import make_optimizer
+from regard.training.optimizers.schedule import learning_rate, peak_rate
+from regard.training.planning.choices import FORGET_PASSES, FORGET_STEPS, choose_decay
+from regard.training.step import training_steps
 
 
 def learnt(model: Transformer, optimizer: torch.optim.Optimizer, settings: TrainSettings) -> None:
-    stream = [(make_batch(6, seed=step), Position(batch=step)) for step in range(3)]
-    for _ in learn(model, optimizer, iter(stream), settings, width=16):
+    stream = [(make_batch(6, seed=step), StreamPosition(batch=step)) for step in range(3)]
+    for _ in training_steps(model, optimizer, iter(stream), settings, width=16):
         pass
 
 
 def test_matrices_shrink_as_by_torchs_and_nothing_else_does() -> None:
-    plain = TrainSettings(steps=3, warmup=1, batch_tokens=4096, schedule="linear", learning_rate=0.01)
-    decayed = TrainSettings(steps=3, warmup=1, batch_tokens=4096, schedule="linear", learning_rate=0.01, weight_decay=9)
+    plain = TrainSettings(steps=3, warmup_steps=1, batch_tokens=4096, schedule="linear", learning_rate=0.01)
+    decayed = TrainSettings(
+        steps=3, warmup_steps=1, batch_tokens=4096, schedule="linear", learning_rate=0.01, weight_decay=9
+    )
     ours, theirs, without = make_model(), make_model(), make_model()
     learnt(ours, make_optimizer(ours, decayed), decayed)
     groups = [
@@ -38,17 +43,19 @@ def test_matrices_shrink_as_by_torchs_and_nothing_else_does() -> None:
 
 def test_a_decay_beyond_all_there_is_leaves_nothing_and_turns_nothing_round() -> None:
     settings = TrainSettings(
-        steps=3, warmup=1, batch_tokens=4096, schedule="linear", learning_rate=0.01, weight_decay=1e9
+        steps=3, warmup_steps=1, batch_tokens=4096, schedule="linear", learning_rate=0.01, weight_decay=1e9
     )
     model = make_model()
     learnt(model, make_optimizer(model, settings), settings)
     assert all(parameter.abs().max() <= 0.03 for parameter in model.parameters() if parameter.dim() == 2)
 
 
-@pytest.mark.parametrize("settings", [TrainSettings(), TrainSettings(schedule="linear", learning_rate=0.004, warmup=9)])
+@pytest.mark.parametrize(
+    "settings", [TrainSettings(), TrainSettings(schedule="linear", learning_rate=0.004, warmup_steps=9)]
+)
 def test_the_highest_rate_is_that_of_the_last_step_of_the_rise(settings: TrainSettings) -> None:
-    rates = [learning_rate(step, settings, 128) for step in range(1, settings.warmup * 3)]
-    assert highest(settings, 128) == pytest.approx(max(rates)) == pytest.approx(rates[settings.warmup - 1])
+    rates = [learning_rate(step, settings, 128) for step in range(1, settings.warmup_steps * 3)]
+    assert peak_rate(settings, 128) == pytest.approx(max(rates)) == pytest.approx(rates[settings.warmup_steps - 1])
 
 
 def test_what_is_chosen_lets_a_matrix_forget_in_so_many_passes() -> None:
@@ -66,5 +73,5 @@ def test_no_other_number_below_zero_is_taken() -> None:
 
 def test_the_small_sizes_decay_and_neither_the_papers_nor_a_fine_tune_do() -> None:
     asked = {size: layer["train"].get("weight_decay", 0.0) for size, layer in SIZES.items()}
-    assert asked == {"tiny": CHOOSE, "small": CHOOSE, "base": 0, "big": 0}
+    assert asked == {"tiny": AUTO, "small": AUTO, "base": 0, "big": 0}
     assert FINE_TUNE["train"]["weight_decay"] == 0

@@ -8,17 +8,20 @@ import numpy as np
 import pytest
 import torch
 
-from regard.data.batches import Batch
+from regard.data.batching.batches import Batch
 from regard.errors import RunError
-from regard.model.transformer import Transformer
-from regard.settings import ModelSettings, TrainSettings
-from regard.training import memory
+from regard.machine.memory import container_free_memory, free_memory
+from regard.models.kinds.transformer import Transformer
+from regard.render.units import format_memory
+from regard.settings.kinds.transformer import TransformerSettings
+from regard.settings.train import TrainSettings
 from regard.training.loss import CHUNK_NUMBERS
-from regard.training.memory import bytes_per_piece, check, container_room, fit, free_memory, show, weights_bytes
+from regard.training.planning import memory_estimate
+from regard.training.planning.memory_estimate import activation_bytes_per_token, check, fit_micro_batch, fixed_bytes
 
 torch.set_num_threads(1)
 
-SHAPE = ModelSettings(vocabulary=400, width=32, heads=2, feedforward=64, encoder_layers=2, decoder_layers=2)
+SHAPE = TransformerSettings(vocab_size=400, width=32, heads=2, feedforward=64, encoder_layers=2, decoder_layers=2)
 
 
 def batch(rows: int, length: int) -> Batch:
@@ -29,13 +32,13 @@ def batch(rows: int, length: int) -> Batch:
 def test_the_weights_their_gradients_and_adams_memories_are_counted() -> None:
     numbers = sum(parameter.numel() for parameter in Transformer(SHAPE).parameters())
     gradient = numbers + 400 * 32 + 3 * CHUNK_NUMBERS
-    assert weights_bytes(SHAPE, "cpu") == 100_000_000 + 4 * (3 * numbers + gradient)
-    assert weights_bytes(SHAPE, "cpu", 3) == 100_000_000 + 4 * (3 * numbers + 3 * gradient)
+    assert fixed_bytes(SHAPE, "cpu") == 100_000_000 + 4 * (3 * numbers + gradient)
+    assert fixed_bytes(SHAPE, "cpu", 3) == 100_000_000 + 4 * (3 * numbers + 3 * gradient)
 
 
 def test_the_largest_model_is_counted_without_being_built() -> None:
-    shape = ModelSettings(vocabulary=1 << 20, width=1 << 14, feedforward=1 << 17)
-    assert weights_bytes(shape, "cpu") > 10**12
+    shape = TransformerSettings(vocab_size=1 << 20, width=1 << 14, feedforward=1 << 17)
+    assert fixed_bytes(shape, "cpu") > 10**12
 
 
 @pytest.mark.parametrize("dropout", [0.0, 0.1])
@@ -44,7 +47,7 @@ def test_a_few_pairs_tell_what_many_take(dropout: float, precision: str) -> None
     """What a pass keeps grows with its pieces alone."""
     model = Transformer(SHAPE, dropout)
     settings = TrainSettings(dropout=dropout, precision=precision)  # type: ignore[arg-type]
-    few, many = (bytes_per_piece(model, batch(rows, 20), settings) for rows in (4, 64))
+    few, many = (activation_bytes_per_token(model, batch(rows, 20), settings) for rows in (4, 64))
     assert few == pytest.approx(many, rel=0.25)
     assert few > 4 * 32 * 20  # at least a few numbers per layer and width
 
@@ -52,7 +55,7 @@ def test_a_few_pairs_tell_what_many_take(dropout: float, precision: str) -> None
 def test_estimating_touches_neither_gradients_nor_random_numbers() -> None:
     model = Transformer(SHAPE, 0.1)
     state = torch.get_rng_state()
-    bytes_per_piece(model, batch(2, 5), TrainSettings())
+    activation_bytes_per_token(model, batch(2, 5), TrainSettings())
     assert torch.equal(torch.get_rng_state(), state)
     assert all(parameter.grad is None for parameter in model.parameters())
 
@@ -61,18 +64,18 @@ def test_estimating_touches_neither_gradients_nor_random_numbers() -> None:
     ("free", "tokens"), [(10**12, 4_096), (125 * 10**6, 2_048), (75 * 10**6, 1_024), (30 * 10**6, 256)]
 )
 def test_the_micro_batch_is_halved_until_it_fits(free: int, tokens: int) -> None:
-    fitted, reason = fit(lambda _: 10**7, 40_000.0, 4_096, free)
+    fitted, reason = fit_micro_batch(lambda _: 10**7, 40_000.0, 4_096, free)
     assert fitted == tokens
     assert reason.startswith(
-        f"about {show(10**7 + 40_000 * tokens)} of memory for a step of {tokens:,} pieces at a time"
+        f"about {format_memory(10**7 + 40_000 * tokens)} of memory for a step of {tokens:,} pieces at a time"
     )
-    assert ("train.micro_tokens was 4,096" in reason) == (tokens < 4_096)
-    assert 10**7 + 40_000 * tokens <= memory.SHARE * free
+    assert ("train.micro_batch_tokens was 4,096" in reason) == (tokens < 4_096)
+    assert 10**7 + 40_000 * tokens <= memory_estimate.SHARE * free
 
 
 def test_what_does_not_fit_at_all_is_refused() -> None:
     with pytest.raises(RunError) as caught:
-        fit(lambda _: 4 * 10**9, 40_000.0, 4_096, 10**9)
+        fit_micro_batch(lambda _: 4 * 10**9, 40_000.0, 4_096, 10**9)
     assert str(caught.value) == (
         "learning would take about 4.0 GB of memory, and 1.0 GB are free, of which a run takes at most 80%; end other "
         "programs, or choose a smaller --size"
@@ -89,11 +92,13 @@ def test_this_machine_has_some_memory() -> None:
 LEARN = """
 import resource, sys
 import numpy as np, torch
-from regard.data.batches import Batch
-from regard.model.transformer import Transformer
-from regard.settings import ModelSettings, TrainSettings
-from regard.training.loop import gradient, make_optimizer
-from regard.training.memory import bytes_per_piece, weights_bytes
+from regard.data.batching.batches import Batch
+from regard.models.kinds.transformer import Transformer
+from regard.settings.kinds.transformer import ModelSettings
+from regard.settings.train import TrainSettings
+from regard.training.step import gradient
+from regard.training.optimizers.adam import make_optimizer
+from regard.training.planning.memory_estimate import activation_bytes_per_token, fixed_bytes
 
 torch.set_num_threads(1)
 
@@ -104,12 +109,12 @@ def batch(rows, length):
 def peak():
     return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024
 
-shape = ModelSettings(vocabulary=8000, width=256, heads=4, feedforward=1024, encoder_layers=6, decoder_layers=3)
+shape = TransformerSettings(vocab_size=8000, width=256, heads=4, feedforward=1024, encoder_layers=6, decoder_layers=3)
 settings = TrainSettings(dropout=0.2)
 before = peak()
 model = Transformer(shape, settings.dropout)
 optimizer = make_optimizer(model, settings)
-estimate = weights_bytes(shape, "cpu") + 2048 * bytes_per_piece(model, batch(8, 30), settings)
+estimate = fixed_bytes(shape, "cpu") + 2048 * activation_bytes_per_token(model, batch(8, 30), settings)
 for step in range(2):
     gradient([model], [batch(64, 32), batch(64, 32)], settings, step)
     optimizer.step()
@@ -155,8 +160,8 @@ def test_the_limits_of_a_container_count(tmp_path: Path, lines: str, room: int) 
     group(tmp_path / "memory" / "c", OLD, "100", 40, "total_inactive_file 10")
     group(tmp_path, NEW, "max", 100, "inactive_file 0")
     (tmp_path / "process").write_text(lines)
-    assert container_room(tmp_path / "process", tmp_path) == room
+    assert container_free_memory(tmp_path / "process", tmp_path) == room
 
 
 def test_where_there_are_no_containers_there_is_no_limit(tmp_path: Path) -> None:
-    assert container_room(tmp_path / "none", tmp_path) == 1 << 62
+    assert container_free_memory(tmp_path / "none", tmp_path) == 1 << 62

@@ -10,29 +10,26 @@ import numpy as np
 import pytest
 import torch
 
-from regard.data.batches import Batch, Position
+from regard.data.batching.batches import Batch, StreamPosition
 from regard.errors import RunError, SettingsError
-from regard.files import read_json
-from regard.model.transformer import Transformer
-from regard.settings import ModelSettings, Settings, TrainSettings, assemble, user_layer
-from regard.training import bfloat16
-from regard.training import plan as planning
-from regard.training.plan import (
-    Plan,
-    Speed,
-    choose_size,
+from regard.machine import bfloat16
+from regard.models.kinds.transformer import Transformer
+from regard.settings.kinds.transformer import TransformerSettings
+from regard.settings.parser import user_overrides
+from regard.settings.sections import Settings, assemble
+from regard.settings.train import TrainSettings
+from regard.storage.json_files import read_json
+from regard.training.planning import step_time
+from regard.training.planning.choices import (
+    choose_model_size,
     choose_steps,
     choose_validations,
-    differences,
-    load_plan,
-    measure,
     parse_duration,
     pick_device,
-    save_plan,
     steps_within,
-    versions,
-    with_steps,
 )
+from regard.training.planning.plan import Plan, differences, load_plan, save_plan, versions, with_steps
+from regard.training.planning.step_time import StepTime, measure_step_time
 
 torch.set_num_threads(1)
 
@@ -40,7 +37,7 @@ torch.set_num_threads(1)
 def make(**changes: object) -> Plan:
     plan = Plan(
         request={"training data": [[{"name": "a.tsv", "sha256": "12"}]], "size": None, "budget": 60.0, "settings": {}},
-        settings=with_steps(assemble(user_layer(["model.width=64", "train.learning_rate=0.003"])), 100),
+        settings=with_steps(assemble(user_overrides(["model.width=64", "train.learning_rate=0.003"])), 100),
         validate_every=30,
         seconds_per_step=0.1 + 0.2,
         threads=2,
@@ -102,26 +99,26 @@ def test_no_time_at_all_is_no_budget(text: str) -> None:
 )
 def test_the_size_follows_from_data_and_machine(pairs: int, device: str, size: str) -> None:
     machine = f"{os.cpu_count()} processor cores" if device == "cpu" else "a GPU"
-    assert choose_size(pairs, device) == (
+    assert choose_model_size(pairs, device) == (
         size,
         f"size {size}, because there are {pairs:,} training pairs and {machine}",
     )
 
 
 def test_a_small_corpus_gets_many_passes() -> None:
-    assert choose_steps(100_000, Speed(0.01, 1_000)) == (4_000, "4,000 steps, about 40 passes over the data")
+    assert choose_steps(100_000, StepTime(0.01, 1_000)) == (4_000, "4,000 steps, about 40 passes over the data")
 
 
 def test_a_tiny_corpus_gets_a_fair_number_of_steps() -> None:
-    assert choose_steps(1_000, Speed(0.01, 1_000)) == (500, "500 steps, about 500 passes over the data")
+    assert choose_steps(1_000, StepTime(0.01, 1_000)) == (500, "500 steps, about 500 passes over the data")
 
 
 def test_a_middling_corpus_gets_thirty_million_pieces() -> None:
-    assert choose_steps(3_000_000, Speed(0.1, 4_000)) == (7_500, "7,500 steps, about 10 passes over the data")
+    assert choose_steps(3_000_000, StepTime(0.1, 4_000)) == (7_500, "7,500 steps, about 10 passes over the data")
 
 
 def test_a_large_corpus_gets_what_fits_and_hears_what_would_be_better() -> None:
-    assert choose_steps(100_000_000, Speed(1.0, 4_000)) == (
+    assert choose_steps(100_000_000, StepTime(1.0, 4_000)) == (
         6_624,
         "6,624 steps, what fits in 2 hours on this machine (125,000 would be better: --steps 125000, or a --budget)",
     )
@@ -233,11 +230,11 @@ def test_differences_are_told_in_words() -> None:
     now: dict[str, object] = {
         "steps": 50,
         "size": None,
-        "settings": {"train.clip": 1.0, "model.norm": "pre"},
+        "settings": {"train.max_grad_norm": 1.0, "model.norm": "pre"},
         "same": 1,
     }
     assert differences(before, now) == [
-        "  settings: was nothing, is now train.clip=1.0, model.norm=pre",
+        "  settings: was nothing, is now train.max_grad_norm=1.0, model.norm=pre",
         "  size: was tiny, is now not given",
         "  steps: was not given, is now 50",
     ]
@@ -263,13 +260,13 @@ def test_files_that_differ_are_named_with_the_start_of_their_hashes() -> None:
 @pytest.mark.parametrize("optimizer", ["adam", "muon"])
 def test_speed_is_measured_without_changing_the_model(optimizer: Literal["adam", "muon"]) -> None:
     model = Transformer(
-        ModelSettings(vocabulary=16, width=8, heads=2, feedforward=8, encoder_layers=1, decoder_layers=1), 0.1
+        TransformerSettings(vocab_size=16, width=8, heads=2, feedforward=8, encoder_layers=1, decoder_layers=1), 0.1
     )
     before = {name: tensor.clone() for name, tensor in model.state_dict().items()}
     ids = np.array([[5, 6, 3]])
-    stream = iter([(Batch(ids, ids, 3), Position())] * 4)
-    settings = TrainSettings(batch_tokens=100, micro_tokens=50, optimizer=optimizer)
-    speed = measure(model, stream, settings, seconds=0.0)
+    stream = iter([(Batch(ids, ids, 3), StreamPosition())] * 4)
+    settings = TrainSettings(batch_tokens=100, micro_batch_tokens=50, optimizer=optimizer)
+    speed = measure_step_time(model, stream, settings, seconds=0.0)
     assert speed.seconds > 0
     assert speed.tokens == 6  # two micro-batches of three pieces make a step
     assert all(torch.equal(tensor, before[name]) for name, tensor in model.state_dict().items())
@@ -283,12 +280,15 @@ def test_a_slow_beginning_does_not_count(monkeypatch: pytest.MonkeyPatch) -> Non
         clock += next(costs)
         return 0.0, 3
 
-    monkeypatch.setattr(planning, "gradient", taken)
+    monkeypatch.setattr(step_time, "accumulate_gradients", taken)
     monkeypatch.setattr("time.perf_counter", lambda: clock)
-    model = Transformer(ModelSettings(vocabulary=16, width=8, heads=2, feedforward=8), 0.1)
+    model = Transformer(TransformerSettings(vocab_size=16, width=8, heads=2, feedforward=8), 0.1)
     ids = np.array([[5, 6, 3]])
-    stream = itertools.repeat((Batch(ids, ids, 3), Position()))
-    assert measure(model, stream, TrainSettings(batch_tokens=50, micro_tokens=50), seconds=124.0).seconds == 0.5
+    stream = itertools.repeat((Batch(ids, ids, 3), StreamPosition()))
+    assert (
+        measure_step_time(model, stream, TrainSettings(batch_tokens=50, micro_batch_tokens=50), seconds=124.0).seconds
+        == 0.5
+    )
 
 
 def test_the_device_is_what_there_is(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -321,15 +321,15 @@ def test_a_device_that_is_not_there(monkeypatch: pytest.MonkeyPatch, device: str
 def test_a_process_that_dies_of_bfloat16_is_noticed(monkeypatch: pytest.MonkeyPatch) -> None:
     for program in ("pass", "raise MemoryError"):
         monkeypatch.setattr(bfloat16, "_PRODUCT", program)
-        assert bfloat16.survives.__wrapped__()
+        assert bfloat16.is_safe.__wrapped__()
     monkeypatch.setattr(bfloat16, "_PRODUCT", "import os; os.abort()")
-    assert not bfloat16.survives.__wrapped__()
+    assert not bfloat16.is_safe.__wrapped__()
 
 
 def test_a_run_that_would_die_of_bfloat16_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(bfloat16, "survives", lambda: False)
+    monkeypatch.setattr(bfloat16, "is_safe", lambda: False)
     assert pick_device("cpu", "float32") == "cpu"
     with pytest.raises(RunError, match="environment variable ONEDNN_MAX_CPU_ISA=AVX512_CORE_FP16 before the command"):
         pick_device("cpu", "bfloat16")
-    monkeypatch.setattr(bfloat16, "survives", lambda: True)
+    monkeypatch.setattr(bfloat16, "is_safe", lambda: True)
     assert pick_device("cpu", "bfloat16") == "cpu"

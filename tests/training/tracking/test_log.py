@@ -7,7 +7,8 @@ from pathlib import Path
 import pytest
 
 from regard.errors import RunError
-from regard.training.log import Log, check_tensorboard
+from regard.training.planning.request import check_tensorboard
+from regard.training.tracking.log import Log
 
 
 def open_log(folder: Path, resumed_step: int = 0) -> Log:
@@ -108,7 +109,7 @@ def test_tensorboard_is_written_beside_and_purged_on_resume(tmp_path: Path) -> N
 
 
 def test_tensorboard_that_is_not_installed_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("regard.training.log.find_spec", lambda _: None)
+    monkeypatch.setattr("regard.training.planning.request.find_spec", lambda _: None)
     with pytest.raises(RunError) as caught:
         check_tensorboard()
     assert str(caught.value) == "train.tensorboard needs TensorBoard: pip install 'regard[tensorboard]'"

@@ -5,15 +5,22 @@ import sys
 from dataclasses import asdict
 from itertools import chain
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import click
 
-from regard.cli.group import FAST, MODEL, SET, main
-from regard.cli.standard_input import turns
-from regard.console import fail, say, show_lines, show_pace, show_speed, show_work
+from regard.cli.line_input import ready_lines
+from regard.cli.main import main
+from regard.cli.options import FAST, MODEL, SET
+from regard.console import say, show_work
 from regard.errors import UserError
-from regard.listing import as_markdown, listed
-from regard.settings import SIZES, decode_settings, user_layer
+from regard.render.units import format_duration
+from regard.settings.parser import decode_settings, user_overrides
+from regard.settings.sizes import SIZES
+
+if TYPE_CHECKING:
+    from regard.benchmark.training_speed import TrainingSpeed
+    from regard.benchmark.translation_speed import TranslationSpeed
 
 
 @main.group()
@@ -31,15 +38,17 @@ def bench_translate(model: Path, as_json: bool, fast: str, overrides: tuple[str,
     decode_settings(overrides)
     if sys.stdin.isatty():
         raise UserError(f"give it lines to translate: regard bench translate --model {model} < lines.txt")
-    from regard.decoding.speed import Speed, measure
+    from regard.benchmark.translation_speed import TranslationSpeed, measure_translation
 
-    for found in measure(model, list(chain.from_iterable(turns(sys.stdin.buffer))), overrides, fast=fast):
-        if not isinstance(found, Speed):
+    for found in measure_translation(
+        model, list(chain.from_iterable(ready_lines(sys.stdin.buffer))), overrides, fast=fast
+    ):
+        if not isinstance(found, TranslationSpeed):
             say(f"measuring: {found}")
         elif as_json:
             click.echo(json.dumps(asdict(found)))
         else:
-            show_speed(found)
+            show_translation_speed(found)
 
 
 @bench.command("train")
@@ -49,57 +58,40 @@ def bench_translate(model: Path, as_json: bool, fast: str, overrides: tuple[str,
 @SET
 def bench_train(files: tuple[Path, ...], size: str | None, as_json: bool, overrides: tuple[str, ...]) -> None:
     """Measure how fast this machine learns from FILES; it takes about a minute, and keeps nothing."""
-    user = user_layer(overrides)
-    from regard.data.check import check as look
-    from regard.data.pairs import corpora
-    from regard.training.pace import measure
+    user = user_overrides(overrides)
+    from regard.benchmark.training_speed import measure_training
+    from regard.data.check.corpus_report import check_corpora as look
+    from regard.data.formats.corpus import corpora
 
     train = corpora(files)
-    found = show_work(measure(train, show_work(look(train)), size, user))
+    found = show_work(measure_training(train, show_work(look(train)), size, user))
     if as_json:
         click.echo(json.dumps(asdict(found)))
     else:
-        show_pace(found)
+        show_training_speed(found)
 
 
-@main.command()
-@click.argument("word", default="")
-@click.option("--json", "as_json", is_flag=True, help="The settings as JSON.")
-def settings(word: str, as_json: bool) -> None:
-    """List every setting, or those about WORD: default, type, meaning, and what each size changes."""
-    if as_json:
-        click.echo(json.dumps([asdict(one) for one in listed(word)], indent=2))
-    else:
-        click.echo(as_markdown(word), nl=False)
+def show_translation_speed(speed: "TranslationSpeed") -> None:
+    """Figures for people, on standard output."""
+    memory = f"{speed.peak_memory_mb:,.0f} MB" if speed.peak_memory_mb is not None else "not told by this system"
+    sys.stdout.write(
+        f"many sentences    {speed.sentences_per_second:,.1f} sentences, {speed.tokens_per_second:,.0f} pieces a second"
+        f" ({speed.workers} at once; {speed.share_of_engine:.0%} of the engine's own speed)\n"
+        f"one sentence      {speed.p50_milliseconds:,.1f} ms (p50), {speed.p99_milliseconds:,.1f} ms (p99)\n"
+        f"from nothing      {speed.cold_start_seconds:.2f} s for the first sentence\n"
+        f"memory            {memory} at most\n"
+    )
 
 
-@main.command()
-@click.option("--views", is_flag=True, help="Check the views and measures on heads planted into a model instead.")
-@click.option("--json", "as_json", is_flag=True, help="The report as JSON.")
-def doctor(views: bool, as_json: bool) -> None:
-    """See whether all works here: versions, devices, paths, bundled models, and one trained for ten steps and used."""
-    if views:
-        _check_views(as_json)
-        return
-    from regard.doctor.examine import examine
-    from regard.doctor.findings import Report
-
-    for found in examine():
-        if not isinstance(found, Report):
-            say(f"looking at {found}")
-            continue
-        show_lines([json.dumps(found.facts(), indent=2)] if as_json else found.lines())
-        if found.wrong:
-            fail(f"not all is well: {', '.join(found.wrong)}")
-            sys.exit(1)
-
-
-def _check_views(as_json: bool) -> None:
-    from regard.inside.checked import check_views
-
-    found = check_views()
-    lines = [f"{'right' if one.passed else 'WRONG':6} {one.name}: {one.found}" for one in found]
-    show_lines([json.dumps([asdict(one) for one in found], indent=2)] if as_json else lines)
-    if wrong := [one.name for one in found if not one.passed]:
-        fail(f"views tell what is not so: {', '.join(wrong)}")
-        sys.exit(1)
+def show_training_speed(pace: "TrainingSpeed") -> None:
+    """Figures for people, on standard output."""
+    memory = f"{pace.peak_memory_mb:,.0f} MB" if pace.peak_memory_mb is not None else "not told by this system"
+    sys.stdout.write(
+        f"size              {pace.size}, {pace.parameters:,} weights\n"
+        f"speed             {pace.tokens_per_second:,.0f} target pieces a second, "
+        f"{pace.seconds_per_step:.2f} s a step\n"
+        f"arithmetic        {pace.gigaflops:,.0f} GFLOP/s, {pace.gigaflops / pace.peak_gigaflops:.0%} of the "
+        f"{pace.peak_gigaflops:,.0f} of one large product\n"
+        f"memory            {memory} at most\n"
+        f"your data         {pace.steps:,} steps, {format_duration(pace.seconds)}\n"
+    )

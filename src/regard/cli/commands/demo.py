@@ -9,26 +9,32 @@ from typing import TYPE_CHECKING
 
 import click
 
-from regard import bundled
-from regard.cli.group import main
-from regard.cli.training import Stop, watch
+from regard.cli.commands.synthetic import _write
+from regard.cli.main import main
+from regard.cli.training_display import Stop, watch
 from regard.console import follow, say, show_work
 from regard.errors import UserError
+from regard.model_folder import bundled
 
 if TYPE_CHECKING:
-    from regard.data.language import Pair
-    from regard.inside.model import Model
+    from regard.api import Model
+    from regard.data.synthetic import Pair
 
 STEPS = 880
+
 PAIRS_PER_STEP = 130  # about what a step reads: each pair is seen once
+
 # One piece for most words; no dropout, no decay, because nothing is seen twice; the last weights are the best of such a
 # schedule. The pronoun of a flip counts twenty times: it is the hardest piece, and one of many.
 SETTINGS = (
-    "tokenizer.pieces=3000", "train.learning_rate=5e-3", "train.dropout=0", "train.weight_decay=0", "train.smoothing=0",
-    "train.contrast=20", "train.average=1", "decode.beams=1",
+    "tokenizer.vocab_size=3000", "train.learning_rate=5e-3", "train.dropout=0", "train.weight_decay=0",
+    "train.label_smoothing=0", "train.minimal_pair_weight=20", "train.average=1", "decode.beam_size=1",
 )  # fmt: skip
+
 VALID = 200  # pairs; and flips, for the pronouns
+
 FLIPS = 200
+
 SENTENCES = (
     "I am a student.",
     "Where did you put my keys?",
@@ -60,11 +66,11 @@ def demo(
     if write is not None:
         _write(write, count, seed, split, truth=truth)
         return
-    from regard.training.run import check_place
+    from regard.training.run import check_out
 
     if not quick:
-        check_place(out)  # a mistake comes before any work
-    if not bundled.names():
+        check_out(out)  # a mistake comes before any work
+    if not bundled.available():
         if quick:
             raise UserError("this copy of Regard has no bundled model; leave --quick out, and one is trained")
         say("this copy of Regard has no bundled model, so the demo begins with training")
@@ -72,7 +78,7 @@ def demo(
         _translate()
     if not quick:
         _train(out, steps)
-    from regard.inside.model import load
+    from regard.api import load
 
     _look(load() if quick else load(out))
     _what_next("" if quick else f"--model {out} ")
@@ -80,19 +86,19 @@ def demo(
 
 def _translate() -> None:
     """A few sentences, by the bundled model."""
-    from regard.decoding.load import load
+    from regard.inference.translator_loader import load_translator
 
     click.echo("The bundled model, English to French:\n")
-    for found in load().translate_all(SENTENCES):
+    for found in load_translator().translate_all(SENTENCES):
         click.echo(f"  {found.source}\n    {found.text}")
     click.echo()
 
 
 def _train(out: Path, steps: int) -> None:
     """Train on the built-in language, or go on with it."""
-    from regard.data.language import flips, pairs
-    from regard.data.language.export import export, lines
-    from regard.inside.learning import with_pronouns
+    from regard.cli.pronoun_notes import with_pronouns
+    from regard.data.synthetic.generator import minimal_pairs, pairs
+    from regard.data.synthetic.tsv_files import export, lines
     from regard.training.run import train
 
     data, valid = out / "run" / "language.tsv", out / "run" / "valid.tsv"
@@ -100,14 +106,14 @@ def _train(out: Path, steps: int) -> None:
     for file, found, count in ((valid, pairs(1, "valid"), VALID), (data, _lessons(), steps * PAIRS_PER_STEP)):
         if not file.exists():
             export(file, map(lines, follow(islice(found, count), "pairs", count)))
-    asked = list(islice(flips(1, "valid"), VALID))
+    asked = list(islice(minimal_pairs(1, "valid"), VALID))
     say(
         f"A new model learns the built-in language from {steps * PAIRS_PER_STEP:,} pairs, three in four with "
         "“it”.\nIt is asked for flips it never sees: sentences that differ in the word that decides what “it” is, as\n"
         + "\n".join(f"    {pair.source} → {pair.target}" for pair in asked[0])
     )
     stop = Stop()
-    settings = (*SETTINGS, f"train.warmup={max(1, steps // 8)}", f"train.validate_every={max(20, steps // 8)}")
+    settings = (*SETTINGS, f"train.warmup_steps={max(1, steps // 8)}", f"train.validate_every={max(20, steps // 8)}")
     events = train(
         [data],
         out=out,
@@ -123,9 +129,9 @@ def _train(out: Path, steps: int) -> None:
 
 def _lessons() -> "Iterator[Pair]":
     """By twos: any two sentences, then, twice, two that differ in the word that decides what "it" is."""
-    from regard.data.language import flips, pairs
+    from regard.data.synthetic.generator import minimal_pairs, pairs
 
-    every, those_with_it = pairs(1), flips(1, "train")
+    every, those_with_it = pairs(1), minimal_pairs(1, "train")
     while True:
         yield from islice(every, 2)
         yield from next(those_with_it)
@@ -134,16 +140,15 @@ def _lessons() -> "Iterator[Pair]":
 
 def _look(model: "Model") -> None:
     """Where "it" looks in the famous sentence, through the head that follows it best, and what that proves."""
-    from regard.data.language import FAMOUS
-    from regard.inside.findings import guess_lines
-    from regard.inside.laboratory import famous_word
-    from regard.inside.measuring import it_measured
-    from regard.inside.shown import paper_of
-    from regard.inside.terminal import show_row
+    from regard.data.synthetic import FAMOUS
+    from regard.interpret.measure.pronoun_experiment import famous_word
+    from regard.interpret.report.pronoun_report import baseline_lines
+    from regard.interpret.report.sentence_text import show_row
+    from regard.render.terminal import terminal_style
 
-    found = show_work(it_measured(model, FLIPS)).found
-    paper = paper_of(os.environ, sys.stdout.isatty())
-    lines = [f"What it knows of “it”, on {FLIPS} flips that no model learns from:", "", *guess_lines(found)]
+    found = show_work(model.iter_measure_pronouns(FLIPS)).experiment
+    paper = terminal_style(os.environ, sys.stdout.isatty())
+    lines = [f"What it knows of “it”, on {FLIPS} flips that no model learns from:", "", *baseline_lines(found)]
     for source, _ in FAMOUS[:2]:
         view = model.look(source)
         lines += ["", paper.strong(source), view.text]
@@ -164,12 +169,3 @@ What next:
   regard measure it{f" {model}".rstrip()}
   regard train train.en train.fr --out my-model       # your own sentences, line by line"""
     )
-
-
-def _write(path: Path, count: int, seed: int, split: str, *, truth: bool) -> None:
-    """Write pairs of the built-in language."""
-    from regard.data.language.export import export, many
-
-    found = follow(many(count, seed, split, truth=truth), "pairs", count)
-    for file in export(path, found, truth=truth):
-        say(f"wrote {file}: {count:,} lines")

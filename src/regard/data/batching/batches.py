@@ -15,11 +15,11 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from regard.data.contrast import NONE, join, weigh
-from regard.data.mixture import Mixture
+from regard.data.batching.minimal_pairs import NONE, join, minimal_pair_weights
+from regard.data.batching.mixture import Mixture
 from regard.data.permutation import mix
-from regard.data.shards import Shard
-from regard.data.tokenizer import PAD
+from regard.data.prepare.token_store import EncodedPairs
+from regard.tokenizers.special_ids import PAD
 
 Indices = NDArray[np.int64]
 
@@ -27,7 +27,7 @@ WINDOW = 100_000
 
 
 @dataclass(frozen=True)
-class Position:
+class StreamPosition:
     """Where the next batch starts."""
 
     epoch: int = 0
@@ -35,7 +35,7 @@ class Position:
     batch: int = 0
 
 
-_BEGINNING = Position()
+_BEGINNING = StreamPosition()
 
 
 @dataclass(frozen=True)
@@ -59,14 +59,14 @@ class _Cut(NamedTuple):
 
 
 def batches(
-    shard: Shard,
+    shard: EncodedPairs,
     *,
     tokens: int,
     seed: int,
-    position: Position = _BEGINNING,
+    position: StreamPosition = _BEGINNING,
     weights: Sequence[float] = (),
-    contrast: float = 0.0,
-) -> Iterator[tuple[Batch, Position]]:
+    minimal_pair_weight: float = 0.0,
+) -> Iterator[tuple[Batch, StreamPosition]]:
     """Batches without end from `position` on, each with the position after it.
 
     Pairs times the longer side's length stays within `tokens`, unless a single pair, or a two, is longer. `weights` are
@@ -75,15 +75,15 @@ def batches(
     """
     mixture = Mixture(shard.corpus_sizes(len(weights)), weights) if weights else Mixture([len(shard)], [1])
     while True:
-        cut = _window(shard, mixture, tokens, seed, position, twos=contrast > 0)
+        cut = _window(shard, mixture, tokens, seed, position, twos=minimal_pair_weight > 0)
         if position.batch >= len(cut):
             raise ValueError(f"{position} is not in this data: the window has {len(cut)} batches")
         for number in range(position.batch, len(cut)):
             position = _after(position, number, len(cut), windows(len(mixture)))
-            yield _pad(shard, cut[number], contrast), position
+            yield _pad(shard, cut[number], minimal_pair_weight), position
 
 
-def in_order(shard: Shard, *, tokens: int) -> Iterator[Batch]:
+def sequential_batches(shard: EncodedPairs, *, tokens: int) -> Iterator[Batch]:
     """Every pair once, the same batches every time: for validation."""
     for start in range(0, len(shard), WINDOW):
         indices = np.arange(start, min(start + WINDOW, len(shard)), dtype=np.int64)
@@ -91,7 +91,7 @@ def in_order(shard: Shard, *, tokens: int) -> Iterator[Batch]:
             yield _pad(shard, chosen, 0.0)
 
 
-def epoch_tokens(shard: Shard, weights: Sequence[float] = ()) -> int:
+def epoch_tokens(shard: EncodedPairs, weights: Sequence[float] = ()) -> int:
     """About how many target pieces an epoch has."""
     if not weights:
         return len(shard.target_ids)
@@ -104,15 +104,17 @@ def windows(pairs: int) -> int:
     return -(-pairs // WINDOW)
 
 
-def _after(position: Position, number: int, of_batches: int, of_windows: int) -> Position:
+def _after(position: StreamPosition, number: int, of_batches: int, of_windows: int) -> StreamPosition:
     if number + 1 < of_batches:
-        return Position(position.epoch, position.window, number + 1)
+        return StreamPosition(position.epoch, position.window, number + 1)
     if position.window + 1 < of_windows:
-        return Position(position.epoch, position.window + 1)
-    return Position(position.epoch + 1)
+        return StreamPosition(position.epoch, position.window + 1)
+    return StreamPosition(position.epoch + 1)
 
 
-def _window(shard: Shard, mixture: Mixture, tokens: int, seed: int, position: Position, *, twos: bool) -> list[_Cut]:
+def _window(
+    shard: EncodedPairs, mixture: Mixture, tokens: int, seed: int, position: StreamPosition, *, twos: bool
+) -> list[_Cut]:
     """The batches of a window, in the order of training."""
     pairs, count = len(mixture), windows(len(mixture))
     if position.window >= count:
@@ -125,7 +127,7 @@ def _window(shard: Shard, mixture: Mixture, tokens: int, seed: int, position: Po
     return [cut[number] for number in order]
 
 
-def _cut(shard: Shard, indices: Indices, tokens: int, *, twos: bool) -> list[_Cut]:
+def _cut(shard: EncodedPairs, indices: Indices, tokens: int, *, twos: bool) -> list[_Cut]:
     """Sort pairs so that neighbours are of similar length on both sides, then fill one batch after the other."""
     indices, others = join(shard, indices) if twos else (indices, np.full(len(indices), NONE))
     source, target = shard.source_lengths(indices), shard.target_lengths(indices)
@@ -149,12 +151,12 @@ def _cut(shard: Shard, indices: Indices, tokens: int, *, twos: bool) -> list[_Cu
     return cut
 
 
-def _pad(shard: Shard, cut: _Cut, contrast: float) -> Batch:
+def _pad(shard: EncodedPairs, cut: _Cut, contrast: float) -> Batch:
     indices = cut.indices
     source_BS = _gather(shard.source_ids, shard.source_starts[indices], shard.source_lengths(indices))
     lengths = shard.target_lengths(indices)
     target_BT = _gather(shard.target_ids, shard.target_starts[indices], lengths)
-    weight_BT = weigh(target_BT, cut.leads, contrast) if cut.leads.any() else None
+    weight_BT = minimal_pair_weights(target_BT, cut.leads, contrast) if cut.leads.any() else None
     return Batch(source_BS, target_BT, int(lengths.sum()), weight_BT)
 
 

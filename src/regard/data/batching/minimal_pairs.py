@@ -9,19 +9,20 @@ import numpy as np
 from numpy.typing import NDArray
 
 from regard.data.permutation import Indices
-from regard.data.shards import Ids, Shard
+from regard.data.prepare.token_store import EncodedPairs, Ids
 
 NONE = -1
+
 _BLOCK = 10_000
 
 
-def has_twos(shard: Shard) -> bool:
+def has_minimal_pairs(shard: EncodedPairs) -> bool:
     """Whether there is a two anywhere."""
     starts = range(0, len(shard), _BLOCK)
-    return any((followers(shard, np.arange(at, min(at + _BLOCK, len(shard)))) != NONE).any() for at in starts)
+    return any((second_members(shard, np.arange(at, min(at + _BLOCK, len(shard)))) != NONE).any() for at in starts)
 
 
-def followers(shard: Shard, indices: Indices) -> Indices:
+def second_members(shard: EncodedPairs, indices: Indices) -> Indices:
     """For each pair that leads a two the one that follows it; NONE for the others."""
     found = np.full(len(indices), NONE, dtype=np.int64)
     first = np.flatnonzero(indices + 1 < len(shard))
@@ -34,19 +35,21 @@ def followers(shard: Shard, indices: Indices) -> Indices:
     return found
 
 
-def join(shard: Shard, indices: Indices) -> tuple[Indices, Indices]:
+def join(shard: EncodedPairs, indices: Indices) -> tuple[Indices, Indices]:
     """The same pairs with every two in one place: who leads or is alone, and who follows, or NONE.
 
     A pair that follows comes with its leader and not where it was drawn itself, so that it comes once.
     """
-    before = followers(shard, np.maximum(indices - 1, 0))
+    before = second_members(shard, np.maximum(indices - 1, 0))
     kept = indices[before != indices]
     if not len(kept):  # by weight, only such as follow may be drawn
         kept = indices - 1
-    return kept, followers(shard, kept)
+    return kept, second_members(shard, kept)
 
 
-def weigh(target_BT: NDArray[np.int64], leads_B: NDArray[np.bool_], counts: float) -> NDArray[np.float32]:
+def minimal_pair_weights(
+    target_BT: NDArray[np.int64], leads_B: NDArray[np.bool_], counts: float
+) -> NDArray[np.float32]:
     """What each target piece counts, where every row that leads is followed by the other of its two."""
     weight_BT = np.ones(target_BT.shape, dtype=np.float32)
     for row in np.flatnonzero(leads_B):

@@ -10,19 +10,22 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from regard.data.near import MOST as MOST_NEAR
-from regard.data.near import Near
-from regard.data.pairs import Corpus
-from regard.data.records import Fault, Pair
-from regard.data.repeats import Found, Repeats, hashes
-from regard.data.tally import EXAMPLES, RATIO, Lengths, Profile, Spot, Tally
-from regard.data.texts import SIDES, Work, read_all
+from regard.data.check.corpus_statistics import EXAMPLES, RATIO, CorpusStatistics, Lengths, Profile, Spot
+from regard.data.check.duplicates import DuplicateIndex, Found, hashes
+from regard.data.check.near_duplicates import MOST as MOST_NEAR
+from regard.data.check.near_duplicates import NearDuplicateIndex
+from regard.data.formats.corpus import Corpus
+from regard.data.formats.pairs import read_all
+from regard.data.formats.records import SIDES, InvalidRecord, Pair
 from regard.errors import DataError
+from regard.progress import Work
 
-PARTS = ("training", "validation", "test")
+SPLITS = ("training", "validation", "test")
 
 _PAIRS_AT_ONCE = 4096
+
 _CHARACTERS_AT_ONCE = 1 << 20
+
 _SHOWN = 60
 
 # What train does with such pairs, or what they may do to it.
@@ -46,8 +49,11 @@ MEANINGS = {
     "sources also in training": "with another target; scores on them flatter",
     "sources nearly in training": "eight words or more, the same but for one; scores on them flatter",
 }
+
 LEFT_OUT = ("unreadable", "source empty", "target empty")
+
 _ALWAYS_NOTABLE = ("swapped sides", "pairs also in training", "sources also in training")
+
 _NEVER_NOTABLE = (*LEFT_OUT, "sources with several targets")
 
 
@@ -65,7 +71,7 @@ class Finding:
     """Something seen in one part of the data, how often, and where first."""
 
     kind: str
-    part: str
+    split: str
     count: int
     meaning: str
     examples: tuple[Example, ...]
@@ -73,7 +79,7 @@ class Finding:
     def sentence(self) -> str:
         """The finding in one line."""
         first = f"{self.examples[0].file}:{self.examples[0].line}"
-        return f"{self.part} data: {self.count:,} {self.kind} ({self.meaning}); the first is {first}"
+        return f"{self.split} data: {self.count:,} {self.kind} ({self.meaning}); the first is {first}"
 
 
 @dataclass(frozen=True)
@@ -81,14 +87,14 @@ class CorpusFacts:
     """One corpus as given."""
 
     name: str
-    part: str
+    split: str
     weight: float
     pairs: int
     unreadable: int
 
 
 @dataclass(frozen=True)
-class PartFacts:
+class SplitFacts:
     """The pairs of one part; lengths by side, in characters and words."""
 
     name: str
@@ -97,24 +103,26 @@ class PartFacts:
 
 
 @dataclass(frozen=True)
-class Report:
+class CorpusReport:
     """What was seen."""
 
     corpora: tuple[CorpusFacts, ...]
-    parts: tuple[PartFacts, ...]
+    splits: tuple[SplitFacts, ...]
     findings: tuple[Finding, ...]
 
     def notable(self) -> list[Finding]:
         """What deserves a word before training: what deceives, and what is in more than ten and one in a hundred."""
-        most = {part.name: max(10, part.pairs / 100) for part in self.parts}
+        most = {part.name: max(10, part.pairs / 100) for part in self.splits}
         return [
             found
             for found in self.findings
-            if found.kind in _ALWAYS_NOTABLE or (found.kind not in _NEVER_NOTABLE and found.count > most[found.part])
+            if found.kind in _ALWAYS_NOTABLE or (found.kind not in _NEVER_NOTABLE and found.count > most[found.split])
         ]
 
 
-def check(train: Sequence[Corpus], valid: Sequence[Corpus] = (), test: Sequence[Corpus] = ()) -> Work[Report]:
+def check_corpora(
+    train: Sequence[Corpus], valid: Sequence[Corpus] = (), test: Sequence[Corpus] = ()
+) -> Work[CorpusReport]:
     """Look at every pair of the three parts."""
     with closing(_Check((train, valid, test))) as work:
         # The other parts first: training texts are compared with them as they pass by.
@@ -131,12 +139,12 @@ class _Check:
         self._corpora = [corpus for part in parts for corpus in part]
         self._first = [0, len(parts[0]), len(parts[0]) + len(parts[1])]
         self._pairs = [0] * len(self._corpora)
-        self._faults: list[list[Fault]] = [[] for _ in self._corpora]
+        self._faults: list[list[InvalidRecord]] = [[] for _ in self._corpora]
         self._fault_counts = [0] * len(self._corpora)
         self._profiles = [Profile() for _ in self._corpora]
-        self._tallies = [Tally() for _ in parts]
+        self._tallies = [CorpusStatistics() for _ in parts]
         self._full = 0  # training pairs with text on both sides
-        self._repeats = Repeats()
+        self._repeats = DuplicateIndex()
         self._overlaps = [_Overlap() for _ in parts]
 
     def close(self) -> None:
@@ -146,20 +154,20 @@ class _Check:
         """Look at all pairs of a part."""
         pairs: list[Pair] = []
         corpus = characters = 0
-        for number, record, progress in read_all(f"checking {PARTS[part]} texts", self._parts[part]):
+        for number, record, progress in read_all(f"checking {SPLITS[part]} texts", self._parts[part]):
             if progress is not None:
                 yield progress
             if number != corpus or len(pairs) == _PAIRS_AT_ONCE or characters > _CHARACTERS_AT_ONCE:
                 self._add(part, corpus, pairs)
                 pairs, corpus, characters = [], number, 0
-            if isinstance(record, Fault):
+            if isinstance(record, InvalidRecord):
                 self._add_fault(self._first[part] + number, record)
             else:
                 pairs.append(record)
                 characters += len(record.source) + len(record.target)
         self._add(part, corpus, pairs)
 
-    def _add_fault(self, corpus: int, fault: Fault) -> None:
+    def _add_fault(self, corpus: int, fault: InvalidRecord) -> None:
         self._fault_counts[corpus] += 1
         if len(self._faults[corpus]) < EXAMPLES:
             self._faults[corpus].append(fault)
@@ -182,17 +190,17 @@ class _Check:
             for overlap in self._overlaps[1:]:
                 overlap.look(corpus, lines.tolist(), sources)
 
-    def report(self) -> Report:
+    def report(self) -> CorpusReport:
         if not self._full:
             raise DataError(
                 f"there is nothing to train on: every pair of {', '.join(c.name for c in self._parts[0])} has an empty "
                 "side; fill in the texts, or give other files"
             )
-        return Report(
+        return CorpusReport(
             corpora=tuple(self._facts()),
-            parts=tuple(
-                PartFacts(name, tally.pairs, {side: tally.lengths(side) for side in SIDES})
-                for name, tally in zip(PARTS, self._tallies, strict=True)
+            splits=tuple(
+                SplitFacts(name, tally.pairs, {side: tally.lengths(side) for side in SIDES})
+                for name, tally in zip(SPLITS, self._tallies, strict=True)
                 if tally.pairs
             ),
             findings=tuple(self._findings()),
@@ -200,14 +208,14 @@ class _Check:
 
     def _facts(self) -> Iterator[CorpusFacts]:
         number = 0
-        for part, corpora in zip(PARTS, self._parts, strict=True):
+        for part, corpora in zip(SPLITS, self._parts, strict=True):
             for corpus in corpora:
                 yield CorpusFacts(corpus.name, part, corpus.weight, self._pairs[number], self._fault_counts[number])
                 number += 1
 
     def _findings(self) -> Iterator[Finding]:
-        repetition = self._repeats.find(len(PARTS), EXAMPLES)
-        for number, (part, tally) in enumerate(zip(PARTS, self._tallies, strict=True)):
+        repetition = self._repeats.find(len(SPLITS), EXAMPLES)
+        for number, (part, tally) in enumerate(zip(SPLITS, self._tallies, strict=True)):
             yield from self._unreadable(number)
             for kind, seen in tally.seen.items():
                 yield from self._made(kind, part, seen.count, seen.spots)
@@ -230,7 +238,7 @@ class _Check:
         count = sum(self._fault_counts[corpus] for corpus in own)
         if count:
             examples = tuple(Example(fault.path.name, fault.line, fault.reason) for fault in faults)
-            yield Finding("unreadable", PARTS[part], count, MEANINGS["unreadable"], examples)
+            yield Finding("unreadable", SPLITS[part], count, MEANINGS["unreadable"], examples)
 
     def _made(self, kind: str, part: str, count: int, spots: Sequence[Spot], more: str = "") -> Iterator[Finding]:
         if count:
@@ -251,7 +259,7 @@ class _Check:
         for number, (facts, profile) in enumerate(zip(self._facts(), self._profiles, strict=True)):
             if number != largest and profile.seems_swapped(self._profiles[largest]):
                 example = Example(self._file(number, 0), 1, f"compared with {self._file(largest, 0)}")
-                yield Finding("swapped sides", facts.part, facts.pairs, MEANINGS["swapped sides"], (example,))
+                yield Finding("swapped sides", facts.split, facts.pairs, MEANINGS["swapped sides"], (example,))
 
     def _file(self, corpus: int, side: int) -> str:
         return self._corpora[corpus].paths[-side].name
@@ -263,7 +271,7 @@ class _Overlap:
     def __init__(self) -> None:
         self._sources: list[str] = []
         self._places: list[tuple[int, int]] = []
-        self._near: Near | None = None
+        self._near: NearDuplicateIndex | None = None
         self._seen: dict[int, tuple[int, int]] = {}
         self._exact: set[int] = set()
 
@@ -277,7 +285,7 @@ class _Overlap:
         if not self._sources:
             return
         if self._near is None:
-            self._near = Near(self._sources)
+            self._near = NearDuplicateIndex(self._sources)
             self._hashes = hashes(self._sources)
         rows, owners = self._near.find(sources)
         same = hashes(sources)[rows] == self._hashes[owners]

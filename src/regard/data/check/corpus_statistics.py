@@ -6,17 +6,23 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from regard.data.characters import ODDITIES, SCRIPTS, Block, Numbers
-from regard.data.texts import SIDES, Side
+from regard.data.code_points import ODDITIES, SCRIPTS, Block, Numbers
+from regard.data.formats.records import SIDES, Side
 
 EXAMPLES = 3
+
 RATIO = 3.0  # how many times longer than usual one side must be to be worth a look
 
 _LONGEST_COUNTED = 10_000
+
 _RATIO_STEPS = 16  # per doubling
+
 _RATIO_RANGE = 24 * _RATIO_STEPS
+
 _RATIO_SLACK = 10  # characters: short texts differ by chance
+
 _PROFILE = 4096
+
 _SHOWN = 200  # characters of an example
 
 
@@ -36,8 +42,8 @@ class Lengths:
 
     mean: float
     median: int
-    longest_in_20: int  # one text in twenty is longer
-    longest: int
+    p95: int  # one text in twenty is longer
+    maximum: int
 
 
 class Seen:
@@ -52,7 +58,7 @@ class Seen:
         self.spots += spots[: EXAMPLES - len(self.spots)]
 
 
-class Tally:
+class CorpusStatistics:
     """The counts of one part."""
 
     def __init__(self) -> None:

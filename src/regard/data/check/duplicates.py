@@ -13,11 +13,14 @@ from typing import IO
 import numpy as np
 from numpy.typing import NDArray
 
-from regard.data.characters import Numbers
+from regard.data.code_points import Numbers
 
 _FILES = 64
+
 _RECORD = np.dtype([("source", "u8"), ("target", "u8"), ("part", "u1"), ("corpus", "u4"), ("line", "u8")])
+
 Records = NDArray[np.void]
+
 Place = tuple[int, int]  # corpus and line
 
 
@@ -46,7 +49,7 @@ class Repetition:
     sources_in_training: dict[int, Found] = field(default_factory=dict)  # of pairs that are not in it as they are
 
 
-class Repeats:
+class DuplicateIndex:
     """Takes pairs block by block, then tells what occurs more than once. Close it in the end."""
 
     def __init__(self) -> None:

@@ -10,15 +10,17 @@ from collections.abc import Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-from regard.data.characters import Block, Numbers, units
+from regard.data.code_points import Block, Numbers, units
 from regard.data.permutation import Bits, mix
 
 MOST = 10_000  # texts held
+
 _FEWEST_WORDS = 8  # of which one may differ; shorter texts must have the same words
+
 _SLOTS = 20  # bits of a sum by which most are passed over quickly
 
 
-class Near:
+class NearDuplicateIndex:
     """An index of texts that finds their near copies."""
 
     def __init__(self, texts: Sequence[str]) -> None:

@@ -14,8 +14,8 @@ from typing import Any
 
 import polib
 
-from regard.data.lines import reading
-from regard.data.records import Fault, Record, made_pair
+from regard.data.formats.lines import open_lines
+from regard.data.formats.records import InvalidRecord, Record, parse_pair
 from regard.errors import DataError
 
 LARGEST = 64 << 20
@@ -40,17 +40,17 @@ class Catalogue:
                 yield self._unsure(line, "obsolete" if entry.obsolete else "fuzzy")
             elif entry.msgid_plural:
                 forms = [entry.msgstr_plural[form] for form in sorted(entry.msgstr_plural)] or [""]
-                yield made_pair(self.path, line, entry.msgid, forms[0])
-                yield made_pair(self.path, line, entry.msgid_plural, forms[-1])
+                yield parse_pair(self.path, line, entry.msgid, forms[0])
+                yield parse_pair(self.path, line, entry.msgid_plural, forms[-1])
             else:
-                yield made_pair(self.path, line, entry.msgid, entry.msgstr)
+                yield parse_pair(self.path, line, entry.msgid, entry.msgstr)
 
-    def _unsure(self, line: int, mark: str) -> Fault:
+    def _unsure(self, line: int, mark: str) -> InvalidRecord:
         message = f"{self.path}:{line}: the message is marked {mark}; check its translation and remove the mark"
-        return Fault(self.path, line, mark, message, usual=True)
+        return InvalidRecord(self.path, line, mark, message, usual=True)
 
     def _parse(self) -> "polib.POFile | polib.MOFile":
-        with reading(self.path) as (_, stream):
+        with open_lines(self.path) as (_, stream):
             data = stream.read(LARGEST + 1)
         if len(data) > LARGEST:
             raise DataError(

@@ -3,14 +3,14 @@
 import json
 from collections.abc import Iterator
 
-from regard.data.lines import Lines
-from regard.data.records import Fault, Record, made_pair
+from regard.data.formats.lines import Lines
+from regard.data.formats.records import InvalidRecord, Record, parse_pair
 
 
 def read_jsonl(file: Lines) -> Iterator[Record]:
     """A pair or a fault for each line."""
-    for number, line in enumerate(file.tolerant(), start=1):
-        yield line if isinstance(line, Fault) else _record(file, number, line)
+    for number, line in enumerate(file.with_invalid(), start=1):
+        yield line if isinstance(line, InvalidRecord) else _record(file, number, line)
 
 
 def _record(file: Lines, number: int, line: str) -> Record:
@@ -19,7 +19,7 @@ def _record(file: Lines, number: int, line: str) -> Record:
         value = json.loads(line)
     except (ValueError, RecursionError) as error:
         problem = error.msg if isinstance(error, json.JSONDecodeError) else "too deep, or a number too long"
-        return Fault(
+        return InvalidRecord(
             file.path,
             number,
             "not JSON",
@@ -27,9 +27,9 @@ def _record(file: Lines, number: int, line: str) -> Record:
         )
     match value:
         case {"source": str(source), "target": str(target)}:
-            return made_pair(file.path, number, source, target)
+            return parse_pair(file.path, number, source, target)
     found = f"the keys {', '.join(map(repr, value)) or 'none'}" if isinstance(value, dict) else type(value).__name__
-    return Fault(
+    return InvalidRecord(
         file.path,
         number,
         "no source and target",

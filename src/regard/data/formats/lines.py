@@ -16,7 +16,7 @@ from functools import partial
 from pathlib import Path
 from typing import BinaryIO, cast
 
-from regard.data.records import Fault
+from regard.data.formats.records import InvalidRecord
 from regard.errors import DataError
 
 if sys.version_info >= (3, 14):
@@ -25,11 +25,15 @@ else:
     from backports import zstd
 
 COMPRESSED = (".gz", ".zst")
-LONGEST_LINE = 1 << 20  # in bytes; a compressed file may unpack to a line that fills the memory
+
+MAX_LINE_BYTES = 1 << 20  # in bytes; a compressed file may unpack to a line that fills the memory
 
 _GZIP = b"\x1f\x8b"
+
 _ZSTD = b"\x28\xb5\x2f\xfd"
+
 _UTF16 = (b"\xff\xfe", b"\xfe\xff")
+
 _BUFFER = 1 << 18
 
 
@@ -43,41 +47,41 @@ class Lines:
 
     def __iter__(self) -> Iterator[str]:
         """All lines; the first that cannot be read is an error."""
-        for line in self.tolerant():
-            if isinstance(line, Fault):
+        for line in self.with_invalid():
+            if isinstance(line, InvalidRecord):
                 raise DataError(line.message)
             yield line
 
-    def tolerant(self) -> Iterator[str | Fault]:
+    def with_invalid(self) -> Iterator[str | InvalidRecord]:
         """All lines, or the fault of each that cannot be read."""
-        with reading(self.path) as (disk, stream):
-            for number, raw in enumerate(iter(partial(stream.readline, LONGEST_LINE), b""), start=1):
+        with open_lines(self.path) as (disk, stream):
+            for number, raw in enumerate(iter(partial(stream.readline, MAX_LINE_BYTES), b""), start=1):
                 if number % 4096 == 0:
                     self.bytes_read = disk.tell()
-                if len(raw) == LONGEST_LINE and not raw.endswith(b"\n"):
+                if len(raw) == MAX_LINE_BYTES and not raw.endswith(b"\n"):
                     _skip_line(stream)
                     yield too_long(self.path, number)
                     continue
                 try:
                     yield decode_line(raw, str(self.path), number)
                 except DataError as error:
-                    yield Fault(self.path, number, "not UTF-8", str(error))
+                    yield InvalidRecord(self.path, number, "not UTF-8", str(error))
             self.bytes_read = disk.tell()
 
 
-def too_long(path: Path, line: int) -> Fault:
+def too_long(path: Path, line: int) -> InvalidRecord:
     """The fault of a text that no one would call a line."""
-    return Fault(
+    return InvalidRecord(
         path,
         line,
         "line too long",
-        f"{path}:{line}: the text has {LONGEST_LINE:,} bytes or more; write a sentence or a paragraph per line, and "
+        f"{path}:{line}: the text has {MAX_LINE_BYTES:,} bytes or more; write a sentence or a paragraph per line, and "
         "end each line with a line feed (\\n)",
     )
 
 
 def _skip_line(stream: BinaryIO) -> None:
-    while (more := stream.readline(LONGEST_LINE)) and not more.endswith(b"\n"):
+    while (more := stream.readline(MAX_LINE_BYTES)) and not more.endswith(b"\n"):
         pass
 
 
@@ -92,7 +96,7 @@ def check_file(path: Path) -> None:
 
 
 @contextmanager
-def reading(path: Path) -> Iterator[tuple[BinaryIO, BinaryIO]]:
+def open_lines(path: Path) -> Iterator[tuple[BinaryIO, BinaryIO]]:
     """The file on disk and what is packed in it. Compression shows in the first bytes, whatever the name says."""
     try:
         with path.open("rb", buffering=_BUFFER) as disk:

@@ -3,7 +3,7 @@
 import re
 from dataclasses import dataclass
 from pathlib import Path
-from typing import NamedTuple
+from typing import Literal, NamedTuple
 
 _SURROGATE = re.compile("[\ud800-\udfff]")
 
@@ -17,7 +17,7 @@ class Pair(NamedTuple):
 
 
 @dataclass(frozen=True)
-class Fault:
+class InvalidRecord:
     """A record that is not read as a pair. `reason` is for lists, `message` says how to mend it.
 
     Some are `usual` in their format, such as messages nobody has translated yet, and say nothing against the file.
@@ -30,17 +30,17 @@ class Fault:
     usual: bool = False
 
 
-Record = Pair | Fault
+Record = Pair | InvalidRecord
 
 
-def made_pair(path: Path, line: int, source: str, target: str) -> Record:
+def parse_pair(path: Path, line: int, source: str, target: str) -> Record:
     """A pair out of a format whose texts may hold anything.
 
     A text is one line everywhere in Regard, so a line break inside it, with the white space around, becomes a space.
     """
     for text in (source, target):
         if half := _SURROGATE.search(text):
-            return Fault(
+            return InvalidRecord(
                 path,
                 line,
                 "half a character",
@@ -52,3 +52,12 @@ def made_pair(path: Path, line: int, source: str, target: str) -> Record:
 
 def _one_line(text: str) -> str:
     return " ".join(filter(None, map(str.strip, text.split("\n")))) if "\n" in text else text
+
+
+LanguagePair = tuple[str | None, str | None]  # source and target language, where known
+
+Codes = tuple[str, str]
+
+Side = Literal["source", "target"]
+
+SIDES: tuple[Side, ...] = ("source", "target")

@@ -5,9 +5,9 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import BinaryIO
 
-from regard import files
-from regard.data.pairs import STANDARD_INPUT, split_weight
+from regard.data.formats.corpus import STANDARD_INPUT, split_weight
 from regard.errors import DataError
+from regard.storage import atomic_files
 
 
 def reads_standard_input(paths: Sequence[Path]) -> bool:
@@ -34,7 +34,7 @@ def keep_stream(stream: BinaryIO, path: Path) -> bool:
     if had and not temporary.stat().st_size:
         temporary.unlink()
         return False
-    files.sync(temporary)
+    atomic_files.sync(temporary)
     temporary.replace(path)
-    files.sync(path.parent)
+    atomic_files.sync(path.parent)
     return True

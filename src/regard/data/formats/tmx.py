@@ -14,12 +14,12 @@ from xml.sax.xmlreader import AttributesImpl, Locator
 from defusedxml import DefusedXmlException
 from defusedxml.expatreader import DefusedExpatParser
 
-from regard.data.lines import LONGEST_LINE, reading, too_long
-from regard.data.records import Fault, Record, made_pair
+from regard.data.formats.lines import MAX_LINE_BYTES, open_lines, too_long
+from regard.data.formats.records import Codes, InvalidRecord, Record, parse_pair
 from regard.errors import DataError
 
-Codes = tuple[str, str]
 _CHUNK = 1 << 16
+
 _CODES_OF_A_TOOL = {"bpt", "ept", "it", "ph", "ut"}  # in a text: formatting of the program that wrote it
 
 
@@ -42,7 +42,7 @@ class Tmx:
             elif missing:
                 yield _incomplete(self.path, unit, missing[0])
             else:
-                yield made_pair(self.path, unit.line, texts[0] or "", texts[1] or "")
+                yield parse_pair(self.path, unit.line, texts[0] or "", texts[1] or "")
 
     def languages(self) -> Codes | None:
         """The languages of the first unit, source first; None if there is no unit."""
@@ -51,7 +51,7 @@ class Tmx:
         return None
 
     def _units(self) -> Iterator["_Unit"]:
-        with reading(self.path) as (disk, stream):
+        with open_lines(self.path) as (disk, stream):
             for units in _parse(self.path, stream):
                 self.bytes_read = disk.tell()
                 yield from units
@@ -129,7 +129,7 @@ class _Handler(ContentHandler):
     def characters(self, content: str) -> None:
         if self._text is not None and not self._inside_codes:
             self._length += len(content)
-            if self._length <= LONGEST_LINE:
+            if self._length <= MAX_LINE_BYTES:
                 self._text.append(content)
 
     def endElement(self, name: str) -> None:  # noqa: N802
@@ -137,7 +137,7 @@ class _Handler(ContentHandler):
             self._inside_codes -= 1
         elif name == "seg" and self._unit is not None and self._text is not None:
             self._unit.texts.setdefault(self._language, "".join(self._text))
-            self._unit.too_long |= self._length > LONGEST_LINE
+            self._unit.too_long |= self._length > MAX_LINE_BYTES
             self._text = None
         elif name == "tu" and self._unit is not None:
             self._ready.append(self._unit)
@@ -160,9 +160,9 @@ def _only_two(path: Path, unit: _Unit) -> Codes:
     )
 
 
-def _incomplete(path: Path, unit: _Unit, code: str) -> Fault:
+def _incomplete(path: Path, unit: _Unit, code: str) -> InvalidRecord:
     found = ", ".join(unit.texts) or "none"
-    return Fault(
+    return InvalidRecord(
         path,
         unit.line,
         f"no {code} text",

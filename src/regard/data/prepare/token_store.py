@@ -15,16 +15,22 @@ from typing import Any, TextIO
 import numpy as np
 from numpy.typing import NDArray
 
-from regard import files
-from regard.data.texts import SIDES, UNREADABLE, Preparing, Side, TextPairs, Texts, Work, map_file, reusable, seal
-from regard.data.tokenizer import END, Tokenizer
+from regard.data.formats.records import SIDES, Side
+from regard.data.prepare.ragged import map_file
+from regard.data.prepare.text_store import UNREADABLE, TextPairs, TextStore
 from regard.errors import DataError
+from regard.progress import Progress, Work
+from regard.storage import atomic_files, json_files, manifest
+from regard.storage.manifest import is_up_to_date, write_folder_manifest
+from regard.tokenizers.sentencepiece import SentencePieceTokenizer
+from regard.tokenizers.special_ids import EOS
 
 Ids = NDArray[Any]  # uint16, or uint32 for a vocabulary beyond 65,536
+
 _FORMAT = 1
 
 
-class Shard:
+class EncodedPairs:
     """The pairs of one part as ids, each side ending in END. `lines` has the corpus and line each came from."""
 
     def __init__(self, folder: Path, kind: str) -> None:
@@ -57,32 +63,34 @@ class Shard:
         return self.target_starts[indices + 1] - self.target_starts[indices]
 
 
-class Shards:
+class EncodedCorpus:
     """All pairs of a run as ids. `dropped` counts the pairs left out, by reason; `dropped.tsv` lists them."""
 
     def __init__(self, folder: Path) -> None:
         self.folder = folder
-        info = files.read_json(folder / "info.json")
+        info = json_files.read_json(folder / "info.json")
         self.dropped: dict[str, int] = info["dropped"]
-        self.train = Shard(folder / "train", info["type"])
-        self.valid = Shard(folder / "valid", info["type"])
+        self.train = EncodedPairs(folder / "train", info["type"])
+        self.valid = EncodedPairs(folder / "valid", info["type"])
 
 
-def prepare_ids(folder: Path, texts: Texts, tokenizer: Tokenizer, *, longest: int) -> Work[Shards]:
+def build_token_store(
+    folder: Path, texts: TextStore, tokenizer: SentencePieceTokenizer, *, longest: int
+) -> Work[EncodedCorpus]:
     """Write `texts` as ids in `folder`; drop pairs with an empty side, or one of more than `longest` pieces."""
     wanted = {
         "format": _FORMAT,
-        "texts": files.sha256(texts.folder / "manifest.json"),
+        "texts": manifest.sha256(texts.folder / "manifest.json"),
         "tokenizer": hashlib.sha256(tokenizer.data).hexdigest(),
         "longest": longest,
-        "type": "uint16" if tokenizer.rows <= 1 << 16 else "uint32",
+        "type": "uint16" if tokenizer.embedding_rows <= 1 << 16 else "uint32",
     }
-    if reusable(folder, wanted):
-        return Shards(folder)
+    if is_up_to_date(folder, wanted):
+        return EncodedCorpus(folder)
     total = len(texts.train) + len(texts.valid)
     done = 0
     dropped: Counter[str] = Counter()
-    with files.new_folder(folder) as new:
+    with atomic_files.new_folder(folder) as new:
         with (new / "dropped.tsv").open("w", encoding="utf-8", newline="\n") as listing:
             listing.write("file\tline\treason\n")
             dropped += _list_unreadable(texts, listing)
@@ -91,17 +99,17 @@ def prepare_ids(folder: Path, texts: Texts, tokenizer: Tokenizer, *, longest: in
                     writer = _Writer(new / part, str(wanted["type"]), listing, stack)
                     for start, stop in pairs.blocks():
                         writer.write(pairs, start, stop, tokenizer, longest)
-                        yield Preparing("encoding", done + stop, total)
+                        yield Progress("encoding", done + stop, total)
                 done += len(pairs)
                 if writer.dropped.total() == len(pairs):
                     raise DataError(_nothing_left(part, writer.dropped, longest))
                 dropped += writer.dropped
-        files.write_json(new / "info.json", {**wanted, "dropped": dict(sorted(dropped.items()))})
-        seal(new)
-    return Shards(folder)
+        json_files.write_json(new / "info.json", {**wanted, "dropped": dict(sorted(dropped.items()))})
+        write_folder_manifest(new)
+    return EncodedCorpus(folder)
 
 
-def _list_unreadable(texts: Texts, listing: TextIO) -> Counter[str]:
+def _list_unreadable(texts: TextStore, listing: TextIO) -> Counter[str]:
     """Copy the list of what was no pair; how often there was which reason."""
     dropped: Counter[str] = Counter()
     with (texts.folder / UNREADABLE).open(encoding="utf-8", newline="\n") as lines:
@@ -116,7 +124,7 @@ def _nothing_left(part: str, dropped: Counter[str], longest: int) -> str:
     reasons = ", ".join(f"{reason}: {count:,}" for reason, count in sorted(dropped.items()))
     return (
         f"no {name} pair is left ({reasons}); fill empty lines, split long texts into sentences, or allow more than "
-        f"{longest:,} pieces with --set model.longest=…"
+        f"{longest:,} pieces with --set model.max_positions=…"
     )
 
 
@@ -130,7 +138,7 @@ class _Writer:
         self._listing = listing
         self.dropped: Counter[str] = Counter()
 
-    def write(self, pairs: TextPairs, start: int, stop: int, tokenizer: Tokenizer, longest: int) -> None:
+    def write(self, pairs: TextPairs, start: int, stop: int, tokenizer: SentencePieceTokenizer, longest: int) -> None:
         """Encode pairs start to stop and write those that are good; list and count the others."""
         texts = [pairs.texts(side, start, stop) for side in SIDES]
         ids = [tokenizer.encode(lines) for lines in texts]
@@ -160,14 +168,16 @@ class _SideWriter:
 
     def write(self, texts: list[list[int]]) -> None:
         for ids in texts:
-            ids.append(END)
+            ids.append(EOS)
         ends = self._end + np.cumsum([len(ids) for ids in texts], dtype=np.int64)
         self._ids.write(np.fromiter(chain.from_iterable(texts), self._kind).tobytes())
         self._starts.write(ends.tobytes())
         self._end = int(ends[-1]) if len(ends) else self._end
 
 
-def kept_texts(pairs: TextPairs, tokenizer: Tokenizer, *, longest: int, most: int) -> list[tuple[str, str]]:
+def trainable_texts(
+    pairs: TextPairs, tokenizer: SentencePieceTokenizer, *, longest: int, most: int
+) -> list[tuple[str, str]]:
     """The first pairs that are not left out."""
     found: list[tuple[str, str]] = []
     for start, stop in pairs.blocks():

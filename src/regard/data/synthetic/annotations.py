@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 
-class Word(NamedTuple):
+class WordAnnotation(NamedTuple):
     """A word as it stands in its sentence, from character `start` on; what kind of word it is."""
 
     text: str
@@ -17,7 +17,7 @@ class Word(NamedTuple):
 
 
 @dataclass(frozen=True, slots=True)
-class Verb:
+class VerbAnnotation:
     """A verb with its tense and the heads of the phrases that belong to it.
 
     The object may stand behind a preposition ("sat on the mat"): it is what the verb is about after its subject.
@@ -33,7 +33,7 @@ class Verb:
 
 
 @dataclass(frozen=True, slots=True)
-class It:
+class CoreferenceAnnotation:
     """A pronoun ("it", or "they") whose French depends on the noun it stands for.
 
     With `other`, the noun it might have stood for, `decider` is the word that decides between the two. `both_roles`
@@ -55,15 +55,15 @@ class It:
 
 
 @dataclass(frozen=True, slots=True)
-class Truth:
+class Annotations:
     """Everything known about one pair. `alignment` and `adjectives` (adjective, noun) are pairs of positions."""
 
     kind: str
-    source: tuple[Word, ...]
-    target: tuple[Word, ...]
+    source: tuple[WordAnnotation, ...]
+    target: tuple[WordAnnotation, ...]
     alignment: tuple[tuple[int, int], ...]
-    verbs: tuple[Verb, ...]
+    verbs: tuple[VerbAnnotation, ...]
     adjectives: tuple[tuple[int, int], ...]
     tense: str | None
     sentiment: str | None
-    it: It | None
+    it: CoreferenceAnnotation | None

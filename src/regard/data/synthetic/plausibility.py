@@ -2,11 +2,11 @@
 
 from functools import cache
 
-from regard.data.language.dice import Dice
-from regard.data.language.people import Person
-from regard.data.language.phrases import NUMBERS, Draft, NounPhrase, Phrase, noun_phrase, place
-from regard.data.language.verbs import FREQUENT, How
-from regard.data.language.words import Adjective, Noun, adjectives, of_class
+from regard.data.synthetic.grammar.lexicon import Adjective, Noun, adjectives, of_class
+from regard.data.synthetic.grammar.phrases import NUMBERS, Draft, NounPhrase, Phrase, noun_phrase, place
+from regard.data.synthetic.grammar.subjects import Person
+from regard.data.synthetic.grammar.verb_groups import FREQUENT, How
+from regard.data.synthetic.rng import Rng
 
 # The first class that a noun belongs to says what it can be like.
 _SUITS = {
@@ -35,6 +35,7 @@ _SUITS = {
     "furniture": "new old comfortable soft big small red blue green grey expensive",
     "sound": "new old expensive noisy modern small big",
 }
+
 _THING = "new old big small heavy light red blue green black white yellow grey beautiful"
 
 _COMMON = {"building", "way", "water", "inside", "at", "opinion", "visited", "gap", "barrier"}
@@ -45,8 +46,11 @@ PLACES = (
     ("next to", "à côté de"),
     ("near", "près de"),
 )
+
 ON = (("on", "sur"), ("under", "sous"))
+
 _WHERE = ("spot", "spot", "spot", "spot", "inside", "building", "at")
+
 TIMES = {
     "past": (
         ("yesterday", "hier"),
@@ -66,13 +70,16 @@ TIMES = {
         ("on Saturday", "samedi"),
     ),
 }
+
 HABITS = (
     ("every day", "tous les jours"),
     ("every morning", "tous les matins"),
     ("every week", "toutes les semaines"),
     ("on Sundays", "le dimanche"),
 )
+
 DAILY = (*HABITS, ("in the morning", "le matin"), ("in the evening", "le soir"))
+
 _LATELY = TIMES["past"][:3]
 
 _TIME_KINDS = {
@@ -85,6 +92,7 @@ _TIME_KINDS = {
     "pronoun": "il y",
     "verb": "a",
 }
+
 _TIME_KIND = {word: kind for kind, words in _TIME_KINDS.items() for word in words.split()}
 
 
@@ -96,6 +104,7 @@ def suits(noun: Noun) -> tuple[Adjective, ...]:
 
 
 COLOURS = ("red", "blue", "green", "black", "white", "yellow", "grey", "brown")
+
 _OPPOSED = tuple(
     frozenset(group.split())
     for group in (
@@ -122,7 +131,9 @@ _PRAISE = {
     "new", "fast", "beautiful", "pretty", "elegant", "clean", "comfortable", "soft", "modern", "powerful", "agile",
     "gentle",
 }
+
 _BLAME = {"old", "slow", "dirty", "expensive", "fragile", "tired", "shy", "fierce", "fat", "heavy"}
+
 # fmt: on
 
 
@@ -150,7 +161,7 @@ def some(how: How) -> str:
 
 
 def thing(
-    dice: Dice,
+    dice: Rng,
     draft: Draft,
     noun: Noun,
     uncounted: str,
@@ -183,7 +194,7 @@ def movable(noun: Noun) -> bool:
     return not noun.classes & {*_COMMON, "room", "lockable"}
 
 
-def somewhere(dice: Dice, draft: Draft, noun: Noun | None = None, *, at: bool = True) -> Phrase:
+def somewhere(dice: Rng, draft: Draft, noun: Noun | None = None, *, at: bool = True) -> Phrase:
     """ "in the garden", "at the market", "behind the church"; no camel, and no truck, is in the kitchen."""
     outdoors = noun is not None and noun.classes & {"vehicle", "beast"}
     way = "building" if outdoors else dice.pick(_WHERE if at else _WHERE[:-1])
@@ -201,7 +212,7 @@ def time_phrase(draft: Draft, source: str, target: str) -> Phrase:
     return phrase
 
 
-def sometime(dice: Dice, draft: Draft, how: How) -> Phrase:
+def sometime(dice: Rng, draft: Draft, how: How) -> Phrase:
     """When it happens, to go with the tense."""
     if how.habit:
         return time_phrase(draft, *dice.pick(HABITS if how.tense == "past" else DAILY))
@@ -210,7 +221,7 @@ def sometime(dice: Dice, draft: Draft, how: How) -> Phrase:
     return time_phrase(draft, *dice.pick(_LATELY if lately else TIMES[how.tense]))
 
 
-def a_way(dice: Dice, *, lasting: bool = True, deny: float = 0.2, modal: float = 0.1) -> How:
+def a_way(dice: Rng, *, lasting: bool = True, deny: float = 0.2, modal: float = 0.1) -> How:
     """Tense, negation and the rest by chance."""
     denial = dice.pick(("not", "not", "not", "never", "no longer")) if dice.chance(deny) else ""
     short = dice.chance(0.5)

@@ -7,7 +7,7 @@ from typing import TypeVar
 Item = TypeVar("Item")
 
 
-class Dice:
+class Rng:
     """A stream of choices that depends on the seed and the purpose alone."""
 
     def __init__(self, seed: int, purpose: str) -> None:

@@ -10,11 +10,12 @@ from functools import cache
 from itertools import combinations
 from zlib import crc32
 
-from regard.data.language.phrases import Draft, Leaf
-from regard.data.language.words import adjectives, nouns
-from regard.data.language.writing import Pair
+from regard.data.synthetic.grammar.lexicon import adjectives, nouns
+from regard.data.synthetic.grammar.phrases import Draft, Leaf
+from regard.data.synthetic.grammar.realization import Pair
 
 SPLITS = ("train", "valid", "test", "noun-pairs", "noun-words", "longer")
+
 LONGEST = 18  # words and stops, on each side, of what is seen in training
 
 # What a model trained on the language must translate unseen.

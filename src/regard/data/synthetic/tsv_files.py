@@ -15,14 +15,16 @@ from itertools import chain, islice
 from multiprocessing import get_context
 from pathlib import Path
 
-from regard.cores import cores
-from regard.data.language import pairs
-from regard.data.language.writing import Pair
+from regard.data.synthetic.generator import pairs
+from regard.data.synthetic.grammar.realization import Pair
 from regard.errors import UserError
-from regard.files import sync
+from regard.machine.cpu import cpu_count
+from regard.storage.atomic_files import sync
 
 BLOCK = 5_000
+
 _MOST_WORKERS = 61  # Windows waits for no more processes at once
+
 Lines = tuple[str, ...]  # for the TSV, and for the truth
 
 
@@ -42,7 +44,7 @@ def many(count: int, seed: int, split: str, *, truth: bool = False) -> Iterator[
 
 def _blocks(make: Callable[[int], list[Lines]], count: int) -> Iterator[list[Lines]]:
     """Blocks in order, each made by some process; only a few wait to be written."""
-    workers = min(cores(), count, _MOST_WORKERS)
+    workers = min(cpu_count(), count, _MOST_WORKERS)
     pool = ProcessPoolExecutor(workers, get_context("spawn"), initializer=_leave_interrupts_to_us)
     try:
         blocks = iter(range(count))

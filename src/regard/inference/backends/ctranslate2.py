@@ -19,51 +19,58 @@ from typing import Any, TypeVar
 
 import ctranslate2
 
-from regard.cores import cores
-from regard.data.tokenizer import END, Tokenizer
-from regard.decoding.hypothesis import Hypothesis, length_penalty
-from regard.decoding.text_translator import UNKNOWN, Forced, Sources, TextTranslator, batches_of
-from regard.decoding.translation import is_blank
 from regard.errors import SettingsError
-from regard.folder import AlignmentHead
-from regard.heap import keep_some_memory
-from regard.settings import DecodeSettings
+from regard.inference.joiner import is_blank
+from regard.inference.length_buckets import length_buckets
+from regard.inference.search.hypothesis import Hypothesis, length_penalty
+from regard.inference.translator import UNKNOWN, Sources, TokenPairs, Translator
+from regard.machine.cpu import cpu_count
+from regard.machine.malloc import limit_trimming
+from regard.model_folder.folder import AlignmentHead
+from regard.settings.decode import DecodeSettings
+from regard.tokenizers.sentencepiece import SentencePieceTokenizer
+from regard.tokenizers.special_ids import EOS
 
 # Exactly zero would also change when the engine stops; n to this power is 1.
 _NO_PENALTY = 1e-30
+
 # Batches begun for each worker: enough that it never waits for us, and soon done when nobody wants them any more.
 _AHEAD = 3
+
 _TRIED_WINDOWS = 8  # at most, to find batches to try on
+
 _T = TypeVar("_T")
+
 _UnderWay = list[Any]  # the engine's promises, one for each source
+
 _Found = list[tuple[list[str], float]]  # the pieces of each hypothesis, its end mark among them; its log-probability
 
 
-class Engine(TextTranslator):
+class CTranslate2Backend(Translator):
     """Raw text in, raw text out, by the engine's files in a folder."""
 
     batch_tokens = 4096  # as quick as more on two cores
-    least_tokens = 7  # with the end mark 8: the scores of all pieces are held for each source, however short
+    min_source_tokens = 7  # with the end mark 8: the scores of all pieces are held for each source, however short
 
     def __init__(
         self,
         files: Path,
-        tokenizer: Tokenizer,
+        tokenizer: SentencePieceTokenizer,
         *,
-        longest: int,
-        other_road: Callable[[], TextTranslator],
+        max_positions: int,
+        fallback: Callable[[], Translator],
         compute_type: str = "float32",
-        aligning: AlignmentHead | None = None,
+        alignment_head: AlignmentHead | None = None,
     ) -> None:
-        super().__init__(tokenizer, longest=longest, aligning=aligning)
-        keep_some_memory()  # the engine copies what it has written for every piece, and gives the old copy back
-        self._other_road = cache(other_road)
+        super().__init__(tokenizer, max_positions=max_positions, alignment_head=alignment_head)
+        limit_trimming()  # the engine copies what it has written for every piece, and gives the old copy back
+        self._fallback = cache(fallback)
         self._files, self._compute_type = str(files), compute_type
-        self._cores = cores()
+        self._cores = cpu_count()
         self._engines = {1: self._open(workers=1)}  # by the number of workers
         self._trying = Lock()
         self._best: dict[int, int] = {}  # workers, for each number of beams that was tried
-        self._names = tokenizer.pieces(range(tokenizer.size))
+        self._names = tokenizer.tokens(range(tokenizer.size))
         self._ids = {name: number for number, name in enumerate(self._names)}
 
     def _open(self, workers: int) -> ctranslate2.Translator:
@@ -78,29 +85,30 @@ class Engine(TextTranslator):
         )
 
     def workers(self, decode: DecodeSettings) -> int:
-        return self._best.get(decode.beams, UNKNOWN) if self._cores > 1 and can_write(decode) else 1
+        return self._best.get(decode.beam_size, UNKNOWN) if self._cores > 1 and supports(decode) else 1
 
     def translate_bare(self, texts: Sequence[str], decode: DecodeSettings) -> None:
         """What the engine does of translating, and nothing else: to know what the rest costs."""
         parts = [part for text in texts for part, _ in self._parts(text) if not is_blank(part)]
         sources = self._in_pieces(self.tokenizer.encode(parts))
-        self._engines[self._best.get(decode.beams, 1)].translate_batch(
+        self._engines[self._best.get(decode.beam_size, 1)].translate_batch(
             sources,
-            beam_size=decode.beams,
-            max_batch_size=max(1, self.batch_tokens // decode.beams),
+            beam_size=decode.beam_size,
+            max_batch_size=max(1, self.batch_tokens // decode.beam_size),
             batch_type="tokens",
             max_input_length=0,
-            max_decoding_length=min(256, self.longest),  # its own, or what the model can write
+            max_decoding_length=min(256, self.max_positions),  # its own, or what the model can write
         )
 
-    def _begin(self, batches: Iterable[Sources], decode: DecodeSettings) -> Iterator[list[list[Hypothesis]]]:
-        if not can_write(decode):
+    def _generate(self, batches: Iterable[Sources], decode: DecodeSettings) -> Iterator[list[list[Hypothesis]]]:
+        if not supports(decode):
             if self._compute_type != "float32":
                 raise SettingsError(
-                    "decode.temperature, decode.prefix, and decode.log_probabilities with decode.shortest or "
-                    f"decode.no_repeat are computed in float32, not in {self._compute_type}; leave --fast out"
+                    "decode.temperature, decode.prefix, and decode.log_probabilities with decode.min_length or "
+                    f"decode.no_repeat_ngram_size are computed in float32, not in {self._compute_type}; "
+                    "leave --fast out"
                 )
-            return self._other_road()._begin(batches, decode)
+            return self._fallback()._generate(batches, decode)
         return self._write(iter(batches), decode)
 
     def _write(self, batches: Iterator[Sources], decode: DecodeSettings) -> Iterator[list[list[Hypothesis]]]:
@@ -108,7 +116,7 @@ class Engine(TextTranslator):
         more = list(islice(batches, 3))
         first += ((batch, []) for batch in more)
         alone = len(more) < 3 and sum(bool(batch) for batch, _ in first) < 2  # one, the end of its window, no more
-        workers = 1 if alone else self._best.get(decode.beams, 1)
+        workers = 1 if alone else self._best.get(decode.beam_size, 1)
         engine = self._engines[workers]
         all_batches = chain(first, ((batch, []) for batch in batches))
         begun = ((batch, promises or self._search(engine, batch, decode)) for batch, promises in all_batches)
@@ -170,7 +178,7 @@ class Engine(TextTranslator):
                 break
             best, chosen = max(speeds), (workers, engine)
         self._engines[chosen[0]] = chosen[1]
-        self._best[decode.beams] = chosen[0]
+        self._best[decode.beam_size] = chosen[0]
         return found
 
     def _time(
@@ -187,14 +195,14 @@ class Engine(TextTranslator):
             return []
         promises: _UnderWay = engine.translate_batch(
             self._in_pieces([source.ids for source in batch]),
-            beam_size=decode.beams,
-            num_hypotheses=decode.beams,
+            beam_size=decode.beam_size,
+            num_hypotheses=decode.beam_size,
             length_penalty=_NO_PENALTY,
             max_decoding_length=max(source.limit for source in batch),
-            min_decoding_length=decode.shortest,
-            no_repeat_ngram_size=decode.no_repeat,
+            min_decoding_length=decode.min_length,
+            no_repeat_ngram_size=decode.no_repeat_ngram_size,
             max_input_length=0,
-            return_scores=decode.scores or decode.beams > 1,  # of several, they tell which is best
+            return_scores=decode.scores or decode.beam_size > 1,  # of several, they tell which is best
             return_end_token=True,
             asynchronous=True,
         )
@@ -211,7 +219,7 @@ class Engine(TextTranslator):
         Where a search did not get to its own limit, a larger one changed nothing. A greedy one wrote the same up to
         there, and is cut, unless its score is wanted.
         """
-        if decode.beams == 1 and not decode.scores:
+        if decode.beam_size == 1 and not decode.scores:
             return {}
         largest = max((source.limit for source in batch), default=0)
         again: dict[int, list[int]] = {}
@@ -234,39 +242,41 @@ class Engine(TextTranslator):
         if not decode.log_probabilities:
             return told
         best = [(source, one) for source, its in zip(batch, told, strict=True) for one in its]
-        forced = zip(best, self._force([(source.ids, one.pieces) for source, one in best]), strict=True)
+        forced = zip(best, self._score_tokens([(source.ids, one.token_ids) for source, one in best]), strict=True)
         # What reached its limit has no end mark.
-        each = (Hypothesis.of(one.pieces, logs[: source.limit], decode.alpha) for (source, one), logs in forced)
+        each = (
+            Hypothesis.of(one.token_ids, logs[: source.limit], decode.length_penalty) for (source, one), logs in forced
+        )
         return [list(islice(each, len(its))) for its in told]
 
     def _best_of(self, found: _Found, limit: int, decode: DecodeSettings) -> list[Hypothesis]:
         """The best by the paper's rule; the others were only needed to know which those are."""
-        scored = [(log / length_penalty(len(names), decode.alpha), log, names[:limit]) for names, log in found]
-        best = sorted(scored, key=lambda one: -one[0])[: decode.best]
+        scored = [(log / length_penalty(len(names), decode.length_penalty), log, names[:limit]) for names, log in found]
+        best = sorted(scored, key=lambda one: -one[0])[: decode.n_best]
         return [Hypothesis(self._numbers(names), log, score, ()) for score, log, names in best]
 
     def _numbers(self, names: list[str]) -> tuple[int, ...]:
         """Of pieces as the engine gives them, without the end mark."""
         pieces = [self._ids[name] for name in names]
-        return tuple(pieces[:-1] if pieces[-1:] == [END] else pieces)
+        return tuple(pieces[:-1] if pieces[-1:] == [EOS] else pieces)
 
-    def _force(self, pairs: Forced) -> list[tuple[float, ...]]:
+    def _score_tokens(self, pairs: TokenPairs) -> list[tuple[float, ...]]:
         found: dict[int, tuple[float, ...]] = {}
         # All logits of what is scored at once are held, for every piece there is.
-        for batch in batches_of([max(map(len, pair)) for pair in pairs], 2048):
+        for batch in length_buckets([max(map(len, pair)) for pair in pairs], 2048):
             sources, targets = (self._in_pieces([pairs[index][side] for index in batch]) for side in (0, 1))
             scored = self._engines[1].score_batch(sources, targets, max_input_length=0)
             found.update((index, tuple(one.log_probs)) for index, one in zip(batch, scored, strict=True))
         return [found[index] for index in range(len(pairs))]
 
-    def _attend(self, pairs: Forced) -> list[Any]:
+    def _attend(self, pairs: TokenPairs) -> list[Any]:
         # While it searches, what the engine gives is not always that of the hypothesis. Forced, it is.
         sources, targets = (self._in_pieces([pair[side] for pair in pairs]) for side in (0, 1))
         forced = self._engines[1].translate_batch(
             sources,
             target_prefix=targets,
             beam_size=1,
-            max_decoding_length=min(max(map(len, targets)) + 1, self.longest),
+            max_decoding_length=min(max(map(len, targets)) + 1, self.max_positions),
             max_input_length=0,
             return_end_token=True,
             return_attention=True,
@@ -290,7 +300,7 @@ def _found(promise: Any) -> _Found:
     return list(zip(result.hypotheses, result.scores or [math.nan], strict=True))
 
 
-def can_write(decode: DecodeSettings) -> bool:
+def supports(decode: DecodeSettings) -> bool:
     """Whether the engine writes the text of torch's road, and tells the same numbers."""
-    forbids = decode.shortest > 0 or decode.no_repeat > 0
+    forbids = decode.min_length > 0 or decode.no_repeat_ngram_size > 0
     return not (decode.temperature or decode.prefix or (decode.log_probabilities and forbids))

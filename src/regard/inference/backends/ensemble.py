@@ -14,7 +14,7 @@ from typing import Any, Self, cast
 import torch
 from torch import Tensor, nn
 
-from regard.model.transformer import Transformer
+from regard.models.kinds.transformer import Transformer
 
 
 @dataclass(frozen=True)
@@ -36,7 +36,7 @@ class Ensemble(nn.Module):
     def __init__(self, models: Sequence[Transformer]) -> None:
         super().__init__()
         self.models = nn.ModuleList(models)
-        self.vocabulary = models[0].vocabulary
+        self.vocab_size = models[0].vocab_size
         self._widths = [model.settings.width for model in models]
         self.eval()
 

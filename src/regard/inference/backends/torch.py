@@ -5,34 +5,29 @@ Shapes: B sentences, S source length, N = B * beams rows, T pieces of this step 
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
-from typing import Any, Protocol, cast
+from typing import Any, cast
 
 import torch
 from torch import Tensor
 
-from regard.data.tokenizer import END, PAD, START
-from regard.decoding.candidates import Candidates, chances
-from regard.decoding.hypothesis import Hypothesis
-from regard.decoding.rules import log_softmax, unwritable
-from regard.decoding.search import State, search
-from regard.decoding.text_translator import Forced, Sources, TextTokenizer, TextTranslator
-from regard.decoding.translation import Translation
-from regard.folder import AlignmentHead
-from regard.model.face import SequenceModel
-from regard.model.transformer import Transformer
-from regard.settings import DecodeSettings
+from regard.inference.result import Translation
+from regard.inference.search.beam import search
+from regard.inference.search.candidates import Candidates
+from regard.inference.search.constraints import forbidden_tokens, log_softmax
+from regard.inference.search.hypothesis import Hypothesis
+from regard.inference.search.sampler import uniform_numbers
+from regard.inference.translator import Sources, TokenPairs, Translator
+from regard.model_folder.folder import AlignmentHead
+from regard.models.interface import DecoderState, SequenceModel
+from regard.models.kinds.transformer import Transformer
+from regard.settings.decode import DecodeSettings
+from regard.tokenizers.protocol import WritingTokenizer
+from regard.tokenizers.special_ids import BOS, EOS, PAD
 
-__all__ = ["Translation", "Translator"]
-
-
-class WritingTokenizer(TextTokenizer, Protocol):
-    """A tokenizer that also says which rows of the vocabulary may be written."""
-
-    @property
-    def writable(self) -> list[bool]: ...
+__all__ = ["TorchBackend", "Translation"]
 
 
-class Translator(TextTranslator):
+class TorchBackend(Translator):
     """Raw text in, raw text out. A sentence comes out the same alone and in any company."""
 
     def __init__(
@@ -40,29 +35,29 @@ class Translator(TextTranslator):
         model: SequenceModel,
         tokenizer: WritingTokenizer,
         *,
-        longest: int,
+        max_positions: int,
         device: torch.device | str = "cpu",
-        aligning: AlignmentHead | None = None,
+        alignment_head: AlignmentHead | None = None,
     ) -> None:
         """The model must already be on the device. One that has a head that aligns takes a lens."""
-        super().__init__(tokenizer, longest=longest, aligning=aligning)
+        super().__init__(tokenizer, max_positions=max_positions, alignment_head=alignment_head)
         self.model = model
         self.device = torch.device(device)
-        self._writable_V = torch.tensor(tokenizer.writable, device=self.device)
+        self._writable_V = torch.tensor(tokenizer.generable, device=self.device)
 
-    def _begin(self, batches: Iterable[Sources], decode: DecodeSettings) -> Iterator[list[list[Hypothesis]]]:
+    def _generate(self, batches: Iterable[Sources], decode: DecodeSettings) -> Iterator[list[list[Hypothesis]]]:
         return (self._write(batch, decode) if batch else [] for batch in batches)
 
     def _write(self, batch: Sources, decode: DecodeSettings) -> list[list[Hypothesis]]:
         with _evaluating(self.model):
-            return write(self.model, batch, self._writable_V, decode)
+            return decode_batch(self.model, batch, self._writable_V, decode)
 
     @torch.inference_mode()
-    def _attend(self, pairs: Forced) -> list[Any]:
-        assert self.aligning is not None
-        lens = _Head(self.aligning.head)
+    def _attend(self, pairs: TokenPairs) -> list[Any]:
+        assert self.alignment_head is not None
+        lens = _Head(self.alignment_head.head)
         model = cast(Transformer, self.model)
-        read_BT = _read(_padded([target for _, target in pairs]).to(self.device))[:, : self.longest]
+        read_BT = _read(_padded([target for _, target in pairs]).to(self.device))[:, : self.max_positions]
         with _evaluating(model):
             memory = model.encode(_padded([source for source, _ in pairs]).to(self.device))
             model.decode(read_BT, model.start(memory), lens)
@@ -72,7 +67,7 @@ class Translator(TextTranslator):
         ]
 
     @torch.inference_mode()
-    def _force(self, pairs: Forced) -> list[tuple[float, ...]]:
+    def _score_tokens(self, pairs: TokenPairs) -> list[tuple[float, ...]]:
         target_BT = _padded([target for _, target in pairs]).to(self.device)
         read_BT = _read(target_BT)
         with _evaluating(self.model):
@@ -85,12 +80,12 @@ class Translator(TextTranslator):
 
     def _each(self, hidden_TD: Tensor, target_T: Tensor) -> tuple[float, ...]:
         """The log-probability of each piece of one target: the scores of a whole batch would not fit into memory."""
-        log_TV = log_softmax(self.model.project(hidden_TD), unwritable(self._writable_V))
+        log_TV = log_softmax(self.model.project(hidden_TD), forbidden_tokens(self._writable_V))
         return tuple(log_TV.gather(1, target_T[:, None]).squeeze(1).tolist())
 
 
 @torch.inference_mode()
-def write(
+def decode_batch(
     model: SequenceModel,
     batch: Sources,
     writable_V: Tensor,
@@ -101,7 +96,7 @@ def write(
     device = writable_V.device
     ids, limits = [source.ids for source in batch], [source.limit for source in batch]
 
-    def step(tokens_N1: Tensor, state: State) -> tuple[Tensor, State]:
+    def step(tokens_N1: Tensor, state: DecoderState) -> tuple[Tensor, DecoderState]:
         hidden_NTD, state = model.decode(tokens_N1, state)
         return model.project(hidden_NTD[:, -1]), state
 
@@ -111,10 +106,10 @@ def write(
         limits_B=torch.tensor(limits, device=device),
         decode=decode,
         writable_V=writable_V,
-        start=START,
-        end=END,
+        start=BOS,
+        end=EOS,
         prefixes=[source.prefix for source in batch],
-        chances_BTK=chances(ids, max(limits), decode) if decode.temperature else None,
+        chances_BTK=uniform_numbers(ids, max(limits), decode) if decode.temperature else None,
         seen=seen,
     )
 
@@ -122,13 +117,13 @@ def write(
 def _padded(sources: Sequence[Sequence[int]]) -> Tensor:
     """One row for each source, closed by the end mark."""
     width = max(len(source) for source in sources) + 1
-    return torch.tensor([[*source, END] + [PAD] * (width - 1 - len(source)) for source in sources])
+    return torch.tensor([[*source, EOS] + [PAD] * (width - 1 - len(source)) for source in sources])
 
 
 def _read(target_BT: Tensor) -> Tensor:
     """What is read before each piece of a target is written."""
     read_BT = target_BT.roll(1, dims=1)
-    read_BT[:, 0] = START
+    read_BT[:, 0] = BOS
     return read_BT
 
 

@@ -12,30 +12,19 @@ Shapes: B sentences still open, K beams, N = B * K rows, V vocabulary, T pieces 
 import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Protocol, Self, TypeVar
+from typing import TypeVar
 
 import torch
 from torch import Tensor
 
-from regard.decoding.candidates import Candidates, best, draw
-from regard.decoding.hypothesis import Hypothesis, ranked
-from regard.decoding.rules import Rules
-from regard.settings import DecodeSettings
+from regard.inference.search.candidates import Candidates, top_candidates
+from regard.inference.search.constraints import Constraints
+from regard.inference.search.hypothesis import Hypothesis, ranked
+from regard.inference.search.sampler import sample
+from regard.models.interface import DecoderState
+from regard.settings.decode import DecodeSettings
 
-
-class State(Protocol):
-    """What a step carries along. Search only says which parts of it go on."""
-
-    def select(self, beams_BK: Tensor) -> Self:
-        """Beam k of sentence b goes on from what was its beam `beams_BK[b, k]`."""
-        ...
-
-    def keep(self, sentences: Tensor) -> Self:
-        """Only these sentences go on, with all their beams."""
-        ...
-
-
-S = TypeVar("S", bound=State)
+S = TypeVar("S", bound=DecoderState)
 
 # The last pieces (N, 1) and the state before them -> logits (N, V) of what follows, and the state after them.
 # The logits belong to the search from then on: it overwrites those of pieces that may not be written.
@@ -46,18 +35,18 @@ Step = Callable[[Tensor, S], tuple[Tensor, S]]
 class _History:
     """What each open beam has written so far."""
 
-    pieces_BKT: Tensor
+    tokens_BKT: Tensor
     gains_BKT: Tensor
 
     def extended(self, chosen: Candidates) -> "_History":
-        beams_BKT = chosen.beams_BC[:, :, None].expand(-1, -1, self.pieces_BKT.size(2))
+        beams_BKT = chosen.beams_BC[:, :, None].expand(-1, -1, self.tokens_BKT.size(2))
         return _History(
-            torch.cat([self.pieces_BKT.gather(1, beams_BKT), chosen.pieces_BC[:, :, None]], dim=2),
+            torch.cat([self.tokens_BKT.gather(1, beams_BKT), chosen.tokens_BC[:, :, None]], dim=2),
             torch.cat([self.gains_BKT.gather(1, beams_BKT), chosen.gains_BC[:, :, None]], dim=2),
         )
 
     def keep(self, sentences: Tensor) -> "_History":
-        return _History(self.pieces_BKT[sentences], self.gains_BKT[sentences])
+        return _History(self.tokens_BKT[sentences], self.gains_BKT[sentences])
 
 
 @torch.inference_mode()
@@ -83,9 +72,9 @@ def search(
     if bool((limits_B < 1).any()):
         raise ValueError(f"every limit must be at least 1, got {limits_B.tolist()}")
     sentences, device = limits_B.numel(), limits_B.device
-    beams = decode.beams if chances_BTK is None else chances_BTK.size(2)
+    beams = decode.beam_size if chances_BTK is None else chances_BTK.size(2)
     found: list[list[Hypothesis]] = [[] for _ in range(sentences)]
-    rules = Rules.of(writable_V, prefixes, sentences, decode, end)
+    rules = Constraints.of(writable_V, prefixes, sentences, decode, end)
     open_B = torch.arange(sentences, device=device)
     finished_B = torch.zeros_like(open_B)
     total_BK = torch.zeros(sentences, 1, device=device)
@@ -95,19 +84,19 @@ def search(
 
     while open_B.numel():
         logits_NV, state = step(tokens_N1, state)
-        log_NV = rules.log_probabilities(logits_NV, history.pieces_BKT)
+        log_NV = rules.log_probabilities(logits_NV, history.tokens_BKT)
         if chances_BTK is None:
-            candidates = best(log_NV, total_BK, beams)
+            candidates = top_candidates(log_NV, total_BK, beams)
         else:
-            candidates = draw(log_NV, total_BK, chances_BTK[open_B.cpu(), written], decode)
+            candidates = sample(log_NV, total_BK, chances_BTK[open_B.cpu(), written], decode)
         written += 1
 
         first = slice(0, beams)
         last_B = limits_B <= written
-        ends_BK = (candidates.pieces_BC[:, first] == end) | last_B[:, None]
+        ends_BK = (candidates.tokens_BC[:, first] == end) | last_B[:, None]
         ends_BK &= candidates.total_BC[:, first] > -math.inf
         if bool(ends_BK.any()):
-            _collect(found, open_B, history, candidates, ends_BK, end, decode.alpha)
+            _collect(found, open_B, history, candidates, ends_BK, end, decode.length_penalty)
             finished_B += ends_BK.sum(dim=1)
 
         going = _going_on(candidates, beams, end)
@@ -122,20 +111,20 @@ def search(
         if not _is_identity(going.beams_BC, total_BK.size(1)):
             state = state.select(going.beams_BC)
         history, total_BK = history.extended(going), going.total_BC
-        tokens_N1 = going.pieces_BC.reshape(-1, 1)
+        tokens_N1 = going.tokens_BC.reshape(-1, 1)
         seen(going)
 
     # Where every text has probability zero, the shortest says so.
-    nothing = Hypothesis.of((), (-math.inf,), decode.alpha)
+    nothing = Hypothesis.of((), (-math.inf,), decode.length_penalty)
     return [ranked(hypotheses or [nothing], beams) for hypotheses in found]
 
 
 def _going_on(candidates: Candidates, beams: int, end: int) -> Candidates:
     """The first K that do not end. Where a tiny vocabulary leaves fewer, the rest are impossible (-inf)."""
-    ends_BC = candidates.pieces_BC == end
+    ends_BC = candidates.tokens_BC == end
     going = candidates.pick(ends_BC.byte().argsort(dim=1, stable=True)[:, :beams])
-    total_BK = going.total_BC.masked_fill(going.pieces_BC == end, -math.inf)
-    return Candidates(total_BK, going.beams_BC, going.pieces_BC, going.gains_BC)
+    total_BK = going.total_BC.masked_fill(going.tokens_BC == end, -math.inf)
+    return Candidates(total_BK, going.beams_BC, going.tokens_BC, going.gains_BC)
 
 
 def _is_identity(beams_BK: Tensor, before: int) -> bool:
@@ -156,7 +145,7 @@ def _collect(
     """Copy what ends at this step out of the tensors."""
     rows, ranks = ends_BK.nonzero(as_tuple=True)
     beams = candidates.beams_BC[rows, ranks]
-    pieces = torch.cat([history.pieces_BKT[rows, beams], candidates.pieces_BC[rows, ranks, None]], dim=1)
+    pieces = torch.cat([history.tokens_BKT[rows, beams], candidates.tokens_BC[rows, ranks, None]], dim=1)
     gains = torch.cat([history.gains_BKT[rows, beams], candidates.gains_BC[rows, ranks, None]], dim=1)
     for sentence, its_pieces, its_gains in zip(open_B[rows].tolist(), pieces.tolist(), gains.tolist(), strict=True):
         written = its_pieces[:-1] if its_pieces[-1] == end else its_pieces

@@ -16,13 +16,13 @@ from typing import Self
 import torch
 from torch import Tensor
 
-from regard.settings import DecodeSettings
+from regard.settings.decode import DecodeSettings
 
 _FREE = -1
 
 
 @dataclass(frozen=True)
-class Rules:
+class Constraints:
     """What the sentences still open may write."""
 
     unwritable: Tensor
@@ -39,7 +39,7 @@ class Rules:
         width = max(map(len, prefixes), default=0)
         rows = [[*prefix, *[_FREE] * (width - len(prefix))] for prefix in prefixes] or [[]] * sentences
         prefixes_BP = torch.tensor(rows, dtype=torch.long, device=writable_V.device).view(sentences, width)
-        return cls(unwritable(writable_V), prefixes_BP, end, decode.shortest, decode.no_repeat)
+        return cls(forbidden_tokens(writable_V), prefixes_BP, end, decode.min_length, decode.no_repeat_ngram_size)
 
     def keep(self, sentences: Tensor) -> Self:
         """For these sentences only."""
@@ -62,7 +62,7 @@ class Rules:
         return log_NV
 
 
-def unwritable(writable_V: Tensor) -> Tensor:
+def forbidden_tokens(writable_V: Tensor) -> Tensor:
     """The pieces that may never be written."""
     return (~writable_V).nonzero().flatten()
 

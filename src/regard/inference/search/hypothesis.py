@@ -13,10 +13,10 @@ from typing import Self
 class Hypothesis:
     """What was written, without the end mark, and how probable the model found it."""
 
-    pieces: tuple[int, ...]
+    token_ids: tuple[int, ...]
     log_probability: float
     score: float  # log-probability over the length penalty
-    piece_log_probabilities: tuple[float, ...]  # the end mark's is the last of them, where one was written
+    token_log_probabilities: tuple[float, ...]  # the end mark's is the last of them, where one was written
 
     @classmethod
     def of(cls, pieces: Sequence[int], log_probabilities: Sequence[float], alpha: float) -> Self:

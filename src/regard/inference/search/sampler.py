@@ -8,53 +8,15 @@ beams, T steps.
 
 import random
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 import torch
 from torch import Tensor
 
-from regard.settings import DecodeSettings
+from regard.inference.search.candidates import Candidates
+from regard.settings.decode import DecodeSettings
 
 
-@dataclass(frozen=True)
-class Candidates:
-    """Continuations of each sentence: the beam each continues, and by which piece."""
-
-    total_BC: Tensor
-    beams_BC: Tensor
-    pieces_BC: Tensor
-    gains_BC: Tensor  # the log-probability of the piece alone
-
-    def pick(self, index_BK: Tensor) -> "Candidates":
-        return Candidates(
-            self.total_BC.gather(1, index_BK),
-            self.beams_BC.gather(1, index_BK),
-            self.pieces_BC.gather(1, index_BK),
-            self.gains_BC.gather(1, index_BK),
-        )
-
-    def keep(self, sentences: Tensor) -> "Candidates":
-        return Candidates(
-            self.total_BC[sentences], self.beams_BC[sentences], self.pieces_BC[sentences], self.gains_BC[sentences]
-        )
-
-
-def best(log_NV: Tensor, total_BK: Tensor, beams: int) -> Candidates:
-    """The likeliest continuations, best first."""
-    # 2K candidates: even if K of them end here, K are left to go on. One beam needs no second: it ends or goes on.
-    count = 2 * beams if beams > 1 else 1
-    # The best of a sentence are among the best of each of its beams; looking there first spares adding K * V sums.
-    each = min(count, log_NV.size(1))
-    gains_NE, pieces_NE = log_NV.topk(each, dim=1)
-    gains_BKE, pieces_BKE = gains_NE.unflatten(0, total_BK.shape), pieces_NE.unflatten(0, total_BK.shape)
-    total_BX = (total_BK[:, :, None] + gains_BKE).flatten(1)
-    total_BC, index_BC = total_BX.topk(min(count, total_BX.size(1)), dim=1)
-    return Candidates(
-        total_BC, index_BC // each, pieces_BKE.flatten(1).gather(1, index_BC), gains_BKE.flatten(1).gather(1, index_BC)
-    )
-
-
-def draw(log_NV: Tensor, total_BK: Tensor, chances_BK: Tensor, decode: DecodeSettings) -> Candidates:
+def sample(log_NV: Tensor, total_BK: Tensor, chances_BK: Tensor, decode: DecodeSettings) -> Candidates:
     """One piece for each beam, drawn by its chance. Before the first piece all beams of a sentence are one."""
     before, beams = total_BK.size(1), chances_BK.size(1)
     log_BKV = log_NV.unflatten(0, total_BK.shape).expand(-1, beams, -1)
@@ -82,11 +44,11 @@ def _weights(log_BKV: Tensor, decode: DecodeSettings) -> Tensor:
     return weights_BKV
 
 
-def chances(sources: Sequence[Sequence[int]], steps: int, decode: DecodeSettings) -> Tensor:
+def uniform_numbers(sources: Sequence[Sequence[int]], steps: int, decode: DecodeSettings) -> Tensor:
     """Numbers between 0 and 1 (B, T, K) that follow from the seed and from each source alone, whatever its company."""
-    return torch.tensor([_chances(source, steps, decode) for source in sources], dtype=torch.float64)
+    return torch.tensor([_uniform_numbers_of(source, steps, decode) for source in sources], dtype=torch.float64)
 
 
-def _chances(source: Sequence[int], steps: int, decode: DecodeSettings) -> list[list[float]]:
+def _uniform_numbers_of(source: Sequence[int], steps: int, decode: DecodeSettings) -> list[list[float]]:
     numbers = random.Random(repr((decode.seed, [*source])))
-    return [[numbers.random() for _ in range(decode.best)] for _ in range(steps)]
+    return [[numbers.random() for _ in range(decode.n_best)] for _ in range(steps)]

@@ -17,13 +17,15 @@ import ctranslate2
 from filelock import FileLock
 from platformdirs import user_cache_path
 
-from regard.data.tokenizer import Tokenizer
-from regard.decoding.engine_file import fits
 from regard.errors import FolderError
-from regard.files import damage, read_json, sha256
-from regard.folder import ModelFolder
+from regard.interchange.ctranslate2.model_bin import matches_export
+from regard.model_folder.folder import ModelFolder
+from regard.storage.json_files import read_json
+from regard.storage.manifest import find_damage, sha256
+from regard.tokenizers.sentencepiece import SentencePieceTokenizer
 
 FILES = ["config.json", "made_for.json", "model.bin", "shared_vocabulary.json"]
+
 _CONFIG = {
     "add_source_bos": False,
     "add_source_eos": True,
@@ -36,10 +38,11 @@ _CONFIG = {
 }
 
 _log = logging.getLogger(__name__)
+
 _FORM = "3"  # of what we write; another number makes old files stale
 
 
-def made_for(model_folder: Path, compute_type: str) -> dict[str, str]:
+def export_key(model_folder: Path, compute_type: str) -> dict[str, str]:
     """What the files depend on."""
     alignment = model_folder / "alignment.json"
     return {
@@ -51,9 +54,9 @@ def made_for(model_folder: Path, compute_type: str) -> dict[str, str]:
     }
 
 
-def engine_files(model: ModelFolder, compute_type: str) -> Path:
+def cached_export(model: ModelFolder, compute_type: str) -> Path:
     """The folder of the engine's files for a model, converted now if need be."""
-    wanted = made_for(model.path, compute_type)
+    wanted = export_key(model.path, compute_type)
     if usable(model.path / "fast", wanted) and is_ours(model.path / "fast", model):
         return model.path / "fast"
     key = hashlib.sha256(json.dumps(wanted).encode()).hexdigest()[:32]
@@ -62,13 +65,13 @@ def engine_files(model: ModelFolder, compute_type: str) -> Path:
     # Of several processes that need the same files, one makes them and the others wait.
     with FileLock(cache / f"{key}.lock"):
         if not usable(cache / key, wanted):
-            _check_room(cache, model.path)
+            _check_free_space(cache, model.path)
             _log.info("making %s ready in %s, once: it takes some seconds", model.path.resolve().name, compute_type)
-            _convert_in_child(model.path, cache / key, compute_type)
+            _export_in_child(model.path, cache / key, compute_type)
     return cache / key
 
 
-def _check_room(cache: Path, model_folder: Path) -> None:
+def _check_free_space(cache: Path, model_folder: Path) -> None:
     needed, free = (model_folder / "weights.safetensors").stat().st_size, shutil.disk_usage(cache).free
     if free < needed:
         raise FolderError(
@@ -77,10 +80,18 @@ def _check_room(cache: Path, model_folder: Path) -> None:
         )
 
 
-def _convert_in_child(model_folder: Path, out: Path, compute_type: str) -> None:
+def _export_in_child(model_folder: Path, out: Path, compute_type: str) -> None:
     """Make the files in a process of its own."""
     # -P: the current folder may be a stranger's, with a torch.py in it.
-    command = [sys.executable, "-P", "-m", "regard.decoding.convert", str(model_folder), str(out), compute_type]
+    command = [
+        sys.executable,
+        "-P",
+        "-m",
+        "regard.interchange.ctranslate2.export",
+        str(model_folder),
+        str(out),
+        compute_type,
+    ]
     done = subprocess.run(command, capture_output=True, text=True, check=False)
     if done.returncode != 0:
         reason = done.stderr.strip().splitlines()[-1:] or [f"exit code {done.returncode}"]
@@ -90,7 +101,7 @@ def _convert_in_child(model_folder: Path, out: Path, compute_type: str) -> None:
 def usable(folder: Path, wanted: dict[str, str]) -> bool:
     """Whether a folder holds the engine's files, whole, and for what is wanted."""
     try:
-        return damage(folder, only=FILES) is None and read_json(folder / "made_for.json") == wanted
+        return find_damage(folder, only=FILES) is None and read_json(folder / "made_for.json") == wanted
     except ValueError:
         return False
 
@@ -105,12 +116,12 @@ def is_ours(folder: Path, model: ModelFolder) -> bool:
     return (
         not others
         and json.dumps(config, sort_keys=True) == json.dumps(_CONFIG, sort_keys=True)  # to Python, 0 is False
-        and names == row_names(model.tokenizer)
-        and fits(folder / "model.bin", model.settings, model.alignment.layer if model.alignment else None)
+        and names == token_names(model.tokenizer)
+        and matches_export(folder / "model.bin", model.settings, model.alignment.layer if model.alignment else None)
     )
 
 
-def row_names(tokenizer: Tokenizer) -> list[str]:
+def token_names(tokenizer: SentencePieceTokenizer) -> list[str]:
     """A name for every row of the embedding, those of no piece included."""
-    pieces = tokenizer.pieces(range(tokenizer.size))
-    return pieces + [f"<row {row}>" for row in range(tokenizer.size, tokenizer.rows)]
+    pieces = tokenizer.tokens(range(tokenizer.size))
+    return pieces + [f"<row {row}>" for row in range(tokenizer.size, tokenizer.embedding_rows)]

@@ -1,6 +1,6 @@
 """Our weights in the engine's own format. Runs in a process of its own, because the engine's writer imports torch.
 
-    python -m regard.decoding.convert MODEL-FOLDER OUT-FOLDER COMPUTE-TYPE
+    python -m regard.interchange.ctranslate2.export MODEL-FOLDER OUT-FOLDER COMPUTE-TYPE
 
 The result is written whole or not at all, with a manifest that says which weights, engine and compute type it is for.
 """
@@ -14,19 +14,22 @@ from ctranslate2.specs.common_spec import Activation
 from ctranslate2.specs.transformer_spec import TransformerSpec
 from torch import nn
 
-from regard.data.tokenizer import Tokenizer
-from regard.decoding.fast import made_for, row_names, usable
 from regard.errors import UserError
-from regard.files import new_folder, write_json, write_manifest
-from regard.folder import AlignmentHead, open_folder
-from regard.model.attention import MultiHeadAttention
-from regard.model.layers import DecoderLayer, FeedForward
-from regard.model.transformer import Stack, Transformer
+from regard.interchange.ctranslate2.cache import export_key, token_names, usable
+from regard.model_folder.folder import AlignmentHead
+from regard.model_folder.loader import open_folder
+from regard.models.attention import MultiHeadAttention
+from regard.models.kinds.transformer import Stack, Transformer
+from regard.models.layers import DecoderLayer, FeedForward
+from regard.storage.atomic_files import new_folder
+from regard.storage.json_files import write_json
+from regard.storage.manifest import write_manifest
+from regard.tokenizers.sentencepiece import SentencePieceTokenizer
 
 _NEVER = -1e9  # a logit; the engine's arithmetic wants it finite
 
 
-def convert(model_folder: Path, out: Path, compute_type: str) -> None:
+def export_model(model_folder: Path, out: Path, compute_type: str) -> None:
     """Write the engine's files of a model folder to `out`."""
     opened = open_folder(model_folder)
     spec = _spec(opened.build(), opened.tokenizer, opened.alignment)
@@ -34,17 +37,17 @@ def convert(model_folder: Path, out: Path, compute_type: str) -> None:
     spec.optimize(quantization=None if compute_type == "float32" else compute_type)
     with new_folder(out) as new:
         spec.save(str(new))
-        write_json(new / "made_for.json", made_for(model_folder, compute_type))
+        write_json(new / "made_for.json", export_key(model_folder, compute_type))
         write_manifest(new, sorted(path.name for path in new.iterdir()))
 
 
-def make_fast(model_folder: Path) -> None:
+def ensure_export(model_folder: Path) -> None:
     """The engine's files of a model in its own `fast/`, unless they are there."""
-    if not usable(model_folder / "fast", made_for(model_folder, "float32")):
-        convert(model_folder, model_folder / "fast", "float32")
+    if not usable(model_folder / "fast", export_key(model_folder, "float32")):
+        export_model(model_folder, model_folder / "fast", "float32")
 
 
-def _spec(model: Transformer, tokenizer: Tokenizer, alignment: AlignmentHead | None) -> Any:
+def _spec(model: Transformer, tokenizer: SentencePieceTokenizer, alignment: AlignmentHead | None) -> Any:
     settings = model.settings
     layer = _first_head(model, alignment.head) if alignment else -1
     spec = TransformerSpec.from_config(
@@ -59,8 +62,8 @@ def _spec(model: Transformer, tokenizer: Tokenizer, alignment: AlignmentHead | N
     _stack(spec.decoder, spec.decoder.embeddings, model.decoder, model)
     spec.decoder.projection.weight = _array(model.embedding.weight)
     # What may not be written has no probability, in a search as in scoring what is given.
-    spec.decoder.projection.bias = _array(torch.where(torch.tensor(tokenizer.writable), 0.0, _NEVER))
-    names = row_names(tokenizer)
+    spec.decoder.projection.bias = _array(torch.where(torch.tensor(tokenizer.generable), 0.0, _NEVER))
+    names = token_names(tokenizer)
     spec.register_source_vocabulary(names)
     spec.register_target_vocabulary(names)
     spec.config.add_source_eos = True
@@ -133,6 +136,6 @@ def _array(tensor: torch.Tensor) -> Any:
 
 if __name__ == "__main__":
     try:
-        convert(Path(sys.argv[1]), Path(sys.argv[2]), sys.argv[3])
+        export_model(Path(sys.argv[1]), Path(sys.argv[2]), sys.argv[3])
     except UserError as error:
         sys.exit(str(error))

@@ -8,18 +8,22 @@ import math
 from pathlib import Path
 from typing import BinaryIO
 
-from regard.settings import ModelSettings
+from regard.settings.kinds.transformer import TransformerSettings
 
 _HEADER = (6, "TransformerSpec", 7)
+
 _FLOAT, _BYTE, _SHORT = 0, 1, 2
+
 _SIZES = {_FLOAT: 4, _BYTE: 1, _SHORT: 2}
+
 _MOST = 100_000  # variables
 
 Shape = tuple[int, ...]
+
 Content = dict[str, tuple[int, Shape, int | None]]  # type, shape, and the value of what is a single number
 
 
-def fits(path: Path, settings: ModelSettings, alignment: int | None = None) -> bool:
+def matches_export(path: Path, settings: TransformerSettings, alignment: int | None = None) -> bool:
     """Whether a `model.bin` is one of a model of these settings, aligned by a layer, in single precision."""
     try:
         with path.open("rb") as file:
@@ -72,14 +76,14 @@ def _name(file: BinaryIO) -> str:
     return data[:-1].decode("ascii")
 
 
-def _wanted(settings: ModelSettings, alignment: int | None) -> Content:
-    width, table = settings.width, (settings.longest, settings.width)
+def _wanted(settings: TransformerSettings, alignment: int | None) -> Content:
+    width, table = settings.width, (settings.max_positions, settings.width)
     shapes: dict[str, Shape] = {
-        "decoder/projection/weight": (settings.vocabulary, width),
-        "decoder/projection/bias": (settings.vocabulary,),
+        "decoder/projection/weight": (settings.vocab_size, width),
+        "decoder/projection/bias": (settings.vocab_size,),
     }
     for side, name in (("encoder", "embeddings_0"), ("decoder", "embeddings")):
-        shapes[f"{side}/{name}/weight"] = (settings.vocabulary, width)
+        shapes[f"{side}/{name}/weight"] = (settings.vocab_size, width)
         shapes[f"{side}/position_encodings/encodings"] = table
         if settings.norm == "pre":
             shapes |= _norm(side, width)
@@ -92,7 +96,7 @@ def _wanted(settings: ModelSettings, alignment: int | None) -> Content:
     return content
 
 
-def _switches(settings: ModelSettings, alignment: int | None) -> dict[str, int]:
+def _switches(settings: TransformerSettings, alignment: int | None) -> dict[str, int]:
     """The single numbers: how the engine is to compute."""
     off = ["decoder/alibi", "decoder/alibi_use_positive_positions", "decoder/scale_alibi", "encoder/embeddings_merge"]
     off += ["decoder/start_from_zero_embedding", "encoder/multi_query_attention"]
@@ -106,7 +110,7 @@ def _switches(settings: ModelSettings, alignment: int | None) -> dict[str, int]:
     }
 
 
-def _layer(name: str, settings: ModelSettings, *, crosses: bool) -> dict[str, Shape]:
+def _layer(name: str, settings: TransformerSettings, *, crosses: bool) -> dict[str, Shape]:
     width, inner = settings.width, settings.feedforward
     parts = {"self_attention": [(3 * width, width), (width, width)], "ffn": [(inner, width), (width, inner)]}
     if crosses:

@@ -8,18 +8,18 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from regard.decoding.linking import Word
 from regard.errors import LookError
-from regard.inside.maps import Row, split_address
-from regard.inside.trace import Array, Trace, head_width
-from regard.inside.words import Tokens, chosen_word
+from regard.interpret.look.attention_map import Row
+from regard.interpret.tokens import Tokens, chosen_word
+from regard.interpret.trace import Array, Trace, head_width, split_address
+from regard.tokenizers.word_spans import WordSpan
 
 
 @dataclass(frozen=True)
 class Key:
     """One piece looked at: how its share comes about, and what it adds."""
 
-    piece: str
+    token: str
     key: Array
     products: Array  # query times key, number by number
     score: float  # their sum
@@ -32,7 +32,7 @@ class Key:
 
 
 @dataclass(frozen=True)
-class Walk:
+class HeadArithmetic:
     """From what a head reads to what its attention hands on, for one piece."""
 
     address: str
@@ -52,7 +52,7 @@ class Walk:
     norm: Array | None  # where the layer norm comes after the sum
 
 
-def walk(trace: Trace, address: str, piece: int) -> Walk:
+def head_arithmetic(trace: Trace, address: str, piece: int) -> HeadArithmetic:
     """The arithmetic of one head for the piece at that place, from 0."""
     found = split_address(trace, address)
     if found is None:
@@ -83,7 +83,7 @@ def walk(trace: Trace, address: str, piece: int) -> Walk:
             weight * value,
         )
         for text, key, score, one, may, power, weight, value in zip(
-            attention.columns.pieces,
+            attention.columns.texts,
             its("key"),
             its("score")[piece],
             scaled,
@@ -95,9 +95,9 @@ def walk(trace: Trace, address: str, piece: int) -> Walk:
         )
     )
     width = head_width(trace.settings)
-    return Walk(
+    return HeadArithmetic(
         address=address,
-        row=Row(attention.rows.pieces[piece], attention.read.pieces[piece] if attention.read else None),
+        row=Row(attention.rows.texts[piece], attention.read.texts[piece] if attention.read else None),
         position=piece + 1,
         root=width**0.5,
         input=trace[f"{whole}.input"][piece],
@@ -123,7 +123,7 @@ class Stage:
     vector: Array
 
 
-def follow(trace: Trace, stack: str, piece: int) -> Iterator[Stage]:
+def token_stages(trace: Trace, stack: str, piece: int) -> Iterator[Stage]:
     """One piece from its row of the embedding to the last vector of a stack."""
     settings = trace.settings
     tokens = trace.source if stack == "encoder" else trace.read
@@ -155,7 +155,7 @@ _PARTS = {
 }
 
 
-def chosen_piece(trace: Trace, address: str, wanted: str, *, pieces: bool = False) -> tuple[Tokens, Word]:
+def find_token(trace: Trace, address: str, wanted: str, *, pieces: bool = False) -> tuple[Tokens, WordSpan]:
     """The word among those that look, at the address of an attention or a stack; a decoder's is the one written."""
     tokens = trace.source if address.startswith("encoder") else trace.written
     return tokens, chosen_word(wanted, tokens.units(pieces=pieces))

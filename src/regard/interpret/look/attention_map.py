@@ -5,16 +5,18 @@ An address names a map: `encoder.2.self.5` is one head, `encoder.2.self.mean` or
 half of each residual sum counted as a look at oneself (Abnar and Zuidema, 2020).
 """
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
 
-from regard.decoding.linking import Word
 from regard.errors import LookError
-from regard.inside.trace import Array, Attention, Trace
+from regard.interpret.address import OVER_HEADS
+from regard.interpret.trace import Array, Attention, Trace, split_address
+from regard.render.svg import heatmap
+from regard.tokenizers.word_spans import WordSpan
 
-OVER_HEADS: dict[str, Callable[[Array], Array]] = {
+_OVER_HEADS: dict[str, Callable[[Array], Array]] = {
     "mean": lambda weights_HLM: np.asarray(weights_HLM.mean(axis=0)),
     "max": lambda weights_HLM: np.asarray(weights_HLM.max(axis=0)),
 }
@@ -37,7 +39,7 @@ class Row:
 
 
 @dataclass(frozen=True)
-class Map:
+class AttentionMap:
     """How much each row looks at each column. `numpy.asarray` gives the numbers, which are read-only."""
 
     address: str
@@ -58,37 +60,29 @@ class Map:
 
     def svg(self) -> str:
         """The map as a picture."""
-        from regard.inside.drawing import map_svg
-
-        return map_svg(self)
+        return heatmap(
+            self.title,
+            [row.label for row in self.rows],
+            [row.sentence for row in self.rows],
+            self.columns,
+            self.values,
+            self.masked,
+        )
 
     def _repr_html_(self) -> str:
         return self.svg()
 
 
-def attention_map(trace: Trace, address: str, *, pieces: bool = False) -> Map:
+def attention_map(trace: Trace, address: str, *, pieces: bool = False) -> AttentionMap:
     """The map called so, of words or of pieces."""
     attention, title, values = _values(trace, address)
     rows, columns = attention.rows.units(pieces=pieces), attention.columns.units(pieces=pieces)
     allowed = _together(trace[f"{attention.address}.mask"][0].astype(np.float32), rows, columns) > 0
     values = values if pieces else _together(values, rows, columns)
     values.flags.writeable = False
-    return Map(address, title, _rows(attention, rows, pieces), tuple(word.text for word in columns), values, ~allowed)
-
-
-def all_heads(trace: Trace) -> Iterator[str]:
-    """The address of every head, in the order of the work."""
-    for attention in trace.attentions:
-        for head in range(1, trace.settings.heads + 1):
-            yield f"{attention.address}.{head}"
-
-
-def split_address(trace: Trace, address: str) -> tuple[Attention, int] | None:
-    """The attention and head (from 1) that an address names; None where it names a map over several."""
-    parts = address.split(".")
-    if len(parts) != 4 or parts[3] in OVER_HEADS:
-        return None
-    return trace.attention(".".join(parts[:3])), trace.head(parts[3])
+    return AttentionMap(
+        address, title, _rows(attention, rows, pieces), tuple(word.text for word in columns), values, ~allowed
+    )
 
 
 def _values(trace: Trace, address: str) -> tuple[Attention, str, Array]:
@@ -100,7 +94,7 @@ def _values(trace: Trace, address: str) -> tuple[Attention, str, Array]:
     if over in OVER_HEADS and len(where) == 3:
         attention = trace.attention(".".join(where))
         title = f"{over} of the {heads} heads of {attention.address}: {_who(attention)}"
-        return attention, title, OVER_HEADS[over](trace[f"{attention.address}.weight"])
+        return attention, title, _OVER_HEADS[over](trace[f"{attention.address}.weight"])
     layers = [one for one in trace.attentions if one.kind == ".".join(where)]
     if not layers or over not in (*OVER_HEADS, "rollout"):
         raise LookError(
@@ -114,7 +108,7 @@ def _values(trace: Trace, address: str) -> tuple[Attention, str, Array]:
         return layers[0], title, values[layers[0].kind](trace)
     weights = np.concatenate([trace[f"{one.address}.weight"] for one in layers])
     title = f"{over} of {heads} heads in each of {len(layers)} layers: {_who(layers[0])}"
-    return layers[0], title, OVER_HEADS[over](weights)
+    return layers[0], title, _OVER_HEADS[over](weights)
 
 
 def _who(attention: Attention) -> str:
@@ -157,14 +151,14 @@ def _prefix_rollout(trace: Trace) -> Array:
     return _decoder_rollout(trace)[1]
 
 
-def _together(values: Array, rows: Sequence[Word], columns: Sequence[Word]) -> Array:
+def _together(values: Array, rows: Sequence[WordSpan], columns: Sequence[WordSpan]) -> Array:
     """Pieces to words: the sum over the pieces looked at, the mean over those that look."""
     summed = np.add.reduceat(values, [word.begin for word in columns], axis=1)
     total = np.add.reduceat(summed, [word.begin for word in rows], axis=0)
     return np.asarray(total / np.array([[word.end - word.begin] for word in rows], dtype=values.dtype))
 
 
-def _rows(attention: Attention, units: Sequence[Word], pieces: bool) -> tuple[Row, ...]:
+def _rows(attention: Attention, units: Sequence[WordSpan], pieces: bool) -> tuple[Row, ...]:
     if attention.read is None:
         return tuple(Row(word.text) for word in units)
     read = attention.read.units(pieces=pieces)

@@ -11,28 +11,41 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from regard.data.texts import Preparing, Work
-from regard.evaluation.intervals import Figure, share
-from regard.inside.edits import attention_addresses, head_addresses
-from regard.inside.passes import weights_of
-from regard.inside.questions import ASKED, POSITIONAL, Cell, hits, kind_of, offset_hits, positional, rare, relations
-from regard.inside.sample import Item, Sample
-from regard.inside.trace import Array
+from regard.interpret.address import attention_addresses, head_addresses, kind_of
+from regard.interpret.annotated_pairs import AnnotatedPair, PairSample
+from regard.interpret.measure.role_criteria import (
+    CRITERIA,
+    POSITIONAL,
+    Cell,
+    hits,
+    offset_hits,
+    positional,
+    rare,
+    relations,
+)
+from regard.interpret.teacher_forcing import attention_weights
+from regard.interpret.trace import Array
+from regard.models.build import build_untrained
+from regard.progress import Progress, Work
+from regard.statistics.intervals import Estimate, proportion
 
 if TYPE_CHECKING:
-    from regard.model.transformer import Transformer
+    from regard.models.kinds.transformer import Transformer
 
 OFTEN = 0.9
+
 LIFT = 0.1
+
 EVEN = 0.95  # of the most entropy there can be
+
 FEW = 30  # cases, below which nothing is said
 
 
 @dataclass(frozen=True)
-class Answer:
+class RoleScore:
     """How often a head looks where a question asks, and how often others do who know less."""
 
-    found: Figure
+    found: Estimate
     baseline: float  # the best fixed offset among words; among places, a look anywhere
     untrained: float  # the best head of the same architecture before it learnt anything
 
@@ -42,7 +55,7 @@ class Answer:
 
 
 @dataclass(frozen=True)
-class Card:
+class HeadProfile:
     """One head: how sharply it looks, and its answers to what heads of its kind are asked."""
 
     address: str
@@ -50,7 +63,7 @@ class Card:
     entropy: float  # in nats
     evenness: float  # of its entropy, as a share of what looking everywhere alike would have
     mark: float  # the share of weight on the end mark; in the decoder's self-attention, on the start mark
-    answers: dict[str, Answer]
+    answers: dict[str, RoleScore]
 
     @property
     def role(self) -> str | None:
@@ -65,7 +78,7 @@ class Card:
         return max(words, key=lambda name: sure[name].lift) if words else None
 
 
-def _stands_out(answer: Answer) -> bool:
+def _stands_out(answer: RoleScore) -> bool:
     others = max(answer.baseline, answer.untrained)
     return answer.lift >= LIFT and answer.found.low > others
 
@@ -88,55 +101,44 @@ class _Tally:
         self.expected[name] = self.expected.get(name, 0.0) + expected
 
 
-def measure_heads(model: "Transformer", sample: Sample) -> Work[tuple[Card, ...]]:
+def measure_heads(model: "Transformer", sample: PairSample) -> Work[tuple[HeadProfile, ...]]:
     """A card for each head of the model."""
     trained = yield from _tallied(model, sample, "watching heads")
-    blank = yield from _tallied(untrained(model), sample, "watching them untrained")
+    blank = yield from _tallied(build_untrained(model), sample, "watching them untrained")
     cards = []
     tests = len(head_addresses(model.settings))
     for attention, tally in trained.items():
         best = _best(blank, kind_of(attention))
         for head in range(tally.heads):
             answers = {
-                name: Answer(found, _baseline(tally, name), best[name])
-                for name in ASKED[kind_of(attention)]
+                name: RoleScore(found, _baseline(tally, name), best[name])
+                for name in CRITERIA[kind_of(attention)]
                 if (found := _figure(tally, name, head, tests))
             }
             sure, entropy, even, mark = (float(number) / max(1, tally.rows) for number in tally.sums[head])
-            cards.append(Card(f"{attention}.{head + 1}", sure, entropy, even, mark, answers))
+            cards.append(HeadProfile(f"{attention}.{head + 1}", sure, entropy, even, mark, answers))
     return tuple(cards)
 
 
-def untrained(model: "Transformer") -> "Transformer":
-    """The same architecture before it learnt anything; always the same one."""
-    import torch
-
-    from regard.model.transformer import Transformer
-
-    with torch.random.fork_rng(devices=[]):
-        torch.manual_seed(1)
-        return Transformer(model.settings).eval().to(next(model.parameters()).device)
-
-
-def _tallied(model: "Transformer", sample: Sample, stage: str) -> Work[dict[str, _Tally]]:
+def _tallied(model: "Transformer", sample: PairSample, stage: str) -> Work[dict[str, _Tally]]:
     tallies = {name: _Tally(model.settings.heads) for name in attention_addresses(model.settings)}
     for tally in tallies.values():
         tally.sums = np.zeros((tally.heads, 4))
-    for done, (at, weights) in enumerate(weights_of(model, sample.items), start=1):
-        item = sample.items[at]
+    for done, (at, weights) in enumerate(attention_weights(model, sample.pairs), start=1):
+        item = sample.pairs[at]
         known = relations(item)
         for attention, weights_HLM in weights.items():
             _look(tallies[attention], kind_of(attention), weights_HLM, item, known)
-        yield Preparing(stage, done, len(sample))
+        yield Progress(stage, done, len(sample))
     return tallies
 
 
-def _look(tally: _Tally, kind: str, weights_HLM: Array, item: Item, known: dict[str, list[Cell]]) -> None:
+def _look(tally: _Tally, kind: str, weights_HLM: Array, item: AnnotatedPair, known: dict[str, list[Cell]]) -> None:
     for answer in positional(weights_HLM, kind):
         tally.add(*answer)
     if kind == "encoder.self":
         tally.add("rare", *rare(weights_HLM, item))
-    for name in (name for name in ASKED[kind] if name in known):
+    for name in (name for name in CRITERIA[kind] if name in known):
         cells = known[name]
         tally.add(name, hits(weights_HLM, item.source_words, cells).sum(axis=0), len(cells))
         rules = offset_hits(cells, len(item.source_words))
@@ -165,10 +167,10 @@ def sharpness(weights_HLM: Array, kind: str) -> Array:
     )
 
 
-def _figure(tally: _Tally, name: str, head: int, tests: int) -> Figure | None:
+def _figure(tally: _Tally, name: str, head: int, tests: int) -> Estimate | None:
     if name not in tally.hits:
         return None
-    return share([float(one[head]) for one in tally.hits[name]], tally.cases[name], tests=tests)
+    return proportion([float(one[head]) for one in tally.hits[name]], tally.cases[name], tests=tests)
 
 
 def _baseline(tally: _Tally, name: str) -> float:
@@ -179,7 +181,7 @@ def _baseline(tally: _Tally, name: str) -> float:
 
 def _best(tallies: dict[str, _Tally], kind: str) -> dict[str, float]:
     """For each question the share of the head that is best at it."""
-    return {name: max(_shares(tallies, kind, name), default=0.0) for name in ASKED[kind]}
+    return {name: max(_shares(tallies, kind, name), default=0.0) for name in CRITERIA[kind]}
 
 
 def _shares(tallies: dict[str, _Tally], kind: str, name: str) -> Iterator[float]:

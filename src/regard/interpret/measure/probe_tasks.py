@@ -8,11 +8,13 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from functools import cache
 
-from regard.data.language.words import nouns
-from regard.inside.sample import Item
+from regard.data.synthetic.grammar.lexicon import nouns
+from regard.interpret.annotated_pairs import AnnotatedPair
 
 MOST_PLACES = 12
+
 CATEGORIES = ("person", "animal", "vehicle", "building", "food", "furniture", "wearable", "event", "container", "way")
+
 UNTESTED = "discourse and world knowledge"
 
 
@@ -30,28 +32,28 @@ class Property:
     """A property of words of one side, and in which rows of a stack it is looked for."""
 
     stack: str
-    ask: Callable[[Item], Iterator[Case]]
-    rows: Callable[[Item, int], range]
+    ask: Callable[[AnnotatedPair], Iterator[Case]]
+    rows: Callable[[AnnotatedPair, int], range]
 
 
-def source_rows(item: Item, word: int) -> range:
+def source_rows(item: AnnotatedPair, word: int) -> range:
     """The pieces of a source word."""
     return range(item.source_words[word].begin, item.source_words[word].end)
 
 
-def read_row(item: Item, word: int) -> range:
+def read_row(item: AnnotatedPair, word: int) -> range:
     """The row that has just read the last piece of a target word."""
     end = item.target_words[word].end
     return range(end, end + 1)
 
 
-def writing_row(item: Item, word: int) -> range:
+def writing_row(item: AnnotatedPair, word: int) -> range:
     """The row that is about to write the first piece of a target word."""
     begin = item.target_words[word].begin
     return range(begin, begin + 1)
 
 
-def _single(item: Item, found: Iterator[tuple[int, str]], *, target: bool = False) -> Iterator[Case]:
+def _single(item: AnnotatedPair, found: Iterator[tuple[int, str]], *, target: bool = False) -> Iterator[Case]:
     """Cases of one word each, where it has pieces of its own."""
     for at, label in found:
         word = (item.target_words if target else item.source_words)[at]
@@ -59,19 +61,19 @@ def _single(item: Item, found: Iterator[tuple[int, str]], *, target: bool = Fals
             yield Case((at,), label, word.text.lower())
 
 
-def _word_class(item: Item) -> Iterator[Case]:
-    assert item.truth is not None
-    return _single(item, ((at, word.kind) for at, word in enumerate(item.truth.source)))
+def _word_class(item: AnnotatedPair) -> Iterator[Case]:
+    assert item.annotations is not None
+    return _single(item, ((at, word.kind) for at, word in enumerate(item.annotations.source)))
 
 
-def _position(item: Item) -> Iterator[Case]:
+def _position(item: AnnotatedPair) -> Iterator[Case]:
     return _single(item, ((at, f"{at:02}") for at in range(min(len(item.source_words), MOST_PLACES))))
 
 
-def _nouns(item: Item) -> Iterator[tuple[int, str, bool]]:
+def _nouns(item: AnnotatedPair) -> Iterator[tuple[int, str, bool]]:
     """Each noun of the word lists: where it stands, its name, and whether there are several."""
-    assert item.truth is not None
-    for at, word in enumerate(item.truth.source):
+    assert item.annotations is not None
+    for at, word in enumerate(item.annotations.source):
         for plural, names in ((False, _singular()), (True, _plural())):
             if word.kind == "noun" and word.text.lower() in names:
                 yield at, names[word.text.lower()], plural
@@ -87,34 +89,34 @@ def _plural() -> dict[str, str]:
     return {noun.english_plural: noun.english for noun in nouns().values() if noun.english != noun.english_plural}
 
 
-def _number(item: Item) -> Iterator[Case]:
+def _number(item: AnnotatedPair) -> Iterator[Case]:
     return _single(item, ((at, "plural" if plural else "singular") for at, _, plural in _nouns(item)))
 
 
-def _category(item: Item) -> Iterator[Case]:
+def _category(item: AnnotatedPair) -> Iterator[Case]:
     known = ((at, [name for name in CATEGORIES if name in nouns()[noun].classes]) for at, noun, _ in _nouns(item))
     return _single(item, ((at, names[0]) for at, names in known if names))
 
 
-def _tense(item: Item) -> Iterator[Case]:
-    assert item.truth is not None
-    return _single(item, ((verb.at, verb.tense) for verb in item.truth.verbs))
+def _tense(item: AnnotatedPair) -> Iterator[Case]:
+    assert item.annotations is not None
+    return _single(item, ((verb.at, verb.tense) for verb in item.annotations.verbs))
 
 
-def _gender(item: Item) -> Iterator[Case]:
+def _gender(item: AnnotatedPair) -> Iterator[Case]:
     """The gender, in French, of what "it" stands for, where the other noun has another: only the sentence tells."""
-    it = item.truth.it if item.truth else None
+    it = item.annotations.it if item.annotations else None
     if it and it.decider is not None and not it.same_gender:
         decider = item.source_words[it.decider].text
         yield from (Case(case.words, case.label, decider) for case in _single(item, iter([(it.at, it.gender)])))
 
 
-def _subject(item: Item) -> Iterator[Case]:
+def _subject(item: AnnotatedPair) -> Iterator[Case]:
     """A verb and a noun: is this its subject?"""
-    assert item.truth is not None
+    assert item.annotations is not None
     words = item.source_words
-    for verb in item.truth.verbs:
-        for at, word in enumerate(item.truth.source):
+    for verb in item.annotations.verbs:
+        for at, word in enumerate(item.annotations.source):
             if word.kind in ("noun", "name") and verb.subject is not None and verb.at != at:
                 spans = (words[verb.at], words[at])
                 if all(span.begin < span.end for span in spans):
@@ -122,25 +124,27 @@ def _subject(item: Item) -> Iterator[Case]:
                     yield Case((verb.at, at), "subject" if verb.subject == at else "other", type_)
 
 
-def _sentiment(item: Item) -> Iterator[Case]:
-    assert item.truth is not None
+def _sentiment(item: AnnotatedPair) -> Iterator[Case]:
+    assert item.annotations is not None
     whole = tuple(at for at, word in enumerate(item.source_words) if word.begin < word.end)
     if len(whole) > 2:
-        yield Case(whole, item.truth.sentiment or "neither", item.source)
+        yield Case(whole, item.annotations.sentiment or "neither", item.source)
 
 
-def _target_class(item: Item) -> Iterator[Case]:
-    assert item.truth is not None
-    return _single(item, ((at, word.kind) for at, word in enumerate(item.truth.target)), target=True)
+def _target_class(item: AnnotatedPair) -> Iterator[Case]:
+    assert item.annotations is not None
+    return _single(item, ((at, word.kind) for at, word in enumerate(item.annotations.target)), target=True)
 
 
-def _target_position(item: Item) -> Iterator[Case]:
+def _target_position(item: AnnotatedPair) -> Iterator[Case]:
     return _single(item, ((at, f"{at:02}") for at in range(min(len(item.target_words), MOST_PLACES))), target=True)
 
 
-def _target_number(item: Item) -> Iterator[Case]:
-    assert item.truth is not None
-    known = ((at, _french().get(word.text.lower())) for at, word in enumerate(item.truth.target) if word.kind == "noun")
+def _target_number(item: AnnotatedPair) -> Iterator[Case]:
+    assert item.annotations is not None
+    known = (
+        (at, _french().get(word.text.lower())) for at, word in enumerate(item.annotations.target) if word.kind == "noun"
+    )
     return _single(item, ((at, number) for at, number in known if number), target=True)
 
 
@@ -151,22 +155,22 @@ def _french() -> dict[str, str]:
     return {noun.french: "singular" for noun in told} | {noun.french_plural: "plural" for noun in told}
 
 
-def _target_tense(item: Item, *, last: bool) -> Iterator[Case]:
+def _target_tense(item: AnnotatedPair, *, last: bool) -> Iterator[Case]:
     """The French tense at the first or last word of what a verb became ("a", "mangé")."""
-    assert item.truth is not None
-    for verb in item.truth.verbs:
+    assert item.annotations is not None
+    for verb in item.annotations.verbs:
         words = [
             target
-            for source, target in item.truth.alignment
-            if source == verb.at and item.truth.target[target].kind in ("verb", "auxiliary")
+            for source, target in item.annotations.alignment
+            if source == verb.at and item.annotations.target[target].kind in ("verb", "auxiliary")
         ]
         if words:
             yield from _single(item, iter([(sorted(words)[-1 if last else 0], verb.target_tense)]), target=True)
 
 
-def _pronoun(item: Item) -> Iterator[Case]:
+def _pronoun(item: AnnotatedPair) -> Iterator[Case]:
     """The gender of the pronoun, where the other noun has another: the same cases as the encoder's."""
-    it = item.truth.it if item.truth else None
+    it = item.annotations.it if item.annotations else None
     if it and it.decider is not None and not it.same_gender:
         decider = item.source_words[it.decider].text
         found = _single(item, iter([(it.target, it.gender)]), target=True)

@@ -13,29 +13,32 @@ from zlib import crc32
 
 import numpy as np
 
-from regard.data.texts import Preparing, Work
-from regard.evaluation.intervals import Figure, share
-from regard.inside.heads import FEW, untrained
-from regard.inside.passes import vectors_of
-from regard.inside.properties import TASKS, Case
-from regard.inside.sample import Sample
-from regard.inside.trace import Array
+from regard.interpret.annotated_pairs import PairSample
+from regard.interpret.measure.head_roles import FEW
+from regard.interpret.measure.probe_tasks import TASKS, Case
+from regard.interpret.teacher_forcing import layer_vectors
+from regard.interpret.trace import Array
+from regard.models.build import build_untrained
+from regard.progress import Progress, Work
+from regard.statistics.intervals import Estimate, proportion
 
 if TYPE_CHECKING:
-    from regard.model.transformer import Transformer
+    from regard.models.kinds.transformer import Transformer
 
 SMALL_LIFT = 0.02  # below which nothing is said about where a property arises
+
 _STEPS = 60
+
 _DECAY = 1e-3
 
 
 @dataclass(frozen=True)
-class Probed:
+class ProbeResult:
     """A property, and how often it is read rightly off each layer, from layer 0 on."""
 
     task: str
     stack: str
-    layers: tuple[Figure, ...]
+    layers: tuple[Estimate, ...]
     control: tuple[float, ...]
     untrained: tuple[float, ...]
     commonest: float
@@ -52,23 +55,23 @@ class Probed:
         return float((np.arange(1, len(best)) * gains).sum() / gains.sum())
 
 
-def measure_layers(model: "Transformer", sample: Sample) -> Work[tuple[Probed, ...]]:
+def measure_probes(model: "Transformer", sample: PairSample) -> Work[tuple[ProbeResult, ...]]:
     """Every property off every layer of its stack."""
-    found: list[Probed] = []
+    found: list[ProbeResult] = []
     for stack in ("encoder", "decoder"):
         its = {task: one for task, one in TASKS.items() if one.stack == stack}
-        vectors = vectors_of(model, sample.items, stack), vectors_of(untrained(model), sample.items, stack)
+        vectors = layer_vectors(model, sample.pairs, stack), layer_vectors(build_untrained(model), sample.pairs, stack)
         for done, (task, asked) in enumerate(its.items()):
-            yield Preparing(f"probing the {stack} for {task}", done, len(its))
-            cases = [(at, case) for at, item in enumerate(sample.items) for case in asked.ask(item)]
+            yield Progress(f"probing the {stack} for {task}", done, len(its))
+            cases = [(at, case) for at, item in enumerate(sample.pairs) for case in asked.ask(item)]
             if len(cases) >= 2 * FEW and len({case.label for _, case in cases}) > 1:
                 found.append(_probed(task, cases, sample, *vectors))
     return tuple(found)
 
 
 def _probed(
-    task: str, cases: Sequence[tuple[int, Case]], sample: Sample, vectors: Sequence[Array], blank: Sequence[Array]
-) -> Probed:
+    task: str, cases: Sequence[tuple[int, Case]], sample: PairSample, vectors: Sequence[Array], blank: Sequence[Array]
+) -> ProbeResult:
     asked = TASKS[task]
     names = sorted({case.label for _, case in cases})
     right = np.array([names.index(case.label) for _, case in cases])
@@ -76,7 +79,7 @@ def _probed(
     # Sentences are learnt from or tested on, never both.
     test = np.array([at % 3 == 2 for at, _ in cases])
     sentence = np.array([at for at, _ in cases])[test]
-    rows = [(at, [asked.rows(sample.items[at], word) for word in case.words]) for at, case in cases]
+    rows = [(at, [asked.rows(sample.pairs[at], word) for word in case.words]) for at, case in cases]
     figures, control, untaught = [], [], []
     for layer in range(len(vectors[0])):
         features = np.stack([_features(vectors[at][layer], spans) for at, spans in rows])
@@ -86,7 +89,7 @@ def _probed(
         untaught.append(float(probe(empty, right, test, len(names)).mean()))
     commonest = Counter(right[~test].tolist()).most_common(1)[0][0]
     share_of_it = float((right[test] == commonest).mean())
-    return Probed(task, asked.stack, tuple(figures), tuple(control), tuple(untaught), share_of_it, len(names))
+    return ProbeResult(task, asked.stack, tuple(figures), tuple(control), tuple(untaught), share_of_it, len(names))
 
 
 def _features(vectors_LD: Array, spans: Sequence[range]) -> Array:
@@ -121,8 +124,8 @@ def probe(features_ND: Array, label_N: Array, test_N: Array, labels: int) -> Arr
     return np.asarray((said == y_N[test]).numpy())
 
 
-def _figure(right: Array, sentence: Array) -> Figure:
+def _figure(right: Array, sentence: Array) -> Estimate:
     hits = np.bincount(sentence, weights=right)
-    found = share(hits, np.bincount(sentence))
+    found = proportion(hits, np.bincount(sentence))
     assert found is not None
     return found

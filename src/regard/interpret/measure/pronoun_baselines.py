@@ -11,46 +11,46 @@ from itertools import islice
 
 import numpy as np
 
-from regard.data import language
-from regard.data.language import It, Pair
-from regard.evaluation.intervals import Figure, share
-from regard.inside.sample import SEED
-from regard.inside.trace import Array
+from regard.data.synthetic import CoreferenceAnnotation, Pair, generator
+from regard.interpret.annotated_pairs import SEED
+from regard.interpret.trace import Array
+from regard.statistics.intervals import Estimate, proportion
 
 FITTED_ON = 5_000  # flips
+
 _ROUNDS, _PACE, _MEMORY, _DECAY = 150, 0.3, 0.9, 1e-4
 
 
 @dataclass(frozen=True)
-class Guess:
+class PronounAccuracy:
     """How often a way to choose the pronoun is right: in a sentence, and in both sentences of a pair."""
 
     name: str
-    right: Figure
-    both: Figure
+    right: Estimate
+    both: Estimate
 
 
-def guess(name: str, right: Array) -> Guess:
+def pronoun_accuracy(name: str, right: Array) -> PronounAccuracy:
     """From whether each sentence is right, those of a pair side by side."""
     pairs = np.asarray(right, dtype=float).reshape(-1, 2)
-    one, both = (share(each, np.ones(len(pairs))) for each in (pairs.mean(axis=1), pairs.all(axis=1)))
+    one, both = (proportion(each, np.ones(len(pairs))) for each in (pairs.mean(axis=1), pairs.all(axis=1)))
     assert one is not None and both is not None
-    return Guess(name, one, both)
+    return PronounAccuracy(name, one, both)
 
 
-def baselines(flips: Iterable[tuple[Pair, Pair]]) -> list[Guess]:
+def baselines(flips: Iterable[tuple[Pair, Pair]]) -> list[PronounAccuracy]:
     """The accuracy of each on these flips."""
     asked = [pair for both in flips for pair in both]
-    learnt = [pair for both in islice(language.flips(SEED, "train"), FITTED_ON) for pair in both]
+    learnt = [pair for both in islice(generator.minimal_pairs(SEED, "train"), FITTED_ON) for pair in both]
     first = np.array([it.antecedent < _other(it) for it in map(it_of, asked)])
     genders = np.array([it_of(pair).gender == "f" for pair in asked])
     bag = BagOfWords(map(words_of, learnt), [it_of(pair).gender == "f" for pair in learnt])
     return [
-        guess("always the first noun", first),
-        guess("always the nearest noun", ~first),
-        guess("the deciding word alone", Usual(decider_of, learnt)(asked) == genders),
-        guess("the two nouns alone", Usual(nouns_of, learnt)(asked) == genders),
-        guess("the words without their order", bag(map(words_of, asked)) == genders),
+        pronoun_accuracy("always the first noun", first),
+        pronoun_accuracy("always the nearest noun", ~first),
+        pronoun_accuracy("the deciding word alone", Usual(cue_of, learnt)(asked) == genders),
+        pronoun_accuracy("the two nouns alone", Usual(nouns_of, learnt)(asked) == genders),
+        pronoun_accuracy("the words without their order", bag(map(words_of, asked)) == genders),
     ]
 
 
@@ -90,7 +90,7 @@ class BagOfWords:
         return features
 
 
-def it_of(pair: Pair) -> It:
+def it_of(pair: Pair) -> CoreferenceAnnotation:
     """What is known of "it", in a sentence that has one."""
     assert pair.truth.it is not None
     return pair.truth.it
@@ -100,7 +100,7 @@ def words_of(pair: Pair) -> set[str]:
     return {word.text.lower() for word in pair.truth.source}
 
 
-def decider_of(pair: Pair) -> str:
+def cue_of(pair: Pair) -> str:
     at = it_of(pair).decider
     assert at is not None
     return pair.truth.source[at].text
@@ -113,6 +113,6 @@ def nouns_of(pair: Pair) -> tuple[str, str]:
     return pair.truth.source[first].text.lower(), pair.truth.source[second].text.lower()
 
 
-def _other(it: It) -> int:
+def _other(it: CoreferenceAnnotation) -> int:
     assert it.other is not None
     return it.other

@@ -12,44 +12,50 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from regard.data.language import FAMOUS, Pair
-from regard.data.texts import Preparing, Work
-from regard.data.tokenizer import Tokenizer
-from regard.decoding.linking import Word
-from regard.evaluation.intervals import Figure, beyond_chance, mean, share
-from regard.inside.baselines import Guess, baselines, guess
-from regard.inside.edits import Edit, Forced, attention_addresses, head_addresses
-from regard.inside.heads import untrained
-from regard.inside.passes import Batch, weights_of
-from regard.inside.pronouns import Contrast, Pronouns, contrast
-from regard.inside.questions import kind_of
-from regard.inside.sample import SEED, Item, text_item
-from regard.inside.trace import Array
-from regard.inside.without import without_positions
+from regard.data.synthetic import FAMOUS, Pair
+from regard.interpret.address import attention_addresses, head_addresses, kind_of
+from regard.interpret.annotated_pairs import SEED, AnnotatedPair, text_item
+from regard.interpret.interventions import ForcedAttention, HeadIntervention, without_positions
+from regard.interpret.measure.pronoun_baselines import PronounAccuracy, baselines, pronoun_accuracy
+from regard.interpret.measure.pronoun_task import PronounContrast, PronounTask, contrast
+from regard.interpret.teacher_forcing import Batch, attention_weights
+from regard.interpret.trace import Array
+from regard.models.build import build_untrained
+from regard.progress import Progress, Work
+from regard.statistics.intervals import Estimate, mean, proportion
+from regard.statistics.multiplicity import significance_threshold
+from regard.tokenizers.sentencepiece import SentencePieceTokenizer
+from regard.tokenizers.word_spans import WordSpan
 
 if TYPE_CHECKING:
-    from regard.model.transformer import Transformer
+    from regard.models.kinds.transformer import Transformer
 
 CHANCE = 0.25
+
 MOST = 4  # heads that are removed or forced together
+
 PLACES = {"it": "encoder.self", "decider": "encoder.self", "pronoun": "decoder.cross"}
+
 SAID = {"it": "from “it”", "decider": "from the deciding word", "pronoun": "about to write the pronoun"}
+
 _PRONOUN = re.compile(r"\b(ils?|elles?)\b", re.IGNORECASE)
+
 Test = tuple[str, str]  # a place that looks, and a head
-Flip = tuple[Contrast, Contrast]
+
+MinimalPair = tuple[PronounContrast, PronounContrast]
 
 
 @dataclass(frozen=True)
-class Mover:
+class AntecedentHead:
     """What a head does at a place, on the half of the pairs it was not chosen on."""
 
     place: str
     head: str
-    moves: Figure  # the share of pairs in which it prefers the right noun both times
+    moves: Estimate  # the share of pairs in which it prefers the right noun both times
     reversed: float  # the share in which it prefers the wrong noun both times
     right: float  # the share of sentences in which it prefers the right noun
     antecedent: float  # the mean weight on the right noun
-    other: float  # and on the other
+    distractor: float  # and on the other
 
 
 @dataclass(frozen=True)
@@ -58,30 +64,30 @@ class Intervention:
 
     name: str
     heads: tuple[str, ...]
-    right: Figure
-    change: Figure
+    right: Estimate
+    change: Estimate
 
 
 @dataclass(frozen=True)
-class Laboratory:
+class PronounExperiment:
     """All that was found, and what it means."""
 
     pairs: int
     tests: int
     threshold: tuple[int, int]  # of so many pairs a head must move in so many
-    movers: tuple[Mover, ...]  # those beyond the threshold, best first; else the best one alone
+    antecedent_heads: tuple[AntecedentHead, ...]  # those beyond the threshold, best first; else the best one alone
     beyond: bool
     untrained: float  # the largest share of moves of a head of the same architecture that learnt nothing
-    follows: Figure  # the share of pairs with the right pronoun in both translations
-    guesses: tuple[Guess, ...]  # the pronouns of this model, forced up to them, and of those who know less
+    follows: Estimate  # the share of pairs with the right pronoun in both translations
+    baselines: tuple[PronounAccuracy, ...]  # the pronouns of this model, forced up to them, and of those who know less
     interventions: tuple[Intervention, ...]
     looks: Test | None  # from "it" or the deciding word, the best head, if any is among the best
     famous: tuple[str, ...]
 
     @property
-    def right(self) -> Figure:
+    def right(self) -> Estimate:
         """The share of sentences whose right pronoun is the likelier one."""
-        return self.guesses[0].right
+        return self.baselines[0].right
 
     @property
     def verdict(self) -> str:
@@ -113,30 +119,30 @@ class Laboratory:
         )
 
 
-def measure_it(
+def run_pronoun_experiment(
     model: "Transformer",
-    tokenizer: Tokenizer,
+    tokenizer: SentencePieceTokenizer,
     pairs: Sequence[tuple[Pair, Pair]],
     translate: Callable[[Sequence[str]], Iterable[str]],
-) -> Work[Laboratory]:
+) -> Work[PronounExperiment]:
     """Watch, then meddle. `translate` is how users translate."""
     flips = [(contrast(first, tokenizer), contrast(second, tokenizer)) for first, second in pairs]
     watched = yield from _watched(model, flips, "watching heads")
-    blank = yield from _watched(untrained(model), flips, "watching them untrained")
+    blank = yield from _watched(build_untrained(model), flips, "watching them untrained")
     chosen_on, told_of = slice(0, None, 2), slice(1, None, 2)
     half = len(flips[chosen_on])
-    least = beyond_chance(half, CHANCE, len(watched))
+    least = significance_threshold(half, CHANCE, len(watched))
     moves = {test: _moves(weights)[chosen_on].sum() for test, weights in watched.items()}
     best = sorted(moves, key=lambda test: -moves[test])
     chosen = _distinct([test for test in best if moves[test] >= least])
     movers = [_mover(test, watched[test][told_of], len(watched)) for test in chosen or best[:1]]
-    yield Preparing("translating", 0, 1)
+    yield Progress("translating", 0, 1)
     follows = pronouns_right(pairs, translate)
-    yield Preparing("asking those who know less", 0, 1)
+    yield Progress("asking those who know less", 0, 1)
     guesses = _guesses(model, flips, pairs)
-    bench = _Meddling(model, flips[told_of])
+    bench = _Interventions(model, flips[told_of])
     looks = next((test for test in chosen or best if PLACES[test[0]] == "encoder.self"), None)
-    return Laboratory(
+    return PronounExperiment(
         len(pairs),
         len(watched),
         (least, half),
@@ -151,22 +157,24 @@ def measure_it(
     )
 
 
-def _guesses(model: "Transformer", flips: Sequence[Flip], pairs: Sequence[tuple[Pair, Pair]]) -> tuple[Guess, ...]:
+def _guesses(
+    model: "Transformer", flips: Sequence[MinimalPair], pairs: Sequence[tuple[Pair, Pair]]
+) -> tuple[PronounAccuracy, ...]:
     """This model, the same without positions, and the baselines, on all pairs."""
     contrasts = [one for both in flips for one in both]
     models = {"this model": model, "this model without positions": without_positions(model)}
-    asked = [guess(name, Pronouns(one, contrasts).preference() > 0) for name, one in models.items()]
+    asked = [pronoun_accuracy(name, PronounTask(one, contrasts).preference() > 0) for name, one in models.items()]
     return (*asked, *baselines(pairs))
 
 
-def _share(pairs: Array, tests: int = 1) -> Figure:
+def _share(pairs: Array, tests: int = 1) -> Estimate:
     """The share of right ones, of pairs of which each has a share."""
-    found = share(pairs, np.ones(len(pairs)), tests=tests)
+    found = proportion(pairs, np.ones(len(pairs)), tests=tests)
     assert found is not None
     return found
 
 
-def _watched(model: "Transformer", flips: Sequence[Flip], stage: str) -> Work[dict[Test, Array]]:
+def _watched(model: "Transformer", flips: Sequence[MinimalPair], stage: str) -> Work[dict[Test, Array]]:
     """For each place and head, the weights (pairs, both sentences, right noun and other)."""
     contrasts = [one for both in flips for one in both]
     items = [one.right for one in contrasts]
@@ -177,27 +185,27 @@ def _watched(model: "Transformer", flips: Sequence[Flip], stage: str) -> Work[di
         for head in range(model.settings.heads)
         if kind == kind_of(attention)
     }
-    for done, (at, weights) in enumerate(weights_of(model, items), start=1):
+    for done, (at, weights) in enumerate(attention_weights(model, items), start=1):
         nouns, places = nouns_of(items[at]), rows_of(contrasts[at], items[at])
         for (place, address), table in found.items():
             attention, _, head = address.rpartition(".")
             rows = places[place]
             row_M = weights[attention][int(head) - 1, rows.start : rows.stop].mean(axis=0)
             table[at] = [row_M[noun.start : noun.stop].sum() for noun in nouns]
-        yield Preparing(stage, done, len(items))
+        yield Progress(stage, done, len(items))
     return {test: table.reshape(len(flips), 2, 2) for test, table in found.items()}
 
 
-def nouns_of(item: Item) -> tuple[range, range]:
+def nouns_of(item: AnnotatedPair) -> tuple[range, range]:
     """The pieces of the noun that "it" stands for, and of the other."""
-    assert item.truth is not None and item.truth.it is not None and item.truth.it.other is not None
-    words = [item.source_words[at] for at in (item.truth.it.antecedent, item.truth.it.other)]
+    assert item.annotations is not None and item.annotations.it is not None and item.annotations.it.other is not None
+    words = [item.source_words[at] for at in (item.annotations.it.antecedent, item.annotations.it.other)]
     return range(words[0].begin, words[0].end), range(words[1].begin, words[1].end)
 
 
-def rows_of(one: Contrast, item: Item) -> dict[str, range]:
+def rows_of(one: PronounContrast, item: AnnotatedPair) -> dict[str, range]:
     """Which rows look, at each place; those of the pronoun also depend on which of the two is written."""
-    it = item.truth.it if item.truth else None
+    it = item.annotations.it if item.annotations else None
     assert it is not None and it.decider is not None
     words = item.source_words
     return {
@@ -220,10 +228,10 @@ def _distinct(tests: Sequence[Test]) -> list[Test]:
     return list(seen.values())[:MOST]
 
 
-def _mover(test: Test, weights: Array, tests: int) -> Mover:
+def _mover(test: Test, weights: Array, tests: int) -> AntecedentHead:
     moves = _moves(weights)
     right = weights[:, :, 0] > weights[:, :, 1]
-    return Mover(
+    return AntecedentHead(
         *test,
         _share(moves, tests),
         float((weights[:, :, 0] < weights[:, :, 1]).all(axis=1).mean()),
@@ -248,19 +256,19 @@ def _pronoun(text: str) -> str | None:
     return found[-1].lower() if found else None
 
 
-class _Meddling:
+class _Interventions:
     """What the pronouns become when heads are changed."""
 
-    def __init__(self, model: "Transformer", flips: Sequence[Flip]) -> None:
-        self._pronouns = Pronouns(model, [one for both in flips for one in both])
+    def __init__(self, model: "Transformer", flips: Sequence[MinimalPair]) -> None:
+        self._pronouns = PronounTask(model, [one for both in flips for one in both])
         self.right = self._rightness(None)
 
     def interventions(self, tests: Sequence[Test], model: "Transformer") -> Work[list[Intervention]]:
         heads = tuple(head for _, head in tests)
         others = _others(heads, model)
-        edits: list[tuple[str, tuple[str, ...], Callable[[Batch], Edit]]] = [
-            ("removed", heads, lambda _: Edit(heads)),
-            ("as many others removed", others, lambda _: Edit(others)),
+        edits: list[tuple[str, tuple[str, ...], Callable[[Batch], HeadIntervention]]] = [
+            ("removed", heads, lambda _: HeadIntervention(heads)),
+            ("as many others removed", others, lambda _: HeadIntervention(others)),
             ("forced to the other noun", heads, lambda batch: self._forced(batch, tests, 1)),
             ("forced to the right noun", heads, lambda batch: self._forced(batch, tests, 0)),
         ]
@@ -268,19 +276,19 @@ class _Meddling:
         for done, (name, changed, edit) in enumerate(edits, start=1):
             right = self._rightness(edit)
             found.append(Intervention(name, changed, _share(right), mean(right - self.right)))
-            yield Preparing("meddling", done, len(edits))
+            yield Progress("meddling", done, len(edits))
         return found
 
-    def _rightness(self, edit: Callable[[Batch], Edit] | None) -> Array:
+    def _rightness(self, edit: Callable[[Batch], HeadIntervention] | None) -> Array:
         """For each pair the share of its two sentences in which the right pronoun is likelier."""
         return np.asarray((self._pronouns.preference(edit) > 0).reshape(-1, 2).mean(axis=1))
 
-    def _forced(self, batch: Batch, tests: Sequence[Test], noun: int) -> Forced:
+    def _forced(self, batch: Batch, tests: Sequence[Test], noun: int) -> ForcedAttention:
         looks = {}
         for place, head in tests:
             each = [(self._pronouns.contrasts[at // 2], self._pronouns.items[at]) for at in batch.indices]
             looks[head] = [(rows_of(one, item)[place], nouns_of(item)[noun]) for one, item in each]
-        return Forced(looks)
+        return ForcedAttention(looks)
 
 
 def _others(heads: Sequence[str], model: "Transformer") -> tuple[str, ...]:
@@ -298,13 +306,13 @@ def _others(heads: Sequence[str], model: "Transformer") -> tuple[str, ...]:
     return tuple(chosen)
 
 
-def famous_word(place: str, words: Sequence[Word]) -> Word:
+def famous_word(place: str, words: Sequence[WordSpan]) -> WordSpan:
     """Who looks in the famous two sentences: "it", or what decides, which a piece may tie to the full stop."""
     wanted = ("it",) if place == "it" else ("tired", "wide")
     return next(word for word in words if word.text.rstrip(".") in wanted)
 
 
-def _famous(model: "Transformer", tokenizer: Tokenizer, looks: Test | None) -> tuple[str, ...]:
+def _famous(model: "Transformer", tokenizer: SentencePieceTokenizer, looks: Test | None) -> tuple[str, ...]:
     """The sentence everybody shows, through the best head, and what such a picture is worth."""
     if looks is None:
         return ()
@@ -312,7 +320,7 @@ def _famous(model: "Transformer", tokenizer: Tokenizer, looks: Test | None) -> t
     attention, _, number = head.rpartition(".")
     lines = []
     items = [text_item(*pair, tokenizer) for pair in FAMOUS[:2]]
-    for at, weights in sorted(weights_of(model, items)):
+    for at, weights in sorted(attention_weights(model, items)):
         words = {word.text: word for word in items[at].source_words}
         who = famous_word(place, items[at].source_words)
         row_M = weights[attention][int(number) - 1, who.begin : who.end].mean(axis=0)

@@ -9,25 +9,26 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from regard.data.language import Pair
-from regard.data.tokenizer import END, Tokenizer
-from regard.inside.edits import Edit
-from regard.inside.passes import Batch, batched, log_probabilities
-from regard.inside.sample import Item, item_of
-from regard.inside.trace import Array
+from regard.data.synthetic import Pair
+from regard.interpret.annotated_pairs import AnnotatedPair, item_of
+from regard.interpret.interventions import HeadIntervention
+from regard.interpret.teacher_forcing import Batch, log_probabilities, make_batches
+from regard.interpret.trace import Array
+from regard.tokenizers.sentencepiece import SentencePieceTokenizer
+from regard.tokenizers.special_ids import EOS
 
 if TYPE_CHECKING:
-    from regard.model.transformer import Transformer
+    from regard.models.kinds.transformer import Transformer
 
 _OTHER = {"il": "elle", "elle": "il", "ils": "elles", "elles": "ils"}
 
 
 @dataclass(frozen=True)
-class Contrast:
+class PronounContrast:
     """A sentence up to its pronoun, with the right one and with the other; from row `begin` on they differ."""
 
-    right: Item
-    wrong: Item
+    right: AnnotatedPair
+    wrong: AnnotatedPair
 
     @property
     def begin(self) -> int:
@@ -36,10 +37,10 @@ class Contrast:
         return next(at for at, (one, other) in enumerate(both) if one != other)
 
 
-def contrast(pair: Pair, tokenizer: Tokenizer) -> Contrast:
+def contrast(pair: Pair, tokenizer: SentencePieceTokenizer) -> PronounContrast:
     """The two targets of a pair whose truth has an "it"."""
     item = item_of(pair, tokenizer)
-    return Contrast(*(_cut(item, text, tokenizer) for text in pronoun_texts(pair)))
+    return PronounContrast(*(_cut(item, text, tokenizer) for text in pronoun_texts(pair)))
 
 
 def pronoun_texts(pair: Pair) -> tuple[str, str]:
@@ -56,20 +57,20 @@ def pronoun_texts(pair: Pair) -> tuple[str, str]:
     return right, before + (other.capitalize() if word.text[0].isupper() else other)
 
 
-def _cut(item: Item, target: str, tokenizer: Tokenizer) -> Item:
-    return replace(item, target=target, written_ids=(*tokenizer.encode([target])[0], END), target_words=())
+def _cut(item: AnnotatedPair, target: str, tokenizer: SentencePieceTokenizer) -> AnnotatedPair:
+    return replace(item, target=target, written_ids=(*tokenizer.encode([target])[0], EOS), target_words=())
 
 
-class Pronouns:
+class PronounTask:
     """Contrasts made ready for a model, to be asked as often as one likes."""
 
-    def __init__(self, model: "Transformer", contrasts: Sequence[Contrast]) -> None:
+    def __init__(self, model: "Transformer", contrasts: Sequence[PronounContrast]) -> None:
         self._model = model
         self.contrasts = tuple(contrasts)
         self.items = [item for one in contrasts for item in (one.right, one.wrong)]
-        self._batches = batched(model, self.items)
+        self._batches = make_batches(model, self.items)
 
-    def preference(self, edit: Callable[[Batch], Edit] | None = None) -> Array:
+    def preference(self, edit: Callable[[Batch], HeadIntervention] | None = None) -> Array:
         """For each contrast, by how much the right pronoun's log-probability exceeds the other's."""
         logs = log_probabilities(self._model, self._batches, edit)
         totals = np.array([one[:-1].sum(dtype=float) for one in logs])  # the end mark is not asked for

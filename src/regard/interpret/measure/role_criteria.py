@@ -11,13 +11,15 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from regard.data.tokenizer import FIRST_PIECE
-from regard.decoding.linking import Word, grouping
-from regard.inside.sample import Item
-from regard.inside.trace import Array
+from regard.interpret.annotated_pairs import AnnotatedPair
+from regard.interpret.trace import Array
+from regard.tokenizers.special_ids import FIRST_SUBWORD
+from regard.tokenizers.word_spans import WordSpan, token_to_word_matrix
 
 COMMON = 500  # pieces; SentencePiece numbers them from the most frequent on
+
 OFFSETS = range(-12, 13)  # of the rule that looks so many words ahead
+
 MEANING = {
     "previous": "the piece before",
     "next": "the piece after",
@@ -33,8 +35,10 @@ MEANING = {
     "align, read": "from a target word to its source word, after reading it",
     "align, written": "from a target word to its source word, about to write it",
 }
+
 POSITIONAL = ("previous", "next", "self", "first", "end")
-ASKED = {
+
+CRITERIA = {
     "encoder.self": (*POSITIONAL, "rare", *(name for name in MEANING if "→" in name)),
     "decoder.self": ("previous", "self", "first"),
     "decoder.cross": ("first", "end", "align, read", "align, written"),
@@ -48,12 +52,6 @@ class Cell:
     at: int
     rows: range
     right: frozenset[int]
-
-
-def kind_of(attention: str) -> str:
-    """`encoder.self` of `encoder.2.self`."""
-    stack, _, part = attention.split(".")
-    return f"{stack}.{part}"
 
 
 def positional(weights_HLM: Array, kind: str) -> Iterator[tuple[str, Array, int, float]]:
@@ -72,19 +70,19 @@ def positional(weights_HLM: Array, kind: str) -> Iterator[tuple[str, Array, int,
             "first": dict.fromkeys(range(2, last), 0),
             "end": dict.fromkeys(range(last), columns - 1),
         }
-    for name in ASKED[kind]:
+    for name in CRITERIA[kind]:
         if name in wanted:
             places = wanted[name]
             hits_H = (top_HL[:, list(places)] == list(places.values())).sum(axis=1) if places else np.zeros(heads)
             yield name, hits_H, len(places), sum(1 / (row + 1 if kind == "decoder.self" else columns) for row in places)
 
 
-def rare(weights_HLM: Array, item: Item) -> tuple[Array, int, float]:
+def rare(weights_HLM: Array, item: AnnotatedPair) -> tuple[Array, int, float]:
     """How often each head looks at the rarest piece from another; bytes are rarer than any piece."""
     ids = np.array(item.source_ids[:-1])
-    rank = np.where(ids < FIRST_PIECE, np.iinfo(np.int64).max, ids)
+    rank = np.where(ids < FIRST_SUBWORD, np.iinfo(np.int64).max, ids)
     rarest = rank == rank.max()
-    if rank.max() < FIRST_PIECE + COMMON:
+    if rank.max() < FIRST_SUBWORD + COMMON:
         return np.zeros(len(weights_HLM)), 0, 0.0
     top_HL = weights_HLM[:, : len(ids)].argmax(axis=-1)
     hit_HL = np.append(rarest, False)[top_HL] & ~rarest
@@ -92,9 +90,9 @@ def rare(weights_HLM: Array, item: Item) -> tuple[Array, int, float]:
     return hit_HL.sum(axis=1), others, others * int(rarest.sum()) / len(item.source_ids)
 
 
-def relations(item: Item) -> dict[str, list[Cell]]:
+def relations(item: AnnotatedPair) -> dict[str, list[Cell]]:
     """What the truth, or a word that stands once on both sides, says about the words of a pair."""
-    found = {} if item.truth is None else _syntax(item)
+    found = {} if item.annotations is None else _syntax(item)
     sources: dict[int, set[int]] = {}
     for source, target in truth_links(item):
         sources.setdefault(target, set()).add(source)
@@ -108,9 +106,9 @@ def relations(item: Item) -> dict[str, list[Cell]]:
     return found
 
 
-def hits(weights_HLM: Array, columns: Sequence[Word], cells: Iterable[Cell]) -> Array:
+def hits(weights_HLM: Array, columns: Sequence[WordSpan], cells: Iterable[Cell]) -> Array:
     """For each cell and head, whether the word looked at most is a right one."""
-    to_words_MW = grouping(columns, weights_HLM.shape[-1])
+    to_words_MW = token_to_word_matrix(columns, weights_HLM.shape[-1])
     found = []
     for cell in cells:
         looked_HW = weights_HLM[:, cell.rows.start : cell.rows.stop].mean(axis=1) @ to_words_MW
@@ -127,8 +125,8 @@ def offset_hits(cells: Iterable[Cell], words: int) -> Array:
     return total
 
 
-def _syntax(item: Item) -> dict[str, list[Cell]]:
-    truth = item.truth
+def _syntax(item: AnnotatedPair) -> dict[str, list[Cell]]:
+    truth = item.annotations
     assert truth is not None
     pairs: dict[str, list[tuple[int, int | None]]] = {
         "verb → subject": [(verb.at, verb.subject) for verb in truth.verbs],
@@ -148,15 +146,15 @@ def _syntax(item: Item) -> dict[str, list[Cell]]:
     }
 
 
-def truth_links(item: Item) -> list[tuple[int, int]]:
+def truth_links(item: AnnotatedPair) -> list[tuple[int, int]]:
     """Words of both sides that belong together: by the truth, else those that stand once on each side."""
     words = item.source_words
-    if item.truth is None:
+    if item.annotations is None:
         return list(_copied(words, item.target_words))
-    return [link for link in item.truth.alignment if words[link[0]].begin < words[link[0]].end]
+    return [link for link in item.annotations.alignment if words[link[0]].begin < words[link[0]].end]
 
 
-def _copied(source: Sequence[Word], target: Sequence[Word]) -> Iterator[tuple[int, int]]:
+def _copied(source: Sequence[WordSpan], target: Sequence[WordSpan]) -> Iterator[tuple[int, int]]:
     """Words with a letter or digit that stand once on each side: nobody doubts that these belong together."""
     counts = [Counter(word.text.casefold() for word in side) for side in (source, target)]
     places = {word.text.casefold(): number for number, word in enumerate(source)}

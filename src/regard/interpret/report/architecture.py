@@ -4,20 +4,23 @@ import re
 from collections.abc import Iterator, Mapping
 from math import prod
 
-from regard.inside.drawing import svg
-from regard.inside.terminal import Paper
-from regard.inside.trace import head_width
-from regard.settings import ModelSettings
+from regard.interpret.trace import head_width
+from regard.render.svg import svg
+from regard.render.terminal import TerminalStyle
+from regard.settings.kinds.transformer import TransformerSettings
 
 _WIDE = 78
+
 _BOX = 36
 
 
-def draw_model(settings: ModelSettings, shapes: Mapping[str, tuple[int, ...]], paper: Paper) -> Iterator[str]:
+def draw_model(
+    settings: TransformerSettings, shapes: Mapping[str, tuple[int, ...]], paper: TerminalStyle
+) -> Iterator[str]:
     """The stacks, then every kind of weight with its shape and how many numbers it holds."""
     yield from (_side_by_side if paper.colours and paper.width >= _WIDE else _one_by_one)(settings)
     norm = "layer norm before each part" if settings.norm == "pre" else "layer norm after each sum"
-    yield f"around each part: a residual sum, and {norm}; at most {settings.longest} pieces"
+    yield f"around each part: a residual sum, and {norm}; at most {settings.max_positions} pieces"
     yield ""
     yield paper.strong(f"{'weights':<42}{'shape':>18}{'times':>6}{'numbers':>14}")
     for name, (shape, size, times) in _grouped(shapes).items():
@@ -25,19 +28,19 @@ def draw_model(settings: ModelSettings, shapes: Mapping[str, tuple[int, ...]], p
     yield f"{'together':<42}{sum(map(prod, shapes.values())):>38,}"
 
 
-def _one_by_one(settings: ModelSettings) -> Iterator[str]:
+def _one_by_one(settings: TransformerSettings) -> Iterator[str]:
     encoder, decoder = _layers(settings)
     yield f"the text, in pieces, and what is written so far: embedding + position, {settings.width} numbers a piece"
     yield f"encoder, {settings.encoder_layers} layers, each of: {', '.join(reversed(encoder))}"
     yield f"decoder, {settings.decoder_layers} layers, each of: {', '.join(reversed(decoder))}"
-    yield f"out: probabilities of {settings.vocabulary} pieces, by the matrix that also embeds them"
+    yield f"out: probabilities of {settings.vocab_size} pieces, by the matrix that also embeds them"
 
 
-def _side_by_side(settings: ModelSettings) -> Iterator[str]:
+def _side_by_side(settings: TransformerSettings) -> Iterator[str]:
     encoder, decoder = _layers(settings)
     gap = 6
     shift = " " * (_BOX + gap)
-    yield shift + f"probabilities of {settings.vocabulary} pieces".center(_BOX)
+    yield shift + f"probabilities of {settings.vocab_size} pieces".center(_BOX)
     yield shift + "▲".center(_BOX)
     left = _boxed(f"encoder, {settings.encoder_layers} layers", encoder)
     right = _boxed(f"decoder, {settings.decoder_layers} layers", decoder)
@@ -54,7 +57,7 @@ def _side_by_side(settings: ModelSettings) -> Iterator[str]:
     yield ""
 
 
-def _layers(settings: ModelSettings) -> tuple[list[str], list[str]]:
+def _layers(settings: TransformerSettings) -> tuple[list[str], list[str]]:
     """What a layer of each stack is made of, the last part first."""
     heads = f"{settings.heads} heads of {head_width(settings)}"
     think = f"feed-forward {settings.width} → {settings.feedforward}"
@@ -84,7 +87,7 @@ def _grouped(shapes: Mapping[str, tuple[int, ...]]) -> dict[str, tuple[str, int,
     return grouped
 
 
-def model_svg(settings: ModelSettings, source: int | None = None, target: int | None = None) -> str:
+def model_svg(settings: TransformerSettings, source: int | None = None, target: int | None = None) -> str:
     """The two stacks. With lengths of a source and a target, the shapes are those of that pass."""
     rows_in, rows_out = (str(length) if length else name for length, name in ((source, "S"), (target, "T")))
     width = settings.width
@@ -99,7 +102,7 @@ def model_svg(settings: ModelSettings, source: int | None = None, target: int | 
         # What the encoder made goes to every layer of the decoder.
         '<path d="M160 168 V112 H330 V196 H374" fill="none" stroke="#888" marker-end="url(#arrow)"/>',
         f'<text x="322" y="104" text-anchor="end">{rows_in} × {width}</text>',
-        *_box(380, 18, "Probabilities", f"{rows_out} × {settings.vocabulary}"),
+        *_box(380, 18, "Probabilities", f"{rows_out} × {settings.vocab_size}"),
         '<path d="M500 110 V68" fill="none" stroke="#888" marker-end="url(#arrow)"/>',
     ]
     return svg(660, 470, "The model: encoder and decoder", parts)

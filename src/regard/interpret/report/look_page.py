@@ -5,33 +5,34 @@ whole numbers from 0 to 255, so that a weight is within 0.002 of what was comput
 """
 
 import base64
-import hashlib
 import json
 import re
 import shlex
 import zlib
 from collections.abc import Iterator, Sequence
 from html import escape
-from importlib.resources import files
 from itertools import zip_longest
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from regard.inside.maps import attention_map
-from regard.inside.stacks import model_svg
-from regard.inside.trace import Array, Trace, head_width
-from regard.inside.words import Tokens, visible
+from regard.interpret.look.attention_map import attention_map
+from regard.interpret.report.architecture import model_svg
+from regard.interpret.tokens import Tokens
+from regard.interpret.trace import Array, Trace, head_width
+from regard.page.assets import joined_script, read_asset
+from regard.render.html_page import csp_hash
+from regard.render.text import escape_control_characters
 
 if TYPE_CHECKING:
-    from regard.inside.view import View
+    from regard.interpret.look.inspection import Inspection
 
 _BYTES_OF_VECTORS = 300_000  # how much of them a page has when no heads are chosen
-_IMPORT = re.compile(r'^import .* from "\./(\w+\.js)";\n', re.MULTILINE)
+
 _KINDS = ("encoder.self", "decoder.self", "decoder.cross")
 
 
-def page(view: "View", heads: Sequence[str] = ()) -> str:
+def page(view: "Inspection", heads: Sequence[str] = ()) -> str:
     """The page of a view, with the vectors of `heads`, or of as many as are small."""
     style, script = read_asset("page.css"), joined_script()
     # In a script element a "<" could end it or begin a comment; as an escape it is the same JSON.
@@ -39,10 +40,10 @@ def page(view: "View", heads: Sequence[str] = ()) -> str:
     settings = view.trace.settings
     parts = {
         "policy": (
-            f"default-src 'none'; script-src '{hashed(script)}'; style-src '{hashed(style)}'; base-uri 'none'; "
+            f"default-src 'none'; script-src '{csp_hash(script)}'; style-src '{csp_hash(style)}'; base-uri 'none'; "
             "form-action 'none'"
         ),
-        "title": escape(f"Regard: {visible(view.source)[:60]}"),
+        "title": escape(f"Regard: {escape_control_characters(view.source)[:60]}"),
         "style": style,
         "model": model_svg(settings, len(view.trace.source.ids), len(view.trace.written.ids)),
         "data": data,
@@ -52,32 +53,16 @@ def page(view: "View", heads: Sequence[str] = ()) -> str:
     return re.sub(r"\{\{(\w+)\}\}", lambda place: parts[place.group(1)], read_asset("page.html"))
 
 
-def joined_script() -> str:
-    """The modules of the page as one, each after those it imports."""
-    done: dict[str, str] = {}
-
-    def add(name: str) -> None:
-        if name in done:
-            return
-        text = read_asset(name)
-        for needed in _IMPORT.findall(text):
-            add(needed)
-        done[name] = re.sub(r"^export ", "", _IMPORT.sub("", text), flags=re.MULTILINE)
-
-    add("page.js")
-    return "\n".join(done.values())
-
-
-def _data(view: "View", heads: Sequence[str]) -> dict[str, Any]:
+def _data(view: "Inspection", heads: Sequence[str]) -> dict[str, Any]:
     trace = view.trace
     return {
         "model": view.model,
         "command": _command(view),
         "texts": {
-            "source": visible(view.source),
-            "target": visible(view.text),
-            "torch": visible(view.torch_text) if view.torch_text is not None else None,
-            "whole": visible(view.whole_text) if view.whole_text is not None else None,
+            "source": escape_control_characters(view.source),
+            "target": escape_control_characters(view.text),
+            "torch": escape_control_characters(view.torch_text) if view.torch_text is not None else None,
+            "whole": escape_control_characters(view.whole_text) if view.whole_text is not None else None,
         },
         "without": view.without,
         "settings": vars(trace.settings),
@@ -97,16 +82,16 @@ def _data(view: "View", heads: Sequence[str]) -> dict[str, Any]:
     }
 
 
-def _command(view: "View") -> str:
+def _command(view: "Inspection") -> str:
     """What shows more of this pass, in a terminal."""
     words = ["regard", "look", "--model", view.model, view.source]
     words += ["--target", view.text] if view.search is None else []
     words += ["--without", view.without] if view.without else []
-    return visible(shlex.join(words))
+    return escape_control_characters(shlex.join(words))
 
 
 def _side(tokens: Tokens) -> dict[str, Any]:
-    return {"pieces": tokens.pieces, "words": [(word.text, word.begin, word.end) for word in tokens.words]}
+    return {"pieces": tokens.texts, "words": [(word.text, word.begin, word.end) for word in tokens.words]}
 
 
 def _maps(trace: Trace) -> dict[str, str]:
@@ -141,19 +126,19 @@ def small_heads(trace: Trace) -> list[str]:
     return chosen
 
 
-def _search(view: "View") -> dict[str, Any] | None:
+def _search(view: "Inspection") -> dict[str, Any] | None:
     if view.search is None:
         return None
     search = view.search
     return {
         "steps": [
-            [(view.names[beam.piece], beam.parent, beam.total) for beam in beams if beam.total > -np.inf]
+            [(view.names[beam.token], beam.parent, beam.total) for beam in beams if beam.total > -np.inf]
             for beams in search.steps
         ],
         "best": list(_best_path(view)),
         "found": [
             {
-                "text": " ".join(view.names[piece] for piece in one.pieces),
+                "text": " ".join(view.names[piece] for piece in one.token_ids),
                 "score": one.score,
                 "log": one.log_probability,
             }
@@ -162,16 +147,16 @@ def _search(view: "View") -> dict[str, Any] | None:
     }
 
 
-def _best_path(view: "View") -> Iterator[int]:
+def _best_path(view: "Inspection") -> Iterator[int]:
     """For each step the beam that led to the best hypothesis."""
     search = view.search
     assert search is not None
-    best = search.found[0].pieces
+    best = search.found[0].token_ids
     for step, beams in enumerate(search.steps[: len(best)]):
         yield from (beam for beam in range(len(beams)) if search.path(step, beam) == best[: step + 1])
 
 
-def _positions(view: "View") -> dict[str, Any]:
+def _positions(view: "Inspection") -> dict[str, Any]:
     table = view.positions
     most = float(np.abs(table).max()) or 1.0
     return {
@@ -185,13 +170,3 @@ def _positions(view: "View") -> dict[str, Any]:
 
 def _packed(array: Array) -> str:
     return base64.b64encode(zlib.compress(np.ascontiguousarray(array).tobytes())).decode()
-
-
-def hashed(text: str) -> str:
-    """What a Content-Security-Policy calls a script or style by."""
-    return f"sha256-{base64.b64encode(hashlib.sha256(text.encode()).digest()).decode()}"
-
-
-def read_asset(name: str) -> str:
-    """A file of `page/`."""
-    return (files("regard") / "page" / name).read_text("utf-8")

@@ -5,29 +5,32 @@ from dataclasses import asdict, dataclass
 from html import escape
 from typing import Any
 
-from regard.inside.drawing import svg
-from regard.inside.probes import SMALL_LIFT, Probed
-from regard.inside.properties import TASKS, UNTESTED
-from regard.inside.report import Shown, page, paragraphs, picture, table
-from regard.inside.terminal import Paper, padded
+from regard.interpret.measure.probe_tasks import TASKS, UNTESTED
+from regard.interpret.measure.probes import SMALL_LIFT, ProbeResult
+from regard.render.html_page import HtmlReport, page, paragraphs, picture, table
+from regard.render.svg import svg
+from regard.render.terminal import TerminalStyle
+from regard.render.text import pad
 
 _PANEL_WIDE, _PANEL_HIGH, _COLUMNS, _TOP = 230, 160, 4, 82
+
 _INK = "#2f7fd1"
+
 _LINES = (("trained", _INK, "none"), ("control task", "#c2690a", "6 3"), ("untrained", "#888888", "2 3"))
 
 
 @dataclass(frozen=True)
-class Layers(Shown):
+class ProbeReport(HtmlReport):
     """Everything the probes found about one model."""
 
     model: str
     sentences: int
     data: str
-    probed: tuple[Probed, ...]
+    probes: tuple[ProbeResult, ...]
 
     def json(self) -> dict[str, Any]:
         """All of it as JSON has it."""
-        tasks = [{**asdict(one), "expected_layer": one.expected_layer} for one in self.probed]
+        tasks = [{**asdict(one), "expected_layer": one.expected_layer} for one in self.probes]
         return {
             "model": self.model,
             "data": self.data,
@@ -36,16 +39,16 @@ class Layers(Shown):
             "untested": UNTESTED,
         }
 
-    def lines(self, paper: Paper) -> Iterator[str]:
+    def lines(self, paper: TerminalStyle) -> Iterator[str]:
         """A block for each property, a line for each layer."""
         yield paper.strong(self._title())
-        for one in self.probed:
+        for one in self.probes:
             yield ""
             yield paper.strong(self._said(one))
             for layer, figure in enumerate(one.layers):
                 bar = paper.paint(" " * max(1, round(24 * figure.value)), figure.value) + " " if paper.colours else ""
                 yield (
-                    f"  layer {layer}  {padded(f'{figure:.2f}', 20)}{bar}control {one.control[layer]:.2f}, "
+                    f"  layer {layer}  {pad(f'{figure:.2f}', 20)}{bar}control {one.control[layer]:.2f}, "
                     f"untrained {one.untrained[layer]:.2f}"
                 )
         yield ""
@@ -60,7 +63,7 @@ class Layers(Shown):
         ]
         top = _TOP
         for stack in ("encoder", "decoder"):
-            its = [one for one in self.probed if one.stack == stack]
+            its = [one for one in self.probes if one.stack == stack]
             if its:
                 parts.append(f'<text x="8" y="{top + 12}" font-weight="bold">{stack.capitalize()}</text>')
                 parts += [part for number, one in enumerate(its) for part in _panel(top + 24, number, one)]
@@ -78,7 +81,7 @@ class Layers(Shown):
                 f"{one.untrained[layer]:.3f}",
                 f"{one.commonest:.3f}",
             ]
-            for one in self.probed
+            for one in self.probes
             for layer, figure in enumerate(one.layers)
         ]
         said = paragraphs([self._title()]) + picture(self.svg(), "Plots") + paragraphs(self._reading())
@@ -88,7 +91,7 @@ class Layers(Shown):
     def _summary(self) -> str:
         head = ["property", "stack", "answers", "commonest", "best layer", "right there", "untrained", "expected layer"]
         rows = []
-        for one in self.probed:
+        for one in self.probes:
             best = _best(one)
             where = "–" if one.expected_layer is None else f"{one.expected_layer:.1f}"
             numbers = [f"{one.labels}", f"{one.commonest:.2f}", f"{best}", f"{one.layers[best]:.2f}"]
@@ -98,7 +101,7 @@ class Layers(Shown):
     def _title(self) -> str:
         return f"What each layer of {self.model} knows; {self.sentences} {self.data}"
 
-    def _said(self, one: Probed) -> str:
+    def _said(self, one: ProbeResult) -> str:
         best = _best(one)
         lift = one.layers[best].value - one.untrained[best]
         where = (
@@ -116,7 +119,7 @@ class Layers(Shown):
             "Linear probes, learnt on two thirds of the sentences and tested on the rest. Control: labels dealt out to "
             "words at random. What an untrained model gives too, or the control, is no knowledge of the layer."
         )
-        left = [task for task in TASKS if task not in {one.task for one in self.probed}]
+        left = [task for task in TASKS if task not in {one.task for one in self.probes}]
         yield (
             "In the decoder, a word is looked for in the row that has just read its last piece, or in the one that is "
             "about to write its first. Layer 0 is embedding and position: there nothing is known of the source."
@@ -124,7 +127,7 @@ class Layers(Shown):
         yield f"Not tested: {UNTESTED}{''.join(f', {task} (too few cases)' for task in left)}."
 
 
-def _best(one: Probed) -> int:
+def _best(one: ProbeResult) -> int:
     return max(range(len(one.layers)), key=lambda layer: one.layers[layer].value)
 
 
@@ -135,7 +138,7 @@ def _legend() -> Iterator[str]:
         yield f'<text x="{x + 34}" y="62">{name}</text>'
 
 
-def _panel(top: int, number: int, one: Probed) -> Iterator[str]:
+def _panel(top: int, number: int, one: ProbeResult) -> Iterator[str]:
     """The plot of one property: a frame with its scale, three lines, and the intervals of the first."""
     left = 40 + (number % _COLUMNS) * _PANEL_WIDE
     top += (number // _COLUMNS) * _PANEL_HIGH + 20

@@ -5,60 +5,33 @@ These functions only make lines; who prints them is no concern of theirs.
 """
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 
 import numpy as np
 import wcwidth
 
-from regard.inside.drawing import colour
-from regard.inside.maps import Map, attention_map
-from regard.inside.trace import Array
-from regard.inside.view import View
-from regard.inside.words import visible
+from regard.interpret.look.attention_map import AttentionMap, attention_map
+from regard.interpret.look.inspection import Inspection
+from regard.interpret.trace import Array
+from regard.render.terminal import TerminalStyle
+from regard.render.text import escape_control_characters, pad
 
 _MOST = 5  # columns named in a line of plain text
+
 LABEL = 22
+
 _THUMBNAIL = 18
 
 
-@dataclass(frozen=True)
-class Paper:
-    """What is written on: how wide it is, and how many colours it has (0, 256 or 16,777,216)."""
-
-    width: int = 80
-    colours: int = 0
-
-    def paint(self, text: str, weight: float) -> str:
-        """Text on the colour of a weight."""
-        if not self.colours:
-            return text
-        ink = "30" if weight > 0.55 else "97"
-        return f"\x1b[{ink};{self._code(48, weight)}m{text}\x1b[0m"
-
-    def pixel(self, upper: float, lower: float) -> str:
-        """Two weights, one above the other."""
-        return f"\x1b[{self._code(38, upper)};{self._code(48, lower)}m▀\x1b[0m"
-
-    def strong(self, text: str) -> str:
-        return f"\x1b[1m{text}\x1b[0m" if self.colours else text
-
-    def _code(self, ground: int, weight: float) -> str:
-        red, green, blue = colour(weight)
-        if self.colours > 256:
-            return f"{ground};2;{red};{green};{blue}"
-        near = [round(part / 255 * 5) for part in (red, green, blue)]
-        return f"{ground};5;{16 + 36 * near[0] + 6 * near[1] + near[2]}"
-
-
-def heading(view: View, paper: Paper) -> Iterator[str]:
+def heading(view: Inspection, paper: TerminalStyle) -> Iterator[str]:
     """The text, what it became, and what there is to see."""
-    yield f"{paper.strong('source')}  {visible(view.source)}"
+    yield f"{paper.strong('source')}  {escape_control_characters(view.source)}"
     said = "target given" if view.score is None else f"score {view.score:.3f}"
-    yield f"{paper.strong('target')}  {visible(view.text)}  ({said})"
+    yield f"{paper.strong('target')}  {escape_control_characters(view.text)}  ({said})"
     if view.torch_text is not None:
-        yield f"The two roads differ. Above and below is the engine's; torch's road writes: {visible(view.torch_text)}"
+        other = escape_control_characters(view.torch_text)
+        yield f"CTranslate2 and torch gave different translations. Shown: CTranslate2's. Torch's: {other}"
     if view.whole_text is not None:
-        yield f"Translated without {view.without}. The whole model writes: {visible(view.whole_text)}"
+        yield f"Translated without {view.without}. The whole model writes: {escape_control_characters(view.whole_text)}"
     elif view.without is not None:
         yield f"Computed without {view.without}; the target is the one of the whole model."
     settings = view.trace.settings
@@ -68,14 +41,7 @@ def heading(view: View, paper: Paper) -> Iterator[str]:
     )
 
 
-def padded(text: str, width: int) -> str:
-    """Text that fills so many columns, cut where it is longer."""
-    if wcwidth.width(text) > width - 1:
-        text = wcwidth.clip(text, 0, max(1, width - 2)) + "…"
-    return wcwidth.ljust(text, width)
-
-
-def show_map(found: Map, paper: Paper) -> Iterator[str]:
+def show_map(found: AttentionMap, paper: TerminalStyle) -> Iterator[str]:
     """A map: coloured cells with their numbers, or a line for each row."""
     yield paper.strong(found.title)
     if not paper.colours:
@@ -87,24 +53,24 @@ def show_map(found: Map, paper: Paper) -> Iterator[str]:
     fit = max(1, (paper.width - label) // cell)
     for start in range(0, len(found.columns), fit):
         columns = range(start, min(start + fit, len(found.columns)))
-        yield " " * label + "".join(padded(" " + found.columns[j], cell) for j in columns)
+        yield " " * label + "".join(pad(" " + found.columns[j], cell) for j in columns)
         for i, row in enumerate(found.rows):
             cells = (_cell(found, i, j, cell, paper) for j in columns)
-            yield padded(row.label, label) + "".join(cells)
+            yield pad(row.label, label) + "".join(cells)
 
 
-def _cell(found: Map, i: int, j: int, cell: int, paper: Paper) -> str:
+def _cell(found: AttentionMap, i: int, j: int, cell: int, paper: TerminalStyle) -> str:
     if found.masked[i, j]:
         return "·".center(cell)
     value = float(found.values[i, j])
     return paper.paint((f"{value:.2f}"[1:] if value < 0.995 else "1.0").center(cell), value)
 
 
-def _ranked(found: Map, row: int) -> str:
+def _ranked(found: AttentionMap, row: int) -> str:
     return ", ".join(f"{text} {value:.2f}" for text, value in found.ranked(row)[:_MOST])
 
 
-def show_word(view: View, row: int, paper: Paper, *, decoder: bool, pieces: bool) -> Iterator[str]:
+def show_word(view: Inspection, row: int, paper: TerminalStyle, *, decoder: bool, pieces: bool) -> Iterator[str]:
     """Where one word looks: in each layer over all heads, and in each head."""
     for attention in view.trace.attentions:
         if attention.address.startswith("decoder") != decoder:
@@ -119,13 +85,13 @@ def show_word(view: View, row: int, paper: Paper, *, decoder: bool, pieces: bool
             yield f"  {one.address}: {top}"
 
 
-def show_row(found: Map, row: int, paper: Paper) -> Iterator[str]:
+def show_row(found: AttentionMap, row: int, paper: TerminalStyle) -> Iterator[str]:
     """One row of a map."""
     yield paper.strong(f"{found.title}; {found.rows[row].sentence}")
     yield from _bars(found, row, paper)
 
 
-def _bars(found: Map, row: int, paper: Paper) -> Iterator[str]:
+def _bars(found: AttentionMap, row: int, paper: TerminalStyle) -> Iterator[str]:
     ranked = found.ranked(row)[:_MOST]
     if not paper.colours:
         yield f"  {', '.join(f'{text} {value:.2f}' for text, value in ranked)}"
@@ -133,10 +99,10 @@ def _bars(found: Map, row: int, paper: Paper) -> Iterator[str]:
     longest = max(8, paper.width - LABEL - 12)
     for text, value in ranked:
         bar = " " * max(1, round(value * longest))
-        yield f"  {padded(text, LABEL)} {value:.2f} {paper.paint(bar, 0.25 + 0.75 * value)}"
+        yield f"  {pad(text, LABEL)} {value:.2f} {paper.paint(bar, 0.25 + 0.75 * value)}"
 
 
-def show_all_heads(view: View, paper: Paper) -> Iterator[str]:
+def show_all_heads(view: Inspection, paper: TerminalStyle) -> Iterator[str]:
     """Every head of every layer: small pictures, or a line each."""
     for attention in view.trace.attentions:
         heads = [view.attention(f"{attention.address}.{n}") for n in range(1, view.trace.settings.heads + 1)]
@@ -154,7 +120,7 @@ def show_all_heads(view: View, paper: Paper) -> Iterator[str]:
         yield ""
 
 
-def _summary(found: Map) -> str:
+def _summary(found: AttentionMap) -> str:
     row, column = np.unravel_index(int(np.argmax(found.values)), found.values.shape)
     sharpest = float(found.values.max(axis=1).mean())
     return (
@@ -163,7 +129,7 @@ def _summary(found: Map) -> str:
     )
 
 
-def _picture(found: Map, paper: Paper) -> tuple[int, list[str]]:
+def _picture(found: AttentionMap, paper: TerminalStyle) -> tuple[int, list[str]]:
     """A width, and lines of that width with two rows of the map in each; a large map shows the largest of its cells."""
     small = _pooled(_pooled(found.values, _THUMBNAIL).T, _THUMBNAIL).T
     if len(small) % 2:

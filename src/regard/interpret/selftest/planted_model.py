@@ -8,19 +8,22 @@ each: a vector says at which place which word stands, and a head reads one of th
 import random
 from typing import TYPE_CHECKING
 
-from regard.data.tokenizer import END, START, Tokenizer, train_tokenizer
-from regard.inside.model import Model
-from regard.inside.sample import Sample, text_item
-from regard.settings import ModelSettings
+from regard.interpret.annotated_pairs import PairSample, text_item
+from regard.settings.kinds.transformer import TransformerSettings
+from regard.tokenizers.sentencepiece import SentencePieceTokenizer
+from regard.tokenizers.special_ids import BOS, EOS
+from regard.tokenizers.vocabulary import train_tokenizer
 
 if TYPE_CHECKING:
     from torch import Tensor
 
-    from regard.model.attention import MultiHeadAttention
-    from regard.model.transformer import Transformer
+    from regard.models.attention import MultiHeadAttention
+    from regard.models.kinds.transformer import Transformer
 
 WORDS = ("ant", "bee", "cow", "dog", "eel", "fox", "gnu", "hen", "ibis", "jay", "kiwi", "lynx")
+
 LENGTH = 8  # words in every sentence
+
 PLANTED = {
     "encoder.1.self.1": "previous",
     "encoder.1.self.2": "first",
@@ -35,25 +38,24 @@ PLANTED = {
     "decoder.1.cross.3": "end",
     "decoder.1.cross.4": "even",
 }
+
 _NUMBERS = 16  # of places, and of words; the width of a head
+
 _SHARP = 2.0
+
 _LOUD = 4.0  # what is carried over must be louder than what was read
 
 
-def planted_model() -> Model:
-    """The model, with a tokenizer for its words."""
-    from regard.decoding.translator import Translator
-
+def planted_model() -> "tuple[Transformer, SentencePieceTokenizer]":
+    """The model, and a tokenizer for its words."""
     texts = [source for source, _ in _sentences(200)]
-    tokenizer = Tokenizer(train_tokenizer(iter(texts), kind="unigram", pieces=330))
-    model = _plant(tokenizer)
-    translator = Translator(model, tokenizer, longest=_NUMBERS)
-    return Model(translator, tokenizer, lambda: model, name="planted")
+    tokenizer = SentencePieceTokenizer(train_tokenizer(iter(texts), kind="unigram", vocab_size=330))
+    return _plant(tokenizer), tokenizer
 
 
-def planted_sample(tokenizer: Tokenizer, count: int = 60) -> Sample:
+def planted_sample(tokenizer: SentencePieceTokenizer, count: int = 60) -> PairSample:
     """Sentences for it, each with what it must become."""
-    return Sample("planted sentences", tuple(text_item(*pair, tokenizer) for pair in _sentences(count)))
+    return PairSample("planted sentences", tuple(text_item(*pair, tokenizer) for pair in _sentences(count)))
 
 
 def _sentences(count: int) -> list[tuple[str, str]]:
@@ -65,13 +67,13 @@ def _sentences(count: int) -> list[tuple[str, str]]:
     return found
 
 
-def _plant(tokenizer: Tokenizer) -> "Transformer":
+def _plant(tokenizer: SentencePieceTokenizer) -> "Transformer":
     import torch
 
-    from regard.model.transformer import Transformer
+    from regard.models.kinds.transformer import Transformer
 
-    settings = ModelSettings(
-        vocabulary=tokenizer.rows,
+    settings = TransformerSettings(
+        vocab_size=tokenizer.embedding_rows,
         width=4 * _NUMBERS,
         heads=4,
         feedforward=8,
@@ -79,7 +81,7 @@ def _plant(tokenizer: Tokenizer) -> "Transformer":
         decoder_layers=1,
         norm="post",
         positions="learned",
-        longest=_NUMBERS,
+        max_positions=_NUMBERS,
     )
     model = Transformer(settings).eval().requires_grad_(False)
     for name, weight in model.named_parameters():
@@ -87,7 +89,7 @@ def _plant(tokenizer: Tokenizer) -> "Transformer":
             weight.zero_()
     # The numbers 0 to 15 of a vector say the place, 16 to 31 the word.
     model.positions.weight[:, :_NUMBERS] = settings.width**0.5 * torch.eye(_NUMBERS)
-    for number, piece in enumerate([END, START, *(tokenizer.encode([word])[0][0] for word in WORDS)]):
+    for number, piece in enumerate([EOS, BOS, *(tokenizer.encode([word])[0][0] for word in WORDS)]):
         model.embedding.weight[piece, _NUMBERS + number] = 1
     for stack, part in (("encoder", "self"), ("decoder", "self"), ("decoder", "cross")):
         attention = getattr(getattr(model, stack)["1"], part)

@@ -11,14 +11,17 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from regard.data.texts import finished
 from regard.errors import LookError
-from regard.inside.export import map_bytes
-from regard.inside.heads import Card, measure_heads
-from regard.inside.maps import Map, attention_map
-from regard.inside.planted import PLANTED, planted_model, planted_sample
-from regard.inside.terminal import Paper, show_map
-from regard.inside.trace import Trace
+from regard.interpret.look.attention_map import AttentionMap, attention_map
+from regard.interpret.look.inspection import Inspector
+from regard.interpret.measure.head_roles import HeadProfile, measure_heads
+from regard.interpret.report.look_page import map_bytes
+from regard.interpret.report.sentence_text import show_map
+from regard.interpret.selftest.planted_model import PLANTED, planted_model, planted_sample
+from regard.interpret.trace import Trace
+from regard.progress import run_to_end
+from regard.render.terminal import TerminalStyle
+from regard.settings.decode import DecodeSettings
 
 
 @dataclass(frozen=True)
@@ -32,14 +35,18 @@ class Check:
 
 def check_views() -> list[Check]:
     """Every view and measure on the planted model, and then on lies about it."""
-    model = planted_model()
-    sample = planted_sample(model.pieces)
-    cards = finished(measure_heads(model.torch, sample))
+    from regard.inference.backends.torch import TorchBackend
+
+    model, tokenizer = planted_model()
+    sample = planted_sample(tokenizer)
+    cards = run_to_end(measure_heads(model, sample))
     checks = [_check(f"{head} is named {role}", disagreements(cards, {head: role})) for head, role in PLANTED.items()]
     lie = {**PLANTED, "encoder.1.self.1": "next", "encoder.1.self.3": "previous"}
     checks.append(_caught("labels of two heads swapped", disagreements(cards, lie), 2))
-    item = sample.items[0]
-    trace = model.look(item.source).trace
+    item = sample.pairs[0]
+    translator = TorchBackend(model, tokenizer, max_positions=model.settings.max_positions)
+    inspector = Inspector(translator, lambda: model, tokenizer, name="planted")
+    trace = inspector.inspect(item.source, DecodeSettings(), target=None, without=None).trace
     text = " ".join(word.text for word in trace.written.words[:-1])
     checks.append(
         _check("the planted translation", [] if text == item.target else [f"{item.source!r} became {text!r}"])
@@ -52,7 +59,7 @@ def check_views() -> list[Check]:
     return checks
 
 
-def disagreements(cards: Sequence[Card], claims: Mapping[str, str]) -> list[str]:
+def disagreements(cards: Sequence[HeadProfile], claims: Mapping[str, str]) -> list[str]:
     """Where what heads are said to do is not what they are measured to do."""
     roles = {card.address: card.role for card in cards}
     return [
@@ -77,7 +84,7 @@ def misshown(trace: Trace, head: str) -> list[str]:
 
 def _goals(trace: Trace, role: str, kind: str) -> Iterator[tuple[int, str]]:
     """The rows that look at a word, and that word, told from the text alone."""
-    source, read, written = ([*side.pieces] for side in (trace.source, trace.read, trace.written))
+    source, read, written = ([*side.texts] for side in (trace.source, trace.read, trace.written))
     looked_at = read if kind == "decoder.self" else source
     rows = written if kind.startswith("decoder") else source
     for row in range(1, len(rows) - 1):
@@ -93,10 +100,10 @@ def _goals(trace: Trace, role: str, kind: str) -> Iterator[tuple[int, str]]:
         yield row, goal.removeprefix("\u2581")
 
 
-def _shown(trace: Trace, found: Map, head: str, row: int) -> Iterator[tuple[str, str]]:
+def _shown(trace: Trace, found: AttentionMap, head: str, row: int) -> Iterator[tuple[str, str]]:
     """The word that each view shows as looked at most."""
     yield "map", found.ranked(row)[0][0]
-    plain = list(show_map(found, Paper()))[1 + row]
+    plain = list(show_map(found, TerminalStyle()))[1 + row]
     yield "terminal", plain.removeprefix(f"{found.rows[row].sentence}: ").split(" ")[0]
     label = re.escape(found.rows[row].sentence)
     drawn = re.findall(rf"<title>{label} → (.+?): ([\d.]+)</title>", html.unescape(found.svg()))

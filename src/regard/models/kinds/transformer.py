@@ -12,18 +12,19 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor, nn
 
-from regard.model.attention import Lens, show
-from regard.model.dropout import Dropout
-from regard.model.layers import DecoderLayer, EncoderLayer, LayerState
-from regard.model.positions import Positions
-from regard.settings import ModelSettings
+from regard.models.dropout import Dropout
+from regard.models.layers import DecoderLayer, EncoderLayer, KVCache
+from regard.models.lens import Lens, record
+from regard.models.positions import Positions
+from regard.settings.kinds.transformer import TransformerSettings
 
 PAD = 0
+
 AnyLayer = TypeVar("AnyLayer", EncoderLayer, DecoderLayer)
 
 
 @dataclass(frozen=True)
-class Memory:
+class EncoderOutput:
     """What the encoder made of the source, and where the source is real. No mask means no padding anywhere."""
 
     hidden_BSD: Tensor
@@ -31,10 +32,10 @@ class Memory:
 
 
 @dataclass(frozen=True)
-class State:
+class TransformerState:
     """What the decoder carries from piece to piece."""
 
-    layers: tuple[LayerState, ...]
+    layers: tuple[KVCache, ...]
     source_mask: Tensor | None
     length: int = 0
 
@@ -59,7 +60,7 @@ class State:
 class Stack(nn.ModuleDict, Generic[AnyLayer]):
     """Layers with names that count from 1, and, with pre-norm, a last norm over what they add up to."""
 
-    def __init__(self, layers: list[AnyLayer], settings: ModelSettings) -> None:
+    def __init__(self, layers: list[AnyLayer], settings: TransformerSettings) -> None:
         super().__init__({str(number): layer for number, layer in enumerate(layers, start=1)})
         if settings.norm == "pre":
             self["norm"] = nn.LayerNorm(settings.width)
@@ -75,19 +76,19 @@ class Stack(nn.ModuleDict, Generic[AnyLayer]):
 class Transformer(nn.Module):
     """Give it ids, get ids' scores; text, files and learning are others' work."""
 
-    def __init__(self, settings: ModelSettings, dropout: float = 0.0) -> None:
+    def __init__(self, settings: TransformerSettings, dropout: float = 0.0) -> None:
         super().__init__()
         self.settings = settings
-        self.vocabulary = settings.vocabulary
+        self.vocab_size = settings.vocab_size
         shape = (settings.width, settings.heads, settings.feedforward, settings.norm, dropout)
-        self.embedding = nn.Embedding(settings.vocabulary, settings.width)
-        self.positions = Positions(settings.positions, settings.longest, settings.width)
+        self.embedding = nn.Embedding(settings.vocab_size, settings.width)
+        self.positions = Positions(settings.positions, settings.max_positions, settings.width)
         self.dropout = Dropout(dropout)
         self.encoder = Stack([EncoderLayer(*shape) for _ in range(settings.encoder_layers)], settings)
         self.decoder = Stack([DecoderLayer(*shape) for _ in range(settings.decoder_layers)], settings)
         self._initialise()
 
-    def encode(self, source_BS: Tensor, lens: Lens | None = None) -> Memory:
+    def encode(self, source_BS: Tensor, lens: Lens | None = None) -> EncoderOutput:
         """Read the source."""
         real_BS = source_BS != PAD
         # The fused kernel is quicker with no mask at all.
@@ -98,18 +99,20 @@ class Transformer(nn.Module):
             if lens is not None:
                 lens.see(f"encoder.{number}", x_BSD)
         hidden_BSD = self.encoder.last(x_BSD)
-        show(lens, "encoder", output=hidden_BSD)
-        return Memory(hidden_BSD, mask)
+        record(lens, "encoder", output=hidden_BSD)
+        return EncoderOutput(hidden_BSD, mask)
 
-    def start(self, memory: Memory) -> State:
+    def start(self, memory: EncoderOutput) -> TransformerState:
         """A state in which nothing is written yet. The source's keys and values are projected here, once."""
-        layers = (LayerState(*layer.cross.keys_and_values(memory.hidden_BSD)) for _, layer in self.decoder.layers())
-        return State(tuple(layers), memory.mask)
+        layers = (KVCache(*layer.cross.keys_and_values(memory.hidden_BSD)) for _, layer in self.decoder.layers())
+        return TransformerState(tuple(layers), memory.mask)
 
-    def decode(self, tokens_NT: Tensor, state: State, lens: Lens | None = None) -> tuple[Tensor, State]:
+    def decode(
+        self, tokens_NT: Tensor, state: TransformerState, lens: Lens | None = None
+    ) -> tuple[Tensor, TransformerState]:
         """Add these pieces to what is written; what the model thinks after each of them, and the new state."""
         x_NTD = self._embed(tokens_NT, state.length, "decoder", lens)
-        layers: list[LayerState] = []
+        layers: list[KVCache] = []
         for (number, layer), before in zip(self.decoder.layers(), state.layers, strict=True):
             x_NTD, after = layer(x_NTD, before, state.source_mask, f"decoder.{number}", lens)
             layers.append(after)
@@ -117,7 +120,7 @@ class Transformer(nn.Module):
                 lens.see(f"decoder.{number}", x_NTD)
         length = state.length + tokens_NT.size(1)
         hidden_NTD = self.decoder.last(x_NTD)
-        show(lens, "decoder", output=hidden_NTD)
+        record(lens, "decoder", output=hidden_NTD)
         return hidden_NTD, replace(state, layers=tuple(layers), length=length)
 
     def project(self, hidden: Tensor) -> Tensor:
@@ -135,7 +138,7 @@ class Transformer(nn.Module):
         scaled_BTD = embedding_BTD * self.settings.width**0.5
         position_TD = self.positions(start, tokens_BT.size(1))
         x_BTD = scaled_BTD + position_TD
-        show(lens, name, embedding=embedding_BTD, scaled=scaled_BTD, position=position_TD, sum=x_BTD)
+        record(lens, name, embedding=embedding_BTD, scaled=scaled_BTD, position=position_TD, sum=x_BTD)
         out: Tensor = self.dropout(x_BTD)
         return out
 

@@ -14,8 +14,11 @@ import torch.nn.functional as F
 from torch import Tensor, nn
 
 MOMENTUM = 0.95
-TURNS = 5
-NOTHING = 1e-8  # beside a matrix of norm 1
+
+ITERATIONS = 5
+
+EPSILON = 1e-8  # beside a matrix of norm 1
+
 SCALE = 0.2  # times the root of the longer side: an update then has the size of one of Adam's, and its learning rate
 
 
@@ -59,10 +62,10 @@ def orthogonal(several: Tensor) -> Tensor:
     """
     # A unit that no longer learns has a mean gradient that fades until it is denormal, where it stays; products of such
     # numbers take a processor a hundred times as long. What is so small turns nothing.
-    x = F.hardshrink(several / (several.norm(dim=(1, 2), keepdim=True) + 1e-7), NOTHING)
+    x = F.hardshrink(several / (several.norm(dim=(1, 2), keepdim=True) + 1e-7), EPSILON)
     tall = x.size(1) > x.size(2)
     x = x.mT if tall else x
-    for _ in range(TURNS):
+    for _ in range(ITERATIONS):
         square = x @ x.mT
         x = torch.baddbmm(x, torch.baddbmm(square, square, square, beta=-4.7750, alpha=2.0315), x, beta=3.4445)
     return x.mT if tall else x

@@ -15,22 +15,23 @@ from typing import TypeVar
 
 import torch
 
-from regard.model.face import SequenceModel
+from regard.models.interface import SequenceModel
 
 Result = TypeVar("Result")
 
 WIDE = 512  # from this width on, torch's own way is as fast, and takes no further gradients
+
 LEAST_TOKENS = 512  # for a hand; with fewer, Python's own time begins to count
 
 
-def how_many(width: int, tokens: int, device: str) -> int:
+def replica_count(width: int, tokens: int, device: str) -> int:
     """How many hands take a micro-batch of so many tokens, with the threads that torch has now."""
     if device != "cpu" or width >= WIDE:
         return 1
     return max(1, min(torch.get_num_threads(), tokens // LEAST_TOKENS))
 
 
-def copies(model: SequenceModel, count: int) -> list[SequenceModel]:
+def make_replicas(model: SequenceModel, count: int) -> list[SequenceModel]:
     """The model itself, and others with the same weights, in the same memory."""
     models = [model]
     for _ in range(1, count):
@@ -41,7 +42,7 @@ def copies(model: SequenceModel, count: int) -> list[SequenceModel]:
     return models
 
 
-def at_once(work: Callable[[int], Result], count: int) -> list[Result]:
+def run_replicas(work: Callable[[int], Result], count: int) -> list[Result]:
     """What `work` returns for 0 to `count` - 1, each in a thread, which have torch's threads divided among them."""
     if count == 1:
         return [work(0)]

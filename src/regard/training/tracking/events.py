@@ -3,9 +3,9 @@
 from dataclasses import dataclass
 from pathlib import Path
 
-from regard.data.texts import Preparing
-from regard.training.loop import Step
-from regard.training.plan import Plan
+from regard.progress import Progress
+from regard.training.planning.plan import Plan
+from regard.training.step import Step
 from regard.training.validation import Validation
 
 
@@ -40,4 +40,4 @@ class Finished:
     kept: str = ""
 
 
-Event = Preparing | Note | Planned | Step | Validation | Stopped | Finished
+Event = Progress | Note | Planned | Step | Validation | Stopped | Finished

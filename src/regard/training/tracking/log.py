@@ -2,13 +2,11 @@
 
 import json
 import math
-from importlib.util import find_spec
 from pathlib import Path
 from types import TracebackType
 from typing import Any, Self
 
-from regard.errors import RunError
-from regard.files import write_atomically, writing
+from regard.storage.atomic_files import explain_full_disk, write_atomically
 
 
 class Log:
@@ -26,7 +24,7 @@ class Log:
         # JSON has no word for a loss that is not a number.
         finite = {name: None if _is_nan(value) else value for name, value in values.items()}
         line = (json.dumps({"step": step, **finite}, ensure_ascii=False) + "\n").encode()
-        with writing(self._path, len(line)):
+        with explain_full_disk(self._path, len(line)):
             while line:  # a disk that fills up takes a part first
                 line = line[self._file.write(line) :]
         if self._board is not None:
@@ -54,12 +52,6 @@ def _step(line: bytes) -> float:
         return float(json.loads(line)["step"]) if line.endswith(b"\n") else float("inf")
     except (KeyError, TypeError, ValueError):
         return float("inf")  # a line cut off by a crash
-
-
-def check_tensorboard() -> None:
-    """Whether TensorBoard is there, before any work."""
-    if find_spec("tensorboard") is None:
-        raise RunError("train.tensorboard needs TensorBoard: pip install 'regard[tensorboard]'")
 
 
 def _tensorboard(folder: Path, resumed_step: int) -> Any:

@@ -4,35 +4,21 @@ import datetime
 import os
 import platform
 from collections.abc import Sequence
-from dataclasses import dataclass
 
-from regard.data.shards import Shards
-from regard.data.texts import Texts
-from regard.data.tokenizer import Tokenizer
-from regard.folder import Languages, ModelFolder
-from regard.settings import ModelSettings
-from regard.training.checkpoints import Progress
-from regard.training.plan import Plan
-from regard.training.splits import Splits
+from regard.model_folder.folder import Languages
+from regard.settings.kinds.transformer import TransformerSettings
+from regard.training.checkpoints import RunState
+from regard.training.out_of_memory import MicroBatchSplits
+from regard.training.planning.plan import Plan
+from regard.training.prepared_data import PreparedData
 from regard.training.validation import Validation
-
-
-@dataclass(frozen=True)
-class Prepared:
-    """What a run learns from."""
-
-    languages: Languages
-    texts: Texts
-    shards: Shards
-    tokenizer: Tokenizer
-    parent: ModelFolder | None
 
 
 def write_card(
     plan: Plan,
-    made: Prepared,
-    progress: Progress,
-    splits: Splits,
+    made: PreparedData,
+    progress: RunState,
+    splits: MicroBatchSplits,
     candidates: Sequence[tuple[str, Validation]],
     kept: str,
 ) -> str:
@@ -74,7 +60,7 @@ def write_card(
         "## Training",
         *(f"- {reason}" for reason in plan.reasons),
         f"- {progress.step:,} steps of about {train.batch_tokens:,} target pieces at {plan.seconds_per_step:.2f} s, "
-        f"dropout {train.dropout}, label smoothing {train.smoothing}, seed {train.seed}, {train.precision}",
+        f"dropout {train.dropout}, label smoothing {train.label_smoothing}, seed {train.seed}, {train.precision}",
         *_events(progress, splits),
         f"- {platform.system()} {platform.machine()}, {os.cpu_count()} cores, {plan.device}, "
         + ", ".join(f"{name} {number}" for name, number in plan.versions.items()),
@@ -84,8 +70,8 @@ def write_card(
         "|---|---|---|---|",
         *scores,
         "",
-        f"Beam {decode.beams}, length penalty {decode.alpha}, sacreBLEU's defaults. The weights were chosen by these "
-        "scores, so a test set of its own will be a little less kind.",
+        f"Beam {decode.beam_size}, length penalty {decode.length_penalty}, sacreBLEU's defaults. "
+        "The weights were chosen by these scores, so a test set of its own will be a little less kind.",
         "",
         "## Licence",
         "That of the data above, as far as it reaches. Fill in.",
@@ -94,9 +80,9 @@ def write_card(
     return "\n".join(lines)
 
 
-def _events(progress: Progress, splits: Splits) -> list[str]:
+def _events(progress: RunState, splits: MicroBatchSplits) -> list[str]:
     """What happened on the way that is not in the plan."""
-    skipped = progress.health.skipped
+    skipped = progress.divergence.skipped
     lines = [f"- {skipped:,} steps skipped, because their gradients were not finite"] if skipped else []
     return lines + [
         f"- from step {step:,} on each micro-batch cut {parts} times as fine, to fit in memory"
@@ -109,10 +95,10 @@ def title(languages: Languages) -> str:
     return f"# A translator from {source} to {target}"
 
 
-def describe_model(model: ModelSettings) -> str:
+def describe_model(model: TransformerSettings) -> str:
     """The shape in a sentence."""
     return (
         f"Transformer, {model.encoder_layers} + {model.decoder_layers} layers, width {model.width}, feed-forward "
         f"{model.feedforward}, {model.heads} heads, {model.norm}-norm, {model.positions} positions, "
-        f"{model.vocabulary:,} rows of pieces."
+        f"{model.vocab_size:,} rows of pieces."
     )

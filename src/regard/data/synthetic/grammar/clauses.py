@@ -3,11 +3,12 @@
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 
-from regard.data.language.phrases import Draft, Leaf, NounPhrase, Phrase, VerbFacts
-from regard.data.language.verbs import How, plan
-from regard.data.language.words import Adjective, Verb, verb
+from regard.data.synthetic.grammar.lexicon import Adjective, Verb, verb
+from regard.data.synthetic.grammar.phrases import Draft, Leaf, NounPhrase, Phrase, VerbFacts
+from regard.data.synthetic.grammar.verb_groups import How, plan
 
 BE = verb("be", "être", state=True)
+
 _DEGREES = {"too": "trop", "very": "très", "enough": "assez"}
 
 

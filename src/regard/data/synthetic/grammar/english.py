@@ -54,7 +54,9 @@ _IRREGULAR = {
     "throw": ("threw", "thrown"),
     "write": ("wrote", "written"),
 }
+
 _DOUBLED = ("cut", "fit", "forget", "prefer", "put", "run", "sit", "stop", "swim")
+
 _NOT_VOWELS = ("one", "uni", "use", "eu")
 
 

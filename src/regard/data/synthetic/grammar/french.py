@@ -8,9 +8,12 @@ from functools import cache
 from itertools import starmap
 
 PERSONS = ("je", "il", "nous", "vous", "ils")
+
 _VOWELS = frozenset("aeiouyàâæéèêëîïôœùûü")
+
 # "le hérisson", not "l'hérisson": these begin as if with a consonant.
 _ASPIRATED = ("hach", "haie", "hamac", "hamster", "hangar", "hardi", "harp", "haut", "hériss", "hibou", "huit")
+
 _ELIDED = {
     "le": "l'",
     "la": "l'",
@@ -25,8 +28,10 @@ _ELIDED = {
     "ma": "mon",
     "sa": "son",
 }
+
 # Words that may look otherwise before the next one.
 CHANGING = frozenset((*_ELIDED, "si", "à"))
+
 _CONTRACTED = {("de", "le"): "du", ("de", "les"): "des", ("à", "le"): "au", ("à", "les"): "aux"}
 
 
@@ -90,9 +95,9 @@ class Conjugation:
 
 @cache
 def _irregular() -> dict[str, dict[str, str]]:
-    from regard.data.language.words import rows
+    from regard.data.synthetic.word_lists import rows
 
-    return {row["infinitive"]: row for row in rows("irregular.tsv")}
+    return {row["infinitive"]: row for row in rows("irregular_french_verbs.tsv")}
 
 
 @cache
@@ -114,7 +119,7 @@ def _regular_present(infinitive: str) -> tuple[str, ...]:
     if infinitive.endswith("ir"):
         return tuple(stem + ending for ending in ("is", "it", "issons", "issez", "issent"))
     if not infinitive.endswith("er"):
-        raise ValueError(f"{infinitive} is not regular: list its forms in irregular.tsv")
+        raise ValueError(f"{infinitive} is not regular: list its forms in irregular_french_verbs.tsv")
     stressed = _stressed(stem)
     return stressed + "e", stressed + "e", _attach(stem, "ons"), stem + "ez", stressed + "ent"
 

@@ -1,12 +1,10 @@
 """The words, read from the TSV files beside this one: nouns, adjectives and verbs with both their languages."""
 
-import csv
-from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cache
-from importlib.resources import files
 
-from regard.data.language import english, french
+from regard.data.synthetic.grammar import english, french
+from regard.data.synthetic.word_lists import rows
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -74,12 +72,6 @@ def verb(english: str, french: str, *, state: bool = False) -> Verb:
     reflexive = french.startswith(("se ", "s'"))
     infinitive, *french_tail = french.removeprefix("se ").removeprefix("s'").split()
     return Verb(base, tuple(english_tail), infinitive, tuple(french_tail), reflexive, state)
-
-
-def rows(name: str) -> Iterator[dict[str, str]]:
-    """The rows of a TSV file of this package, by the names in its first line."""
-    lines = (files(__package__) / name).read_text("utf-8").splitlines()
-    yield from csv.DictReader(lines, delimiter="\t", quoting=csv.QUOTE_NONE)
 
 
 @cache

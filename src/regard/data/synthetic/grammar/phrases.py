@@ -8,9 +8,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from functools import cache
 
-from regard.data.language import french
-from regard.data.language.verbs import Who
-from regard.data.language.words import Adjective, Noun
+from regard.data.synthetic.grammar import french
+from regard.data.synthetic.grammar.lexicon import Adjective, Noun
+from regard.data.synthetic.grammar.verb_groups import Who
 
 Leaves = list["Leaf"]
 
@@ -143,9 +143,12 @@ DETERMINERS = {
     "our": ("notre", "notre", "nos"),
     "their": ("leur", "leur", "leurs"),
 }
+
 NUMBERS = {"two": "deux", "three": "trois", "four": "quatre", "five": "cinq", "six": "six", "ten": "dix"}
+
 # After a negation "un", "des" and "du" become "de".
 _INDEFINITE = ("a", "some", "any", "bare")
+
 _UNSAID = ("all", "bare")  # "I like cats", "she eats apples": no English determiner
 
 
@@ -206,6 +209,7 @@ PRONOUNS = {
     "we": ("we", "nous", 1, True, "m"),
     "they": ("they", "ils", 3, True, "m"),
 }
+
 OWN = {"I": "my", "you": "your", "he": "his", "she": "her", "we": "our", "they": "their"}
 
 

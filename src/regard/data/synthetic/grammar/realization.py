@@ -5,12 +5,13 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from itertools import pairwise
 
-from regard.data.language import english, french
-from regard.data.language.phrases import Draft, Leaf, Leaves, Phrase
-from regard.data.language.truth import It, Truth, Verb, Word
+from regard.data.synthetic.annotations import Annotations, CoreferenceAnnotation, VerbAnnotation, WordAnnotation
+from regard.data.synthetic.grammar import english, french
+from regard.data.synthetic.grammar.phrases import Draft, Leaf, Leaves, Phrase
 
 # French has a space before a question mark.
 _ENGLISH = ((" .", "."), (" ,", ","), (" ?", "?"), (" 's", "'s"))
+
 _FRENCH = ((" .", "."), (" ,", ","), ("' ", "'"), (" -", "-"))
 
 
@@ -23,7 +24,7 @@ class Pair:
     draft: Draft = field(repr=False, compare=False)
 
     @cached_property
-    def truth(self) -> Truth:
+    def truth(self) -> Annotations:
         """Made when asked for: most sentences are only learnt from."""
         return _truth(self)
 
@@ -80,19 +81,19 @@ def _set_down(leaves: Leaves, joined: Sequence[tuple[str, str]]) -> str:
     return text
 
 
-def _words(text: str, leaves: Leaves) -> tuple[Word, ...]:
+def _words(text: str, leaves: Leaves) -> tuple[WordAnnotation, ...]:
     words, end = [], 0
     for leaf in leaves:
         start = text.index(leaf.text, end)
-        words.append(Word(leaf.text, start, leaf.kind))
+        words.append(WordAnnotation(leaf.text, start, leaf.kind))
         end = start + len(leaf.text)
     return tuple(words)
 
 
-def _truth(pair: Pair) -> Truth:
+def _truth(pair: Pair) -> Annotations:
     draft = pair.draft
     verbs = [
-        Verb(
+        VerbAnnotation(
             facts.leaf.at,
             facts.tense,
             facts.target_tense,
@@ -103,7 +104,7 @@ def _truth(pair: Pair) -> Truth:
         )
         for facts in draft.verbs
     ]
-    return Truth(
+    return Annotations(
         draft.kind,
         _words(pair.source, draft.en),
         _words(pair.target, draft.fr),
@@ -116,12 +117,12 @@ def _truth(pair: Pair) -> Truth:
     )
 
 
-def _it(draft: Draft) -> It | None:
+def _it(draft: Draft) -> CoreferenceAnnotation | None:
     facts = draft.it
     if facts is None:
         return None
     other = facts.other
-    return It(
+    return CoreferenceAnnotation(
         _place(facts.pronoun.head),
         _place(facts.pronoun.target),
         _place(facts.antecedent.head),

@@ -2,9 +2,9 @@
 
 from typing import NamedTuple
 
-from regard.data.language.dice import Dice
-from regard.data.language.phrases import OWN, PRONOUNS, Draft, NounPhrase, noun_phrase, pronoun, subject_leaf
-from regard.data.language.words import Noun, of_class
+from regard.data.synthetic.grammar.lexicon import Noun, of_class
+from regard.data.synthetic.grammar.phrases import OWN, PRONOUNS, Draft, NounPhrase, noun_phrase, pronoun, subject_leaf
+from regard.data.synthetic.rng import Rng
 
 # fmt: off
 NAMES = {
@@ -12,6 +12,7 @@ NAMES = {
     "Victor": "m", "Marie": "f", "Alice": "f", "Emma": "f", "Julie": "f", "Claire": "f", "Sarah": "f", "Anne": "f",
     "Irène": "f",
 }
+
 # fmt: on
 _NAMES, _PRONOUNS = tuple(NAMES), tuple(PRONOUNS)
 
@@ -33,7 +34,7 @@ class Person(NamedTuple):
         return "her" if (self.noun.gender if self.noun else NAMES[self.name]) == "f" else "his"
 
 
-def person(dice: Dice, *, single: bool = False) -> Person:
+def person(dice: Rng, *, single: bool = False) -> Person:
     """Someone with a noun: "my sister", "the queen", or a name."""
     if dice.chance(0.25):
         return Person(dice.pick(_NAMES))
@@ -43,7 +44,7 @@ def person(dice: Dice, *, single: bool = False) -> Person:
     return Person(name, noun, plural)
 
 
-def someone(dice: Dice) -> Person:
+def someone(dice: Rng) -> Person:
     """Anyone who can be a subject."""
     return Person(dice.pick(_PRONOUNS)) if dice.chance(0.5) else person(dice)
 
@@ -55,3 +56,9 @@ def person_phrase(draft: Draft, who: Person) -> NounPhrase:
     if who.name in PRONOUNS:
         return pronoun(draft, who.name)
     return subject_leaf(draft, who.name, who.name, 3, False, NAMES[who.name], "name")
+
+
+def it(draft: Draft, antecedent: NounPhrase) -> NounPhrase:
+    """The pronoun for a noun: "it" or "they"; "il", "elle", "ils" or "elles"."""
+    target = ("elles" if antecedent.plural else "elle") if antecedent.gender == "f" else "il" + "s" * antecedent.plural
+    return subject_leaf(draft, "they" if antecedent.plural else "it", target, 3, antecedent.plural, antecedent.gender)

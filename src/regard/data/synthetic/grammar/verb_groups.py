@@ -6,14 +6,19 @@ A plan depends on little, so it is made once and used for every sentence that ne
 from functools import lru_cache
 from typing import NamedTuple
 
-from regard.data.language import english, french
-from regard.data.language.words import Verb
+from regard.data.synthetic.grammar import english, french
+from regard.data.synthetic.grammar.lexicon import Verb
 
 FREQUENT = {"often": "souvent", "always": "toujours", "sometimes": "parfois"}
+
 _NEGATIONS = {"not": "pas", "never": "jamais", "no longer": "plus"}
+
 _MODALS = {"can": "pouvoir", "want": "vouloir", "must": "devoir"}
+
 _REFLEXIVE = ("me", "se", "nous", "vous", "se")
+
 _SHORT = {"can": "can't", "will": "won't"}
+
 # The words that can stand fast after a verb. All others there are participles.
 _KINDS = {
     "adjective": "afraid cold hot hungry right sleepy thirsty wrong",
@@ -21,6 +26,7 @@ _KINDS = {
     "adverb": "back cher less moins more out plus up",
     "preposition": "at behind by for from in of on over than to dans de derrière par par-dessus que sur à",
 }
+
 _KIND = {word: kind for kind, words in _KINDS.items() for word in words.split()}
 
 

@@ -3,29 +3,33 @@
 from dataclasses import replace
 from functools import cache
 
-from regard.data.language import english, french
-from regard.data.language.clauses import clause
-from regard.data.language.dice import Dice
-from regard.data.language.likely import a_way, movable, some, sometime, somewhere, thing
-from regard.data.language.people import Person, person, person_phrase, someone
-from regard.data.language.phrases import Draft, Leaf, NounPhrase, Phrase, noun_phrase, place
-from regard.data.language.verbs import How, told
-from regard.data.language.words import Action, Noun, Verb, actions, of_class, verb
-from regard.data.language.writing import Pair, write
+from regard.data.synthetic.grammar import english, french
+from regard.data.synthetic.grammar.clauses import clause
+from regard.data.synthetic.grammar.lexicon import Action, Noun, Verb, actions, of_class, verb
+from regard.data.synthetic.grammar.phrases import Draft, Leaf, NounPhrase, Phrase, noun_phrase, place
+from regard.data.synthetic.grammar.realization import Pair, write
+from regard.data.synthetic.grammar.subjects import Person, person, person_phrase, someone
+from regard.data.synthetic.grammar.verb_groups import How, told
+from regard.data.synthetic.plausibility import a_way, movable, some, sometime, somewhere, thing
+from regard.data.synthetic.rng import Rng
 
 # Over in a moment: nobody is doing them just now.
 _MOMENTS = {"see", "hear", "find", "lose", "forget", "break", "choose", "arrive", "leave", "fall", "sit", "land"}
+
 # Of these, what lasts long enough to be told of now.
 _SENSED = {"see", "hear"}
+
 # Done to a thing once: a habit of it needs ever new things.
 # fmt: off
 _ONCE = {
     "break", "bring", "buy", "choose", "come", "cut", "eat", "enter", "find", "forget", "give", "go", "lend", "lose",
     "paint", "prepare", "repair", "sell", "send", "show", "write",
 }
+
 # fmt: on
 # "laughed at the school" would be another thing.
 _NOT_AT = {"laugh", "smile", "run", "jump"}
+
 _ALONE = tuple(
     verb(source, target)
     for source, target in (
@@ -46,7 +50,9 @@ _ALONE = tuple(
         ("wait", "attendre"),
     )
 )
+
 _OF_ANIMALS = 5  # how many of them animals do as well
+
 _GOING = (
     (verb("go to", "aller à"), "at"),
     (verb("arrive at", "arriver à"), "at"),
@@ -56,6 +62,7 @@ _GOING = (
     (verb("stay at", "rester à"), "at"),
     (verb("live in", "habiter dans", state=True), "home"),
 )
+
 _GIVING = (
     verb("give", "donner"),
     verb("show", "montrer"),
@@ -63,6 +70,7 @@ _GIVING = (
     verb("send", "envoyer"),
     verb("bring", "apporter"),
 )
+
 _DREAMT = (
     verb("sit on", "s'asseoir sur"),
     verb("eat", "manger"),
@@ -74,12 +82,11 @@ _DREAMT = (
     verb("hide", "cacher", state=True),
     verb("look for", "chercher", state=True),
 )
+
 LOCK_WITH_A_KEY = verb("lock", "fermer")
 
 
-def doer(
-    dice: Dice, draft: Draft, how: How, classes: tuple[str, ...], *avoid: Noun
-) -> tuple[NounPhrase, Person | None]:
+def doer(dice: Rng, draft: Draft, how: How, classes: tuple[str, ...], *avoid: Noun) -> tuple[NounPhrase, Person | None]:
     """Someone or something of the classes, as a subject; and whose things are theirs."""
     chosen = dice.pick(classes)
     if chosen == "person":
@@ -94,7 +101,7 @@ def doer(
     return noun_phrase(draft, noun, name, plural=name == "the" and dice.chance(0.25)), None
 
 
-def draw_how(dice: Dice, action: Verb, *, modal: float = 0.1, deny: float = 0.2) -> How:
+def draw_how(dice: Rng, action: Verb, *, modal: float = 0.1, deny: float = 0.2) -> How:
     name = action.english
     if action.state:
         return How(dice.pick(("present", "past")), "not" if dice.chance(deny) else "", short=dice.chance(0.5))
@@ -117,7 +124,7 @@ def just_now(action: Verb, how: How) -> How:
 
 
 def settled(
-    dice: Dice,
+    dice: Rng,
     draft: Draft,
     how: How,
     noun: Noun | None = None,
@@ -132,7 +139,7 @@ def settled(
     return [*found, time] if time else found
 
 
-def _time(dice: Dice, draft: Draft, how: How, when: float = 0.35) -> Phrase | None:
+def _time(dice: Rng, draft: Draft, how: How, when: float = 0.35) -> Phrase | None:
     """Perhaps when. A habit of the past must be said to be one."""
     must = how.habit and how.tense == "past" and how.denial != "no longer" and not how.often
     free = not how.modal and not how.perfect and not how.often and how.denial not in ("never", "no longer")
@@ -142,7 +149,7 @@ def _time(dice: Dice, draft: Draft, how: How, when: float = 0.35) -> Phrase | No
     return None
 
 
-def action(dice: Dice, draft: Draft) -> Pair:
+def action(dice: Rng, draft: Draft) -> Pair:
     """ "She locked the door with a key"."""
     chosen = dice.pick(actions())
     how = draw_how(dice, chosen.verb)
@@ -162,7 +169,7 @@ def action(dice: Dice, draft: Draft) -> Pair:
     return write(draft, said.add(time))
 
 
-def _object(dice: Dice, draft: Draft, action: Verb, noun: Noun, who: Person | None, how: How) -> NounPhrase:
+def _object(dice: Rng, draft: Draft, action: Verb, noun: Noun, who: Person | None, how: How) -> NounPhrase:
     if "person" in noun.classes:
         return person_phrase(draft, _other_than(dice, who))
     denied = bool(how.denial)
@@ -175,7 +182,7 @@ def _object(dice: Dice, draft: Draft, action: Verb, noun: Noun, who: Person | No
     return thing(dice, draft, noun, some(how), owner=who, denied=denied, any_one=any_one)
 
 
-def _other_than(dice: Dice, who: Person | None) -> Person:
+def _other_than(dice: Rng, who: Person | None) -> Person:
     """Someone else: nobody follows, or gives a hat to, themselves."""
     other = person(dice)
     while other == who:
@@ -183,7 +190,7 @@ def _other_than(dice: Dice, who: Person | None) -> Person:
     return other
 
 
-def _tool(dice: Dice, draft: Draft, chosen: Action, noun: Noun) -> tuple[list[Phrase], NounPhrase | None]:
+def _tool(dice: Rng, draft: Draft, chosen: Action, noun: Noun) -> tuple[list[Phrase], NounPhrase | None]:
     by_hand = chosen.tool == "tool-eat" and "forked" not in noun.classes
     if not chosen.tool or by_hand or not dice.chance(0.5):
         return [], None
@@ -203,7 +210,7 @@ def with_a_key(draft: Draft) -> tuple[list[Phrase], NounPhrase]:
     return [start.add(phrase)], phrase
 
 
-def alone(dice: Dice, draft: Draft) -> Pair:
+def alone(dice: Rng, draft: Draft) -> Pair:
     """ "The children sleep in the garden"."""
     animal = dice.chance(0.25)
     chosen = dice.pick(_ALONE[:_OF_ANIMALS] if animal else _ALONE)
@@ -213,7 +220,7 @@ def alone(dice: Dice, draft: Draft) -> Pair:
     return write(draft, clause(draft, subject, chosen, how, rest=rest))
 
 
-def going(dice: Dice, draft: Draft) -> Pair:
+def going(dice: Rng, draft: Draft) -> Pair:
     """ "She went to the market"."""
     chosen, where = dice.pick(_GOING)
     how = draw_how(dice, chosen) if not chosen.state else How(dice.pick(("present", "past")), "")
@@ -223,7 +230,7 @@ def going(dice: Dice, draft: Draft) -> Pair:
     return write(draft, clause(draft, subject, chosen, how, about, when))
 
 
-def giving(dice: Dice, draft: Draft) -> Pair:
+def giving(dice: Rng, draft: Draft) -> Pair:
     """ "He gave the book to the girl"."""
     chosen = dice.pick(_GIVING)
     how = draw_how(dice, chosen)
@@ -233,7 +240,7 @@ def giving(dice: Dice, draft: Draft) -> Pair:
     return write(draft, clause(draft, subject, chosen, how, about, [receiver, *settled(dice, draft, how, where=0.1)]))
 
 
-def dream(dice: Dice, draft: Draft) -> Pair:
+def dream(dice: Rng, draft: Draft) -> Pair:
     """ "In my dream, the mat sat on the cat": where anything can do anything."""
     chosen = dice.pick(_DREAMT)
     first, second = dice.pick(of_class(_ANYTHING)), dice.pick(of_class(_ANYTHING))
@@ -251,7 +258,7 @@ def dream(dice: Dice, draft: Draft) -> Pair:
 _ANYTHING = "animal furniture vehicle snack breakable building portable"
 
 
-def passive(dice: Dice, draft: Draft) -> Pair:
+def passive(dice: Rng, draft: Draft) -> Pair:
     """ "The door was opened by the man"."""
     chosen = dice.pick(direct())
     turned = turn(chosen.verb)

@@ -2,26 +2,17 @@
 
 from collections.abc import Sequence
 
-from regard.data.language.clauses import BE, clause, copula, predicate
-from regard.data.language.dice import Dice
-from regard.data.language.it import it
-from regard.data.language.likely import COLOURS, ON, PLACES, clash, contrast, ownable, somewhere, suits
-from regard.data.language.people import person, person_phrase, someone
-from regard.data.language.phrases import (
-    NUMBERS,
-    Draft,
-    ItFacts,
-    Leaf,
-    NounPhrase,
-    Phrase,
-    noun_phrase,
-    place,
-)
-from regard.data.language.verbs import How
-from regard.data.language.words import Adjective, Noun, adjectives, of_class, verb
-from regard.data.language.writing import Pair, write
+from regard.data.synthetic.grammar.clauses import BE, clause, copula, predicate
+from regard.data.synthetic.grammar.lexicon import Adjective, Noun, adjectives, of_class, verb
+from regard.data.synthetic.grammar.phrases import NUMBERS, Draft, ItFacts, Leaf, NounPhrase, Phrase, noun_phrase, place
+from regard.data.synthetic.grammar.realization import Pair, write
+from regard.data.synthetic.grammar.subjects import it, person, person_phrase, someone
+from regard.data.synthetic.grammar.verb_groups import How
+from regard.data.synthetic.plausibility import COLOURS, ON, PLACES, clash, contrast, ownable, somewhere, suits
+from regard.data.synthetic.rng import Rng
 
 TENSES = ("present", "present", "past", "past", "future")
+
 # English, masculine, feminine.
 PROFESSIONS = (
     ("student", "étudiant", "étudiante"),
@@ -39,8 +30,11 @@ PROFESSIONS = (
     ("pilot", "pilote", "pilote"),
     ("butcher", "boucher", "bouchère"),
 )
+
 _THINK = verb("think", "penser", state=True)
+
 _QUALIFIED = ("animal", "vehicle", "building", "opinion", "wearable", "furniture", "food")
+
 _FEELINGS = tuple(
     verb(source, target, state=True)
     for source, target in (
@@ -53,6 +47,7 @@ _FEELINGS = tuple(
         ("be sleepy", "avoir sommeil"),
     )
 )
+
 _COMPARED = (
     ("motor", "fast slow big small heavy old expensive powerful modern"),
     ("beast", "fast slow big small heavy old young strong agile brave fierce"),
@@ -64,11 +59,11 @@ _COMPARED = (
 )
 
 
-def draw_how(dice: Dice) -> How:
+def draw_how(dice: Rng) -> How:
     return How(dice.pick(TENSES), "not" if dice.chance(0.2) else "", short=dice.chance(0.5))
 
 
-def subject_of(dice: Dice, draft: Draft, noun: Noun) -> NounPhrase:
+def subject_of(dice: Rng, draft: Draft, noun: Noun) -> NounPhrase:
     """A noun as a subject: "the", "this" or "my"; sometimes several."""
     if "person" in noun.classes:
         return person_phrase(draft, person(dice))
@@ -84,13 +79,13 @@ def feel(draft: Draft, adjective: Adjective, how: How) -> None:
         draft.sentiment = adjective.sentiment
 
 
-def degree(dice: Dice, adjective: Adjective, how: How) -> str:
+def degree(dice: Rng, adjective: Adjective, how: How) -> str:
     if not adjective.graded or not dice.chance(0.35):
         return ""
     return "very" if how.denial or adjective.sentiment == "positive" else dice.pick(("too", "very", "very"))
 
 
-def quality(dice: Dice, draft: Draft) -> Pair:
+def quality(dice: Rng, draft: Draft) -> Pair:
     """ "The house was very old"; "she is happy"."""
     how = draw_how(dice)
     if dice.chance(0.35):
@@ -109,7 +104,7 @@ def _lasting(words: Sequence[Adjective], how: How) -> Sequence[Adjective]:
     return [one for one in words if one.english not in COLOURS] if how.tense == "future" else words
 
 
-def opinion(dice: Dice, draft: Draft) -> Pair:
+def opinion(dice: Rng, draft: Draft) -> Pair:
     """ "The film was boring", "I think that the film is boring"."""
     noun = dice.pick(of_class("opinion"))
     adjective = dice.pick([one for one in suits(noun) if one.sentiment])
@@ -123,7 +118,7 @@ def opinion(dice: Dice, draft: Draft) -> Pair:
     return write(draft, start.add(copula(draft, subject, adjective, how, degree(dice, adjective, how))))
 
 
-def profession(dice: Dice, draft: Draft) -> Pair:
+def profession(dice: Rng, draft: Draft) -> Pair:
     """ "I am a student", "je suis étudiant": no article in French."""
     # A farmer is not a lawyer.
     who = someone(dice)
@@ -140,12 +135,12 @@ def profession(dice: Dice, draft: Draft) -> Pair:
     return write(draft, said)
 
 
-def feeling(dice: Dice, draft: Draft) -> Pair:
+def feeling(dice: Rng, draft: Draft) -> Pair:
     """ "I am hungry", "j'ai faim"."""
     return write(draft, clause(draft, person_phrase(draft, someone(dice)), dice.pick(_FEELINGS), draw_how(dice)))
 
 
-def both(dice: Dice, draft: Draft) -> Pair:
+def both(dice: Rng, draft: Draft) -> Pair:
     """ "The cat and the cow are tired": one masculine makes the whole masculine."""
     name = dice.pick(("animal", "vehicle", "person", "wearable", "building"))
     nouns = dice.pick(of_class(name)), dice.pick(of_class(name))
@@ -169,7 +164,7 @@ def both(dice: Dice, draft: Draft) -> Pair:
     return write(draft, said)
 
 
-def there_is(dice: Dice, draft: Draft) -> Pair:
+def there_is(dice: Rng, draft: Draft) -> Pair:
     """ "There is a cat under the table"."""
     noun = dice.pick(of_class(dice.pick(("animal", "carried wearable", "vehicle", "person"))))
     while "kin" in noun.classes:
@@ -190,7 +185,7 @@ def there_is(dice: Dice, draft: Draft) -> Pair:
     return write(draft, Phrase([there, be], target).add(about).add(_spot(dice, draft, noun)))
 
 
-def _spot(dice: Dice, draft: Draft, noun: Noun) -> Phrase:
+def _spot(dice: Rng, draft: Draft, noun: Noun) -> Phrase:
     if not noun.classes & {"pet", "carried"} or dice.chance(0.4):
         return somewhere(dice, draft, noun)
     other = dice.pick(of_class("furniture"))
@@ -199,7 +194,7 @@ def _spot(dice: Dice, draft: Draft, noun: Noun) -> Phrase:
     return place(draft, *dice.pick((*ON, *PLACES)), noun_phrase(draft, other))
 
 
-def comparison(dice: Dice, draft: Draft) -> Pair:
+def comparison(dice: Rng, draft: Draft) -> Pair:
     """ "The box is bigger than the bag", "my brother is as old as Paul"."""
     name, words = dice.pick(_COMPARED)
     nouns = dice.pick(of_class(name)), dice.pick(of_class(name))
@@ -213,7 +208,7 @@ def comparison(dice: Dice, draft: Draft) -> Pair:
     return write(draft, said)
 
 
-def _than(dice: Dice, draft: Draft, subject: NounPhrase, adjective: Adjective) -> Phrase:
+def _than(dice: Rng, draft: Draft, subject: NounPhrase, adjective: Adjective) -> Phrase:
     phrase = predicate(draft, subject, adjective)
     source, target = phrase.en[0], phrase.fr[0]
     if adjective.english != "good" and dice.chance(0.3):
@@ -233,7 +228,7 @@ def _than(dice: Dice, draft: Draft, subject: NounPhrase, adjective: Adjective) -
     return Phrase([more, source, *end.en], [plus, target, *end.fr])
 
 
-def it_alone(dice: Dice, draft: Draft) -> Pair:
+def it_alone(dice: Rng, draft: Draft) -> Pair:
     """ "The car is old but it is fast": only one noun for "it" to stand for."""
     noun = dice.pick(of_class(dice.pick(("vehicle", "animal", "building", "furniture", "breakable", "wearable"))))
     subject = subject_of(dice, draft, noun)

@@ -11,25 +11,35 @@ from functools import cache
 from importlib.resources import files
 from typing import Any, Literal, NamedTuple
 
-from regard.data.language.clauses import clause, copula, relative_object
-from regard.data.language.dice import Dice
-from regard.data.language.likely import TIMES, ownable, time_phrase
-from regard.data.language.people import Person, person, person_phrase
-from regard.data.language.phrases import Draft, ItFacts, NounPhrase, Phrase, noun_phrase, owned, place, subject_leaf
-from regard.data.language.verbs import How
-from regard.data.language.words import Adjective, Noun, Verb, adjectives, of_class, verb
-from regard.data.language.writing import Pair, write
+from regard.data.synthetic.grammar.clauses import clause, copula, relative_object
+from regard.data.synthetic.grammar.lexicon import Adjective, Noun, Verb, adjectives, of_class, verb
+from regard.data.synthetic.grammar.phrases import Draft, ItFacts, NounPhrase, Phrase, noun_phrase, owned, place
+from regard.data.synthetic.grammar.realization import Pair, write
+from regard.data.synthetic.grammar.subjects import Person, it, person, person_phrase
+from regard.data.synthetic.grammar.verb_groups import How
+from regard.data.synthetic.plausibility import TIMES, ownable, time_phrase
+from regard.data.synthetic.rng import Rng
 
 Side = Literal["x", "y"]
+
 GENDERS = ("mf", "fm", "mf", "fm", "mf", "fm", "mf", "fm", "mm", "ff")
+
 LINKS = {"because": "parce que", "since": "puisque", "even though": "même si"}
+
 _THINGS = {"container", "portable", "vehicle", "goods", "furniture", "breakable", "carried"}
+
 _COATS = ("black", "white", "grey", "brown")
+
 _COLOURS = ("black", "white", "grey", "red", "blue", "green", "yellow")
+
 _SEEN = (verb("see", "voir"), verb("admire", "admirer", state=True), verb("draw", "dessiner"))
+
 _GOT = (verb("find", "trouver"), verb("choose", "choisir"), verb("buy", "acheter"), verb("look for", "chercher"))
+
 _NEARER = ("I", "you", "we")
+
 _DURING = (("during", "pendant"), ("after", "après"), ("before", "avant"))
+
 # What can be said of a party or a storm as well.
 _OF_EVENTS = {"long", "short", "calm", "noisy", "rare", "beautiful", "good", "bad", "modern", "ordinary", "elegant"}
 
@@ -91,7 +101,7 @@ class Scene(NamedTuple):
 @cache
 def frames(both_roles: bool) -> tuple[Frame, ...]:
     """The frames in which nouns can swap their roles, or those in which they cannot."""
-    table = tomllib.loads((files(__package__) / "frames.toml").read_text("utf-8"))
+    table = tomllib.loads((files("regard.data.synthetic.word_lists") / "frames.toml").read_text("utf-8"))
     found = (_frame(name, row, tuple(classes)) for name, row in table.items() for classes in row["between"])
     return tuple(frame for frame in found if frame.both_roles == both_roles)
 
@@ -121,7 +131,7 @@ def _frame(name: str, row: dict[str, Any], classes: tuple[str, str]) -> Frame:
     )
 
 
-def draw(dice: Dice, genders: tuple[str, ...] = GENDERS) -> Scene:
+def draw(dice: Rng, genders: tuple[str, ...] = GENDERS) -> Scene:
     """A scene by chance: half of them in frames whose nouns swap roles; x and y, and their sides, come out alike."""
     frame = dice.pick(frames(dice.chance(0.5)))
     way = dice.pick(frame.ways["x" if dice.chance(0.5) else "y"])
@@ -148,7 +158,7 @@ def draw(dice: Dice, genders: tuple[str, ...] = GENDERS) -> Scene:
     return Scene(frame, way, x, y, chosen, how, link, degree, plural, looks, time, event)
 
 
-def _draw_nouns(dice: Dice, frame: Frame, genders: str) -> tuple[Noun, Noun]:
+def _draw_nouns(dice: Rng, frame: Frame, genders: str) -> tuple[Noun, Noun]:
     of_x, of_y = (of_class(name, gender) for name, gender in zip(frame.classes, genders, strict=True))
     x, y = dice.pick(of_x), dice.pick(of_y)
     while x is y:
@@ -156,7 +166,7 @@ def _draw_nouns(dice: Dice, frame: Frame, genders: str) -> tuple[Noun, Noun]:
     return x, y
 
 
-def _draw_degree(dice: Dice, chosen: dict[Side, Adjective], link: str, holds: bool, enough: bool) -> str:
+def _draw_degree(dice: Rng, chosen: dict[Side, Adjective], link: str, holds: bool, enough: bool) -> str:
     if not (chosen["x"].graded and chosen["y"].graded):
         return ""
     if link == "even though":
@@ -166,7 +176,7 @@ def _draw_degree(dice: Dice, chosen: dict[Side, Adjective], link: str, holds: bo
     return dice.pick(("", "very", "enough") if enough else ("", "very"))
 
 
-def _draw_looks(dice: Dice, noun: Noun, plural: bool, leads: bool) -> Looks:
+def _draw_looks(dice: Rng, noun: Noun, plural: bool, leads: bool) -> Looks:
     # Beside several things there is one person at most, whom "they" cannot mean. Nobody whom "il" or "elle" could mean
     # stands right before the reason: there, things are mine, and I saw them.
     thing, animal = bool(noun.classes & _THINGS), "animal" in noun.classes
@@ -184,7 +194,7 @@ def _draw_looks(dice: Dice, noun: Noun, plural: bool, leads: bool) -> Looks:
 
 
 def _draw_time(
-    dice: Dice, way: Way, tense: str, chosen: dict[Side, Adjective]
+    dice: Rng, way: Way, tense: str, chosen: dict[Side, Adjective]
 ) -> tuple[tuple[str, str] | None, tuple[str, str, Noun] | None]:
     if way.verb.state or way.modal or tense == "present" or not dice.chance(0.25):
         return None, None
@@ -214,12 +224,6 @@ def say(scene: Scene, side: Side) -> Pair:
         pronoun, antecedent, other, decider, reason.fr[-1], slot, scene.frame.name, scene.frame.both_roles
     )
     return write(draft, main.add(link).add(reason))
-
-
-def it(draft: Draft, antecedent: NounPhrase) -> NounPhrase:
-    """The pronoun for a noun: "it" or "they"; "il", "elle", "ils" or "elles"."""
-    target = ("elles" if antecedent.plural else "elle") if antecedent.gender == "f" else "il" + "s" * antecedent.plural
-    return subject_leaf(draft, "they" if antecedent.plural else "it", target, 3, antecedent.plural, antecedent.gender)
 
 
 def _dressed(draft: Draft, noun: Noun, looks: Looks, plural: bool) -> NounPhrase:

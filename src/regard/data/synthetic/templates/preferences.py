@@ -1,14 +1,14 @@
 """Sentences about what people like doing."""
 
-from regard.data.language import english
-from regard.data.language.clauses import clause
-from regard.data.language.dice import Dice
-from regard.data.language.likely import DAILY, somewhere, suits, time_phrase
-from regard.data.language.people import person_phrase, someone
-from regard.data.language.phrases import Draft, Leaf, NounPhrase, Phrase, VerbFacts, noun_phrase
-from regard.data.language.verbs import How
-from regard.data.language.words import Adjective, Noun, Verb, of_class, verb
-from regard.data.language.writing import Pair, write
+from regard.data.synthetic.grammar import english
+from regard.data.synthetic.grammar.clauses import clause
+from regard.data.synthetic.grammar.lexicon import Adjective, Noun, Verb, of_class, verb
+from regard.data.synthetic.grammar.phrases import Draft, Leaf, NounPhrase, Phrase, VerbFacts, noun_phrase
+from regard.data.synthetic.grammar.realization import Pair, write
+from regard.data.synthetic.grammar.subjects import person_phrase, someone
+from regard.data.synthetic.grammar.verb_groups import How
+from regard.data.synthetic.plausibility import DAILY, somewhere, suits, time_phrase
+from regard.data.synthetic.rng import Rng
 
 _LIKING = (
     (verb("love", "adorer", state=True), "positive"),
@@ -16,8 +16,10 @@ _LIKING = (
     (verb("hate", "détester", state=True), "negative"),
     (verb("prefer", "préférer", state=True), None),
 )
+
 # Whoever loves it every week does it every week; that would be another sentence.
 _LIKED_WHEN = (*(when for when in DAILY if "every" not in when[0]), ("in winter", "en hiver"))
+
 _ENJOYED = (
     (verb("eat", "manger"), "food meal"),
     (verb("drink", "boire"), "drink"),
@@ -26,6 +28,7 @@ _ENJOYED = (
     (verb("visit", "visiter"), "visited"),
     (verb("prepare", "préparer"), "prepared"),
 )
+
 _PASTIMES = (
     verb("sleep", "dormir"),
     verb("run", "courir"),
@@ -37,7 +40,7 @@ _PASTIMES = (
 )
 
 
-def liking(dice: Dice, draft: Draft) -> Pair:
+def liking(dice: Rng, draft: Draft) -> Pair:
     """ "I love eating fresh apples in the morning"."""
     likes, sentiment = dice.pick(_LIKING)
     denial = "not" if likes.english == "like" and dice.chance(0.4) else ""
@@ -65,7 +68,7 @@ def liking(dice: Dice, draft: Draft) -> Pair:
     return write(draft, said)
 
 
-def _enjoyed(dice: Dice, draft: Draft, noun: Noun, name: str, adjective: Adjective | None) -> NounPhrase:
+def _enjoyed(dice: Rng, draft: Draft, noun: Noun, name: str, adjective: Adjective | None) -> NounPhrase:
     if noun.classes & {"mass"}:
         return noun_phrase(draft, noun, name, adjective=adjective)
     phrase = noun_phrase(draft, noun, name, plural=True, adjective=adjective)
