@@ -34,13 +34,15 @@ from safetensors.torch import load_file
 from train import SYSTEMS, TOKENS
 
 import regard
-from regard.cores import cores
-from regard.data.tokenizer import Tokenizer
-from regard.decoding.translator import Translator
-from regard.folder import open_folder
-from regard.settings import SIZES, DecodeSettings, assemble
+from regard.inference.backends.torch import TorchBackend
+from regard.machine.cpu import cpu_count
+from regard.model_folder.loader import open_folder
+from regard.settings.decode import DecodeSettings
+from regard.settings.sections import assemble
+from regard.settings.sizes import SIZES
+from regard.tokenizers.sentencepiece import SentencePieceTokenizer
 from regard.training.checkpoints import Checkpoints
-from regard.training.events import Planned
+from regard.training.tracking.events import Planned
 from regard.training.validation import Validation
 
 RESULTS = ROOT / "bench" / "results" / "curve.jsonl"
@@ -158,7 +160,7 @@ def measure(corpus: str, asked: argparse.Namespace) -> None:
             print(f"{corpus}, {name}, {minutes:.1f} minutes: BLEU {bleu:.2f} ({part})", flush=True)
             if part == "valid":
                 curve.append((round(minutes, 2), round(bleu, 2)))
-        facts = {"system": name, "recipe": "its own" if name == "regard" else asked.recipe, "cores": cores()}
+        facts = {"system": name, "recipe": "its own" if name == "regard" else asked.recipe, "cores": cpu_count()}
         append(RESULTS, corpus=corpus, minutes=asked.minutes, **facts, curve=curve, test=round(bleu, 2))
 
 
@@ -187,12 +189,12 @@ def with_regard(folder: Path, texts: dict[str, list[str]], minutes: float) -> Lo
         seen.write_text(json.dumps(looks), "utf-8")
     opened = open_folder(out)
     model = opened.build()
-    tokenizer, longest = Tokenizer.load(out / "tokenizer.model"), opened.settings.longest
+    tokenizer, longest = SentencePieceTokenizer.load(out / "tokenizer.model"), opened.settings.max_positions
     *looks, (end, _) = json.loads(seen.read_text("utf-8"))
     for seconds, step in looks:
         model.load_state_dict(load_file(folder / f"step-{step}.safetensors"))
-        translator = Translator(model.eval(), tokenizer, longest=longest)
-        found = translator.translate_all(texts["valid.en"], DecodeSettings(beams=1))
+        translator = TorchBackend(model.eval(), tokenizer, max_positions=longest)
+        found = translator.translate_all(texts["valid.en"], DecodeSettings(beam_size=1))
         yield seconds / 60, "valid", [one.text for one in found]
     yield end / 60, "test", [one.text for one in regard.load(out).translate_all(texts["test.en"])]
 
@@ -202,10 +204,10 @@ def with_peer(name: str, folder: Path, texts: dict[str, list[str]], asked: argpa
     environment, script = SYSTEMS[name]
     pieces = (folder / "regard" / "tokenizer.model").read_bytes()
     cut(folder / "data", texts, pieces)
-    tokenizer = Tokenizer(pieces)
+    tokenizer = SentencePieceTokenizer(pieces)
     settings = assemble(SIZES["tiny"])
     job = {
-        "shape": asdict(settings.model) | {"vocabulary": tokenizer.rows},
+        "shape": asdict(settings.model) | {"vocab_size": tokenizer.embedding_rows},
         "dropout": settings.train.dropout,
         "tokens": TOKENS,
         "data": str((folder / "data").resolve()),
@@ -223,9 +225,9 @@ def with_peer(name: str, folder: Path, texts: dict[str, list[str]], asked: argpa
             yield seconds / 60, "test", _text(tokenizer, worker.translate_part("test", BEAMS[name]))
 
 
-def _text(tokenizer: Tokenizer, lines: Sequence[str]) -> list[str]:
+def _text(tokenizer: SentencePieceTokenizer, lines: Sequence[str]) -> list[str]:
     """Pieces with spaces between them as text."""
-    ids = {name: number for number, name in enumerate(tokenizer.pieces(range(tokenizer.size)))}
+    ids = {name: number for number, name in enumerate(tokenizer.tokens(range(tokenizer.size)))}
     return tokenizer.decode([[ids[name] for name in line.split() if name in ids] for line in lines])
 
 

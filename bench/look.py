@@ -17,12 +17,15 @@ from pathlib import Path
 import torch
 
 import regard
-from regard.data.language import pairs
-from regard.data.tokenizer import Tokenizer, train_tokenizer
-from regard.folder import save_folder
-from regard.inside.model import Model
-from regard.model.transformer import Transformer
-from regard.settings import SIZES, ModelSettings, assemble
+from regard.api import Model
+from regard.data.synthetic.generator import pairs
+from regard.model_folder.writer import save_folder
+from regard.models.kinds.transformer import Transformer
+from regard.settings.kinds.transformer import TransformerSettings
+from regard.settings.sections import assemble
+from regard.settings.sizes import SIZES
+from regard.tokenizers.sentencepiece import SentencePieceTokenizer
+from regard.tokenizers.vocabulary import train_tokenizer
 
 LENGTHS = (12, 100, 500)
 
@@ -38,11 +41,11 @@ def main() -> None:
                 print(f"| {size} | {length} | {measured(model, length, Path(folder))} |", flush=True)
 
 
-def random_model(settings: ModelSettings, folder: Path) -> Model:
+def random_model(settings: TransformerSettings, folder: Path) -> Model:
     """A model of this shape that knows nothing."""
     texts = [text for pair in islice(pairs(seed=1), 500) for text in (pair.source, pair.target)]
-    tokenizer = Tokenizer(train_tokenizer(iter(texts), kind="unigram", pieces=1000))
-    settings = ModelSettings(**{**vars(settings), "vocabulary": tokenizer.rows})
+    tokenizer = SentencePieceTokenizer(train_tokenizer(iter(texts), kind="unigram", vocab_size=1000))
+    settings = TransformerSettings(**{**vars(settings), "vocab_size": tokenizer.embedding_rows})
     weights = Transformer(settings).state_dict()
     save_folder(folder, settings=settings, weights=weights, tokenizer=tokenizer, languages=(None, None), card="")
     return regard.load(folder, fast=None)

@@ -47,7 +47,7 @@ def main() -> None:
     run([*regard, "train", *train, "--valid", valid[0], "--valid", valid[1], "--out", out, *asked])
     for beams in ("4", "1"):
         score = [*regard, "evaluate", "--model", out, *test, "--tokenize", tokenize, "--json"]
-        found = json.loads(run([*score, "--set", f"decode.beams={beams}"], read=True))
+        found = json.loads(run([*score, "--set", f"decode.beam_size={beams}"], read=True))
         scores = {name: found[name] for name in ("bleu", "chrf", "bleu_signature")}
         print(scores, flush=True)
         append(RESULTS, form=chosen.form, seed=chosen.seed, budget=chosen.budget, beams=beams, **scores)

@@ -13,10 +13,10 @@ from itertools import islice
 from pathlib import Path
 
 import regard
-from regard.data.lines import Lines
-from regard.decoding.text_translator import TextTranslator
-from regard.decoding.translation import Translation
-from regard.settings import DecodeSettings
+from regard.data.formats.lines import Lines
+from regard.inference.result import Translation
+from regard.inference.translator import Translator
+from regard.settings.decode import DecodeSettings
 
 
 def main(folder: str, file: str, most: int = 5000) -> None:
@@ -24,7 +24,7 @@ def main(folder: str, file: str, most: int = 5000) -> None:
     print(f"{len(texts):,} distinct texts of {file}", flush=True)
     engine, torch_road = regard.load(folder), regard.load(folder, fast=None)
     for beams in (4, 1):
-        decode = DecodeSettings(beams=beams)
+        decode = DecodeSettings(beam_size=beams)
         alone = in_groups(engine, texts, 1, decode)
         for size in (2, 8, 32, 64):
             differ = sum(
@@ -40,9 +40,7 @@ def main(folder: str, file: str, most: int = 5000) -> None:
         print(f"beams {beams}, engine and torch: {len(differing)} differ, {ties} of them ties", flush=True)
 
 
-def in_groups(
-    translator: TextTranslator, texts: list[str], size: int, decode: DecodeSettings
-) -> dict[str, Translation]:
+def in_groups(translator: Translator, texts: list[str], size: int, decode: DecodeSettings) -> dict[str, Translation]:
     """Each text's translation, made in groups that never saw the order of another size."""
     shuffled = random.Random(size).sample(texts, len(texts))
     groups = (shuffled[at : at + size] for at in range(0, len(shuffled), size))

@@ -16,7 +16,7 @@ POINTS = 20
 
 
 def main(folder: str, lines: int = 1_000_000) -> None:
-    command = [sys.executable, "-m", "regard", "translate", "--model", folder, "--set", "decode.beams=1"]
+    command = [sys.executable, "-m", "regard", "translate", "--model", folder, "--set", "decode.beam_size=1"]
     with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL) as process:
         assert process.stdin and process.stdout
         threading.Thread(target=feed, args=(process.stdin, lines), daemon=True).start()

@@ -24,8 +24,10 @@ from peers.page import page
 from peers.pieces import cut
 from peers.results import append, machine, plain
 
-from regard.data.tokenizer import Tokenizer, train_tokenizer
-from regard.settings import SIZES, assemble
+from regard.settings.sections import assemble
+from regard.settings.sizes import SIZES
+from regard.tokenizers.sentencepiece import SentencePieceTokenizer
+from regard.tokenizers.vocabulary import train_tokenizer
 
 # What is measured: its environment and its script.
 SYSTEMS = {
@@ -100,10 +102,10 @@ def job_for(size: str, scratch: Path) -> Path:
     """The file that tells a worker what to do; the trainers leave what they write beside it."""
     settings = assemble(SIZES[size])
     data = prepared(settings.tokenizer.kind)
-    rows = Tokenizer.load(data / "tokenizer.model").rows
+    rows = SentencePieceTokenizer.load(data / "tokenizer.model").embedding_rows
     job = {
         "size": size,
-        "shape": asdict(settings.model) | {"vocabulary": rows},
+        "shape": asdict(settings.model) | {"vocab_size": rows},
         "dropout": settings.train.dropout,
         "tokens": TOKENS,
         "data": str(data),
@@ -124,7 +126,7 @@ def prepared(kind: str) -> Path:
             for part, name, most in parts
             for side in ("en", "de")
         }
-        cut(folder, texts, train_tokenizer(chain(texts["train.en"], texts["train.de"]), kind=kind, pieces=PIECES))
+        cut(folder, texts, train_tokenizer(chain(texts["train.en"], texts["train.de"]), kind=kind, vocab_size=PIECES))
         (folder / "ready").touch()
     return folder
 

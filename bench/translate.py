@@ -29,8 +29,9 @@ from peers.environment import CACHE, HERE, PEERS, ROOT, start_ups
 from peers.page import page
 from peers.results import append, machine, plain
 
-from regard.files import sha256
-from regard.settings import SIZES, assemble
+from regard.settings.sections import assemble
+from regard.settings.sizes import SIZES
+from regard.storage.manifest import sha256
 
 # What is measured: the name, its environment, what its worker is told besides where the files are.
 SYSTEMS: dict[str, tuple[str, list[str]]] = {
@@ -83,7 +84,7 @@ def size_of(folder: Path) -> str:
     """Which size a model is, by its shape."""
     shape = shape_of(folder)
     for size, layer in SIZES.items():
-        if asdict(assemble(layer).model) | {"vocabulary": shape["vocabulary"]} == shape:
+        if asdict(assemble(layer).model) | {"vocab_size": shape["vocab_size"]} == shape:
             return size
     raise SystemExit(f"error: {folder} has the shape of no size: {shape}")
 

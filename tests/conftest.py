@@ -1,8 +1,9 @@
 """What all tests share: one thread per worker, fixed seeds, and the way to real corpora."""
 
 import os
+import shutil
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -12,13 +13,13 @@ os.environ.setdefault("OMP_NUM_THREADS", "1")
 import pytest
 from hypothesis import settings
 
-import regard.decoding  # noqa: F401 (says how threads wait, which torch takes up when it is imported)
-from regard.training import bfloat16
+import regard.inference  # noqa: F401 (says how threads wait, which torch takes up when it is imported)
+from regard.machine import bfloat16
 
 # On some virtual machines; the tests' workers inherit it.
-if "PYTEST_XDIST_WORKER" not in os.environ and not bfloat16.survives():
-    os.environ.update(bfloat16.WITHOUT_TILES)
-    bfloat16.survives.cache_clear()
+if "PYTEST_XDIST_WORKER" not in os.environ and not bfloat16.is_safe():
+    os.environ.update(bfloat16.DISABLE_AMX)
+    bfloat16.is_safe.cache_clear()
 
 REPOSITORY = Path(__file__).parents[1]
 SHARED_DATA = Path(os.environ.get("REGARD_SHARED_DATA", REPOSITORY.parent / "shared" / "data"))
@@ -59,29 +60,81 @@ def make_model(tmp_path_factory: pytest.TempPathFactory) -> Callable[..., Path]:
     """Makes folders of small models with random weights, which write texts of some length."""
     import torch
 
-    from regard.data.tokenizer import END, Tokenizer, train_tokenizer
-    from regard.folder import save_folder
-    from regard.model.transformer import Transformer
-    from regard.settings import ModelSettings
+    from regard.model_folder.writer import save_folder
+    from regard.models.kinds.transformer import Transformer
+    from regard.settings.kinds.transformer import TransformerSettings
+    from regard.tokenizers.sentencepiece import SentencePieceTokenizer
+    from regard.tokenizers.special_ids import EOS
+    from regard.tokenizers.vocabulary import train_tokenizer
 
     def make(
         seed: int = 1, text: str = "the cat sees a red house", languages: Any = ("en", "xx"), **shape: Any
     ) -> Path:
-        tokenizer = Tokenizer(train_tokenizer(iter([text] * 9), kind="unigram", pieces=300))
-        plain = {"width": 16, "heads": 2, "feedforward": 24, "encoder_layers": 1, "decoder_layers": 1, "longest": 64}
-        settings = ModelSettings(vocabulary=tokenizer.rows, norm="pre", **{**plain, **shape})
+        tokenizer = SentencePieceTokenizer(train_tokenizer(iter([text] * 9), kind="unigram", vocab_size=300))
+        plain = {
+            "width": 16,
+            "heads": 2,
+            "feedforward": 24,
+            "encoder_layers": 1,
+            "decoder_layers": 1,
+            "max_positions": 64,
+        }
+        settings = TransformerSettings(vocab_size=tokenizer.embedding_rows, norm="pre", **{**plain, **shape})
         torch.manual_seed(seed)
         model = Transformer(settings)
         with torch.no_grad():
             model.embedding.weight.mul_(3)
             last: Any = model.decoder["norm"]
-            last.bias.add_(model.embedding.weight[END], alpha=0.4)
+            last.bias.add_(model.embedding.weight[EOS], alpha=0.4)
         folder = tmp_path_factory.mktemp("models") / f"seed-{seed}"
         weights = model.state_dict()
         save_folder(folder, settings=settings, weights=weights, tokenizer=tokenizer, languages=languages, card="")
         return folder
 
     return make
+
+
+@pytest.fixture(scope="session")
+def folder_of(tmp_path_factory: pytest.TempPathFactory) -> Callable[[str], Path]:
+    """The folder of a model of that shape, made once."""
+    root = tmp_path_factory.mktemp("models")
+
+    def made(shape: str) -> Path:
+        from tests.interpret.small_models import SHAPES, write_model
+
+        folder = root / shape
+        return folder if folder.exists() else write_model(folder, SHAPES[shape])
+
+    return made
+
+
+@pytest.fixture(scope="session")
+def model_of(folder_of: Callable[[str], Path]) -> Callable[[str], Any]:
+    """The model of that shape, on torch's road (the engine's need files of their own)."""
+    import regard
+
+    made: dict[str, Any] = {}
+
+    def load(shape: str) -> Any:
+        if shape not in made:
+            made[shape] = regard.load(folder_of(shape), fast=None)
+        return made[shape]
+
+    return load
+
+
+@pytest.fixture(scope="session")
+def browser() -> Iterator[Any]:
+    """Chromium, started once: two of Playwright's loops in one process are an error."""
+    from playwright.sync_api import sync_playwright
+    from tests.page.browser import ARGUMENTS
+
+    path = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
+    assert path, "no Chromium: apt-get install chromium"
+    with sync_playwright() as playwright:
+        browser = playwright.chromium.launch(executable_path=path, args=ARGUMENTS)
+        yield browser
+        browser.close()
 
 
 @pytest.fixture(autouse=True)

@@ -4,7 +4,7 @@ from collections.abc import Iterator
 from itertools import islice
 from pathlib import Path
 
-from regard.data import language
+from regard.data.synthetic import generator
 
 SENTENCES = 4_000  # their square is the most pairs there are
 
@@ -12,7 +12,7 @@ SENTENCES = 4_000  # their square is the most pairs there are
 def sentences() -> list[tuple[str, str]]:
     """Pairs of the built-in language, no source twice."""
     found: dict[str, str] = {}
-    for pair in language.pairs(seed=1):
+    for pair in generator.pairs(seed=1):
         found.setdefault(pair.source, pair.target)
         if len(found) == SENTENCES:
             break

@@ -7,7 +7,7 @@ from pathlib import Path
 from growth import corpus
 from peers import copier
 
-from regard.decoding.convert import make_fast
+from regard.interchange.ctranslate2.export import ensure_export
 
 
 def main(out: Path) -> None:
@@ -16,7 +16,7 @@ def main(out: Path) -> None:
         for path, texts in zip(sides, zip(*corpus.sentences(), strict=True), strict=True):
             path.write_text("".join(f"{text}\n" for text in texts), "utf-8")
         copier.make("tiny", *sides, out)
-    make_fast(out)
+    ensure_export(out)
 
 
 if __name__ == "__main__":

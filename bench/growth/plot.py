@@ -5,7 +5,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from html import escape
 
-from regard.inside.drawing import svg
+from regard.render.svg import svg
 
 _LEFT, _TOP, _WIDE, _HIGH = 74, 64, 520, 250
 _INKS = ("#2f7fd1", "#c2690a", "#3f8f3f", "#8a4fbf", "#b8284a", "#4a4a4a")

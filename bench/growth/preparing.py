@@ -8,12 +8,15 @@ from pathlib import Path
 from growth import corpus
 from growth.child import tell
 
-from regard.data.check import check
-from regard.data.pairs import corpora
-from regard.data.shards import prepare_ids
-from regard.data.texts import finished, prepare_texts
-from regard.data.tokenizer import Tokenizer, choose_size, train_tokenizer
-from regard.settings import SIZES, assemble
+from regard.data.check.corpus_report import check_corpora
+from regard.data.formats.corpus import corpora
+from regard.data.prepare.text_store import build_text_store
+from regard.data.prepare.token_store import build_token_store
+from regard.progress import run_to_end
+from regard.settings.sections import assemble
+from regard.settings.sizes import SIZES
+from regard.tokenizers.sentencepiece import SentencePieceTokenizer
+from regard.tokenizers.vocabulary import choose_vocab_size, train_tokenizer
 
 
 def main(count: int) -> None:
@@ -29,14 +32,16 @@ def main(count: int) -> None:
             began = time.perf_counter()
 
         train = corpora([folder / "pairs.tsv"])
-        report = finished(check(train))
+        report = run_to_end(check_corpora(train))
         done("check", repeated=sum(one.count for one in report.findings if one.kind == "duplicates"))
-        texts = finished(prepare_texts(folder / "texts", train, [], seed=1))
+        texts = run_to_end(build_text_store(folder / "texts", train, [], seed=1))
         done("texts")
-        kind, pieces = settings.tokenizer.kind, choose_size(texts.words)
-        tokenizer = Tokenizer(train_tokenizer(texts.train.sentences(), kind=kind, pieces=pieces))
+        kind, pieces = settings.tokenizer.kind, choose_vocab_size(texts.words)
+        tokenizer = SentencePieceTokenizer(train_tokenizer(texts.train.sentences(), kind=kind, vocab_size=pieces))
         done("pieces", pieces=tokenizer.size)
-        shards = finished(prepare_ids(folder / "shards", texts, tokenizer, longest=settings.model.longest))
+        shards = run_to_end(
+            build_token_store(folder / "shards", texts, tokenizer, longest=settings.model.max_positions)
+        )
         done("ids", pairs=len(shards.train) + len(shards.valid))
 
 

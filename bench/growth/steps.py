@@ -12,12 +12,14 @@ import numpy as np
 import torch
 from growth.child import tell
 
-from regard.data.batches import Batch, Position
-from regard.data.tokenizer import END, FIRST_PIECE, PAD
-from regard.heap import kept_memory
-from regard.model.transformer import Transformer
-from regard.settings import SIZES, assemble
-from regard.training.loop import learn, make_optimizer
+from regard.data.batching.batches import Batch, StreamPosition
+from regard.machine.malloc import retain_freed_memory
+from regard.models.kinds.transformer import Transformer
+from regard.settings.sections import assemble
+from regard.settings.sizes import SIZES
+from regard.tokenizers.special_ids import EOS, FIRST_SUBWORD, PAD
+from regard.training.optimizers.adam import make_optimizer
+from regard.training.step import training_steps
 
 SIZE, ROWS = "tiny", 8_000
 _WARM = 1  # steps that do not count
@@ -25,13 +27,13 @@ _WARM = 1  # steps that do not count
 
 def main(length: int, tokens: int, steps: int) -> None:
     settings = assemble(SIZES[SIZE])
-    shape = dataclasses.replace(settings.model, vocabulary=ROWS, longest=length)
+    shape = dataclasses.replace(settings.model, vocab_size=ROWS, max_positions=length)
     train = dataclasses.replace(settings.train, steps=_WARM + steps, batch_tokens=tokens, micro_tokens=tokens)
     torch.manual_seed(1)
     model = Transformer(shape, train.dropout)
-    stream = repeat((batch(length, tokens // length), Position()))
-    with kept_memory():
-        taken = list(learn(model, make_optimizer(model, train), stream, train, width=shape.width))[_WARM:]
+    stream = repeat((batch(length, tokens // length), StreamPosition()))
+    with retain_freed_memory():
+        taken = list(training_steps(model, make_optimizer(model, train), stream, train, width=shape.width))[_WARM:]
     attentions = shape.encoder_layers + 2 * shape.decoder_layers
     tell(
         seconds=[round(step.seconds, 4) for step in taken],
@@ -49,8 +51,8 @@ def batch(length: int, rows: int) -> Batch:
     shorter[0], shorter[-1] = 0, length // 8 if rows > 1 else 0
     ends = (length - shorter)[:, None]
     places = np.arange(length)
-    ids = random.integers(FIRST_PIECE, ROWS, (2, rows, length))
-    source, target = np.where(places < ends - 1, ids, np.where(places == ends - 1, END, PAD))
+    ids = random.integers(FIRST_SUBWORD, ROWS, (2, rows, length))
+    source, target = np.where(places < ends - 1, ids, np.where(places == ends - 1, EOS, PAD))
     return Batch(source, target, int(ends.sum()))
 
 

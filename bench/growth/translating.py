@@ -14,7 +14,7 @@ from growth import corpus
 from growth.child import tell
 
 import regard
-from regard.decoding.text_translator import TextTranslator
+from regard.inference.translator import Translator
 
 
 def alone(folder: str, road: str, length: str, rounds: str) -> None:
@@ -30,18 +30,18 @@ def together(folder: str, count: str, rounds: str) -> None:
     _tell(translator, [texts] * int(rounds))
 
 
-def _tell(translator: TextTranslator, rounds: Sequence[list[str]]) -> None:
+def _tell(translator: Translator, rounds: Sequence[list[str]]) -> None:
     seconds, pieces, copied = [], 0, 0
     for texts in rounds:
         began = time.perf_counter()
         found = translator.translate_all(texts)
         seconds.append(round(time.perf_counter() - began, 4))
-        pieces += sum(len(one.pieces) for one in found)
+        pieces += sum(len(one.tokens) for one in found)
         copied += sum(one.text == one.source for one in found)
     tell(seconds=seconds, pieces=pieces / len(rounds), copied=copied / sum(map(len, rounds)))
 
 
-def _text(translator: TextTranslator, length: int, number: int) -> str:
+def _text(translator: Translator, length: int, number: int) -> str:
     """Sentences up to as many words as give so many pieces, or a few less."""
     texts = [source for source, _ in corpus.sentences()]
     Random(number).shuffle(texts)

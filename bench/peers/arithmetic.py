@@ -7,8 +7,8 @@ would make it slower still: attention's own products, padding, beams that go on 
 from collections.abc import Sequence
 from pathlib import Path
 
-from regard.folder import open_folder
-from regard.training.pace import peak
+from regard.benchmark.training_speed import peak
+from regard.model_folder.loader import open_folder
 
 
 def operations(folder: Path, lines: Sequence[str], written: int, beams: int) -> int:

@@ -16,11 +16,13 @@ from pathlib import Path
 
 import torch
 
-from regard.data.pairs import Lines
-from regard.data.tokenizer import Tokenizer, train_tokenizer
-from regard.folder import save_folder
-from regard.model.transformer import Transformer
-from regard.settings import SIZES, assemble
+from regard.data.formats.pairs import Lines
+from regard.model_folder.writer import save_folder
+from regard.models.kinds.transformer import Transformer
+from regard.settings.sections import assemble
+from regard.settings.sizes import SIZES
+from regard.tokenizers.sentencepiece import SentencePieceTokenizer
+from regard.tokenizers.vocabulary import train_tokenizer
 
 MARGIN = 6.0  # by which the right source piece scores above its neighbours
 LOUD, SHARP, WHISPER = 4.0, 3.0, 0.01
@@ -30,10 +32,10 @@ def make(size: str, source: Path, target: Path, out: Path, norm: str = "", piece
     """Write the model folder; the pieces are those of the two texts. The norms are before or after each part, or where
     that size has them."""
     settings = assemble(SIZES[size], {"model": {"norm": norm}} if norm else {})
-    data = train_tokenizer(chain(Lines(source), Lines(target)), kind=settings.tokenizer.kind, pieces=pieces)
-    tokenizer = Tokenizer(data)
+    data = train_tokenizer(chain(Lines(source), Lines(target)), kind=settings.tokenizer.kind, vocab_size=pieces)
+    tokenizer = SentencePieceTokenizer(data)
     torch.manual_seed(1)
-    model = Transformer(dataclasses.replace(settings.model, vocabulary=tokenizer.rows))
+    model = Transformer(dataclasses.replace(settings.model, vocab_size=tokenizer.embedding_rows))
     with torch.no_grad():
         _set_weights(model)
     card = f"A copier of size {size}: weights set by hand for measuring speed. It translates nothing.\n"

@@ -80,7 +80,7 @@ def _files_for(environment: str, folder: Path) -> Path:
     if (out / "peer.json").exists():
         return out
     if environment == "ctranslate2":
-        run([sys.executable, "-m", "regard.decoding.convert", str(folder), str(out), "float32"])
+        run([sys.executable, "-m", "regard.interchange.ctranslate2.export", str(folder), str(out), "float32"])
         (out / "peer.json").write_text(json.dumps({"tokenizer": str((folder / "tokenizer.model").resolve())}), "utf-8")
     else:
         run([python_of(environment), str(script), "--convert", str(folder), str(out)])

@@ -3,18 +3,19 @@
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
-from regard.data.tokenizer import END, Tokenizer
+from regard.tokenizers.sentencepiece import SentencePieceTokenizer
+from regard.tokenizers.special_ids import EOS
 
 
 def cut(folder: Path, texts: Mapping[str, Sequence[str]], tokenizer_data: bytes) -> None:
     """Write each text as it is and, in `pieces/`, with spaces between its pieces; tokenizer and vocabulary too."""
-    tokenizer = Tokenizer(tokenizer_data)
+    tokenizer = SentencePieceTokenizer(tokenizer_data)
     (folder / "pieces").mkdir(parents=True, exist_ok=True)
     (folder / "tokenizer.model").write_bytes(tokenizer_data)
-    write_lines(folder / "pieces" / "vocabulary", tokenizer.pieces(range(END + 1, tokenizer.size)))
+    write_lines(folder / "pieces" / "vocabulary", tokenizer.tokens(range(EOS + 1, tokenizer.size)))
     for name, lines in texts.items():
         write_lines(folder / name, lines)
-        write_lines(folder / "pieces" / name, [" ".join(tokenizer.pieces(ids)) for ids in tokenizer.encode(lines)])
+        write_lines(folder / "pieces" / name, [" ".join(tokenizer.tokens(ids)) for ids in tokenizer.encode(lines)])
 
 
 def write_lines(path: Path, lines: Sequence[str]) -> None:

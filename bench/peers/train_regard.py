@@ -4,7 +4,7 @@ import torch
 from gate import Gate
 
 import regard
-from regard.training.loop import Step
+from regard.training.step import Step
 
 gate = Gate()
 data, tokens = gate.job["data"], gate.job["tokens"]
@@ -12,7 +12,7 @@ overrides = [
     *(f"train.{name}={tokens}" for name in ("batch_tokens", "micro_tokens")),
     f"train.dropout={gate.job['dropout']}",
     "train.validate_every=100000",
-    "tokenizer.pieces=8000",
+    "tokenizer.vocab_size=8000",
     "train.optimizer=adam",  # as the others; `tiny` and `small` learn by Muon of themselves, with weight decay
     "train.weight_decay=0",
 ]

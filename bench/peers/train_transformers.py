@@ -9,7 +9,7 @@ from transformers import MarianConfig, MarianMTModel
 gate = Gate()
 shape = gate.job["shape"]
 config = MarianConfig(
-    vocab_size=shape["vocabulary"],
+    vocab_size=shape["vocab_size"],
     d_model=shape["width"],
     encoder_layers=shape["encoder_layers"],
     decoder_layers=shape["decoder_layers"],
@@ -18,7 +18,7 @@ config = MarianConfig(
     encoder_ffn_dim=shape["feedforward"],
     decoder_ffn_dim=shape["feedforward"],
     activation_function="relu",
-    max_position_embeddings=shape["longest"],
+    max_position_embeddings=shape["max_positions"],
     scale_embedding=True,
     dropout=gate.job["dropout"],
     attention_dropout=0.0,

@@ -7,7 +7,7 @@ import sentencepiece
 from worker import Peer, Settings, cores, serve
 
 import regard
-from regard.settings import DecodeSettings
+from regard.settings.decode import DecodeSettings
 
 
 class Regard(Peer):
@@ -23,11 +23,11 @@ class Regard(Peer):
             self.about |= {"ctranslate2": ctranslate2.__version__, "compute type": road}
 
     def prepare(self, settings: Settings, beams: int) -> None:
-        self._decode = DecodeSettings(beams=beams, scores=False)  # as `regard translate`
+        self._decode = DecodeSettings(beam_size=beams, scores=False)  # as `regard translate`
 
     def translate(self, lines: Sequence[str]) -> tuple[list[str], int]:
         found = self._translator.translate_all(lines, self._decode)
-        return [one.text for one in found], sum(len(one.pieces) for one in found)
+        return [one.text for one in found], sum(len(one.tokens) for one in found)
 
 
 if __name__ == "__main__":

@@ -36,7 +36,7 @@ def convert(folder: Path, out: Path) -> None:
     shape, weights, positions = read(folder)
     pre = shape["norm"] == "pre"
     config = (M2M100Config if pre else MarianConfig)(
-        vocab_size=shape["vocabulary"],
+        vocab_size=shape["vocab_size"],
         d_model=shape["width"],
         encoder_layers=shape["encoder_layers"],
         decoder_layers=shape["decoder_layers"],
@@ -45,7 +45,7 @@ def convert(folder: Path, out: Path) -> None:
         encoder_ffn_dim=shape["feedforward"],
         decoder_ffn_dim=shape["feedforward"],
         activation_function="relu",
-        max_position_embeddings=shape["longest"],
+        max_position_embeddings=shape["max_positions"],
         scale_embedding=True,
         pad_token_id=PAD,
         bos_token_id=START,

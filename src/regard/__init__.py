@@ -14,8 +14,8 @@ __version__ = "0.1.0"
 __all__ = [
     "DecodeSettings",
     "Model",
-    "TextTranslator",
     "Translation",
+    "Translator",
     "UserError",
     "View",
     "average",
@@ -25,26 +25,26 @@ __all__ = [
 ]
 
 if TYPE_CHECKING:
-    from regard.decoding.text_translator import TextTranslator
-    from regard.decoding.translation import Translation
+    from regard.api import Model, load
     from regard.errors import UserError
-    from regard.evaluation.evaluate import evaluate
-    from regard.inside.model import Model, load
-    from regard.inside.view import View
-    from regard.settings import DecodeSettings
-    from regard.training.average import average
+    from regard.evaluation.evaluator import evaluate
+    from regard.inference.result import Translation
+    from regard.inference.translator import Translator
+    from regard.interpret.report.view import View
+    from regard.settings.decode import DecodeSettings
     from regard.training.run import train
+    from regard.training.weight_average import average
 
 _HOMES = {
-    "DecodeSettings": "regard.settings",
-    "Model": "regard.inside.model",
-    "TextTranslator": "regard.decoding.text_translator",
-    "Translation": "regard.decoding.translation",
+    "DecodeSettings": "regard.settings.decode",
+    "Model": "regard.api",
+    "Translation": "regard.inference.result",
+    "Translator": "regard.inference.translator",
     "UserError": "regard.errors",
-    "View": "regard.inside.view",
-    "average": "regard.training.average",
-    "evaluate": "regard.evaluation.evaluate",
-    "load": "regard.inside.model",
+    "View": "regard.interpret.report.view",
+    "average": "regard.training.weight_average",
+    "evaluate": "regard.evaluation.evaluator",
+    "load": "regard.api",
     "train": "regard.training.run",
 }
 

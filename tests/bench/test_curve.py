@@ -7,7 +7,8 @@ from types import ModuleType
 
 import pytest
 
-from regard.data.tokenizer import Tokenizer, train_tokenizer
+from regard.tokenizers.sentencepiece import SentencePieceTokenizer
+from regard.tokenizers.vocabulary import train_tokenizer
 
 BENCH = Path(__file__).parents[2] / "bench"
 
@@ -20,8 +21,8 @@ def curve(monkeypatch: pytest.MonkeyPatch) -> ModuleType:
 
 def test_pieces_cut_for_a_peer_become_the_text_again(curve: ModuleType, tmp_path: Path) -> None:
     texts = {"train.en": ["a cat sat on a mat", "the dog sat, too", "\u732b \U0001f408"]}
-    curve.cut(tmp_path, texts, train_tokenizer(iter(texts["train.en"]), kind="unigram", pieces=300))
-    tokenizer = Tokenizer.load(tmp_path / "tokenizer.model")
+    curve.cut(tmp_path, texts, train_tokenizer(iter(texts["train.en"]), kind="unigram", vocab_size=300))
+    tokenizer = SentencePieceTokenizer.load(tmp_path / "tokenizer.model")
     pieces = (tmp_path / "pieces" / "train.en").read_text("utf-8").splitlines()
     assert (
         curve._text(tokenizer, pieces) == (tmp_path / "train.en").read_text("utf-8").splitlines() == texts["train.en"]

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from regard.data.pairs import Corpus
+from regard.data.formats.corpus import Corpus
 
 
 @pytest.fixture

@@ -15,12 +15,13 @@ from typing import Any
 
 import pytest
 
-from regard.bundled import names
-from regard.doctor import machine, trial
-from regard.doctor.child import ChildError, told_by
-from regard.doctor.findings import Finding, Report, size
+from regard.doctor import system, training_trial
+from regard.doctor.check_result import CheckResult, Diagnosis
+from regard.doctor.child_process import ChildError, run_child
 from regard.doctor.libraries import LIBRARIES, library
-from regard.doctor.machine import computer, paths
+from regard.doctor.system import computer, paths
+from regard.model_folder.bundled import available
+from regard.render.units import format_size
 
 
 @dataclass(frozen=True)
@@ -73,7 +74,17 @@ def test_ten_steps_and_the_same_text_on_both_roads(well: Visit) -> None:
 def test_every_version_and_path_is_told(well: Visit) -> None:
     for name in LIBRARIES:
         assert re.match(r"\d+\.\d+", well.found[name]["found"]), name
-    here = ("Python", "system", "cores", "memory", "cache", "temporary files", "current folder", "bundled", *names())
+    here = (
+        "Python",
+        "system",
+        "cores",
+        "memory",
+        "cache",
+        "temporary files",
+        "current folder",
+        "bundled",
+        *available(),
+    )
     for name in here:
         assert well.found[name]["found"], name
     assert well.found["OMP_NUM_THREADS"]["found"] == os.environ["OMP_NUM_THREADS"]
@@ -83,7 +94,7 @@ def test_every_version_and_path_is_told(well: Visit) -> None:
 def test_progress_is_shown(well: Visit) -> None:
     assert well.said == [
         "looking at libraries",
-        *(f"looking at the bundled model {name}" for name in names()),
+        *(f"looking at the bundled model {name}" for name in available()),
         "looking at self-test, training ten steps",
         "looking at self-test, translating",
     ]
@@ -141,7 +152,7 @@ def test_the_libraries_are_those_that_are_installed(repository: Path) -> None:
 
 def test_a_library_that_is_missing() -> None:
     assert list(library("no-such-library")) == [
-        Finding(
+        CheckResult(
             "Libraries",
             "no-such-library",
             "missing",
@@ -152,24 +163,24 @@ def test_a_library_that_is_missing() -> None:
 
 def test_a_child_tells_values_beside_whatever_it_prints() -> None:
     code = "import sys\nprint('noise', end='')\ntell({'one': 1})\nsys.stderr.write('more')\ntell(sys.argv[1])"
-    assert list(told_by(code, "given")) == [{"one": 1}, "given"]
+    assert list(run_child(code, "given")) == [{"one": 1}, "given"]
 
 
 def test_a_child_that_fails_has_the_last_word() -> None:
     with pytest.raises(ChildError, match=r"^ValueError: no$"):
-        list(told_by("raise ValueError('no')"))
+        list(run_child("raise ValueError('no')"))
     with pytest.raises(ChildError, match=r"^it ended with code 3$"):
-        list(told_by("raise SystemExit(3)"))
+        list(run_child("raise SystemExit(3)"))
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="signals")
 def test_a_child_that_is_ended() -> None:
     assert signal.SIGSEGV.name == "SIGSEGV"
     with pytest.raises(ChildError, match=r"^it was ended by SIGSEGV$"):
-        list(told_by("import os, signal\nos.kill(os.getpid(), signal.SIGSEGV)"))
+        list(run_child("import os, signal\nos.kill(os.getpid(), signal.SIGSEGV)"))
 
 
-def by_name(findings: Iterator[Finding]) -> dict[str, Finding]:
+def by_name(findings: Iterator[CheckResult]) -> dict[str, CheckResult]:
     return {finding.name: finding for finding in findings}
 
 
@@ -188,7 +199,7 @@ def test_the_cache_is_weighed(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -
 
 
 def test_a_full_disk(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(machine, "LEAST_FREE", 1 << 62)
+    monkeypatch.setattr(system, "LEAST_FREE", 1 << 62)
     found = by_name(paths())["temporary files"]
     assert found.wrong is not None
     assert re.fullmatch(r"only [\d.,]+ [GM]B are free in .*; make room", found.wrong)
@@ -205,10 +216,10 @@ def test_nowhere_to_put_temporary_files(monkeypatch: pytest.MonkeyPatch) -> None
 
 
 def test_a_self_test_that_fails(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(trial, "_CODE", "tell('training')\nraise MemoryError('too little')")
-    assert list(trial.trial()) == [
+    monkeypatch.setattr(training_trial, "_CODE", "tell('training')\nraise MemoryError('too little')")
+    assert list(training_trial.trial()) == [
         "self-test, training",
-        Finding("Self-test", "self-test", "failed", "it should train and translate, but: MemoryError: too little"),
+        CheckResult("Self-test", "self-test", "failed", "it should train and translate, but: MemoryError: too little"),
     ]
 
 
@@ -227,15 +238,18 @@ def test_what_a_self_test_must_show(
     monkeypatch: pytest.MonkeyPatch, losses: list[float], same: int, apart: float, wrong: list[bool]
 ) -> None:
     result = {"losses": losses, "same": same, "apart": apart}
-    monkeypatch.setattr(trial, "_CODE", f"nan = float('nan')\ntell({result})")
-    findings = [found for found in trial.trial() if isinstance(found, Finding)]
+    monkeypatch.setattr(training_trial, "_CODE", f"nan = float('nan')\ntell({result})")
+    findings = [found for found in training_trial.trial() if isinstance(found, CheckResult)]
     assert [found.wrong is not None for found in findings] == wrong
 
 
 def test_a_report_for_people() -> None:
-    well, ill = Finding("Paths", "cache", "/here"), Finding("Libraries", "torch", "2.0", "it is broken; mend it")
-    assert list(Report((well,)).lines()) == ["Paths", "  cache  /here", "", "All is well."]
-    assert list(Report((ill, well)).lines()) == [
+    well, ill = (
+        CheckResult("Paths", "cache", "/here"),
+        CheckResult("Libraries", "torch", "2.0", "it is broken; mend it"),
+    )
+    assert list(Diagnosis((well,)).lines()) == ["Paths", "  cache  /here", "", "All is well."]
+    assert list(Diagnosis((ill, well)).lines()) == [
         "Libraries",
         "  torch  2.0",
         "  WRONG  it is broken; mend it",
@@ -244,8 +258,8 @@ def test_a_report_for_people() -> None:
         "",
         "Something is wrong, see above.",
     ]
-    assert (Report((well,)).wrong, Report((ill, well)).wrong) == ([], ["torch"])
+    assert (Diagnosis((well,)).wrong, Diagnosis((ill, well)).wrong) == ([], ["torch"])
 
 
 def test_sizes_are_told_in_words() -> None:
-    assert (size(120e6), size(3.42e9)) == ("120 MB", "3.4 GB")
+    assert (format_size(120e6), format_size(3.42e9)) == ("120 MB", "3.4 GB")

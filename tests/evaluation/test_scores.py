@@ -7,7 +7,7 @@ import pytest
 import sacrebleu
 
 from regard.errors import UserError
-from regard.evaluation.scores import Judge, Scores
+from regard.evaluation.scores import Scorer, Scores
 
 TRANSLATIONS = ["The cat sat on the mat.", "He is reading a good book today.", "It rains in the north of the country."]
 FIRST = ["The cat sat on a mat.", "He reads a good book today.", "It is raining in the north of the country."]
@@ -19,7 +19,7 @@ SECOND = [
 
 
 def score(translations: Sequence[str], references: Sequence[Sequence[str]], tokenize: str = "13a") -> Scores:
-    judge = Judge(references, tokenize=tokenize)
+    judge = Scorer(references, tokenize=tokenize)
     return judge.scores(list(judge.count(translations)))
 
 
@@ -64,7 +64,7 @@ def test_the_first_sentence_may_be_the_one_with_fewer() -> None:
 
 
 def test_some_sentences_score_as_a_corpus_of_their_own() -> None:
-    judge = Judge([[reference] for reference in FIRST])
+    judge = Scorer([[reference] for reference in FIRST])
     counts = list(judge.count(TRANSLATIONS))
     own = score(TRANSLATIONS[1:], [[reference] for reference in FIRST[1:]])
     assert judge.figures(counts[1:]) == {"bleu": own.bleu, "chrf": own.chrf, "ter": own.ter}
@@ -73,7 +73,7 @@ def test_some_sentences_score_as_a_corpus_of_their_own() -> None:
 
 
 def test_only_what_is_asked_for_is_computed() -> None:
-    judge = Judge([[reference] for reference in FIRST], names=("chrf",))
+    judge = Scorer([[reference] for reference in FIRST], names=("chrf",))
     assert judge.figures(list(judge.count(TRANSLATIONS))) == {
         "chrf": sacrebleu.corpus_chrf(TRANSLATIONS, [FIRST]).score
     }

@@ -28,12 +28,12 @@ SETTINGS = (
     "model.feedforward=16",
     "model.encoder_layers=1",
     "model.decoder_layers=1",
-    "model.longest=32",
-    "tokenizer.pieces=300",
+    "model.max_positions=32",
+    "tokenizer.vocab_size=300",
     "train.batch_tokens=128",
     "train.learning_rate=0.02",
     "train.dropout=0",
-    "train.smoothing=0",
+    "train.label_smoothing=0",
     "train.validate_every=700",
 )
 

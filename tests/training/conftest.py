@@ -10,11 +10,11 @@ from typing import Any
 
 import pytest
 
-from regard.files import sha256
-from regard.training.events import Event, Planned
-from regard.training.loop import Step
-from regard.training.plan import Speed
+from regard.storage.manifest import sha256
+from regard.training.planning.step_time import StepTime
 from regard.training.run import train
+from regard.training.step import Step
+from regard.training.tracking.events import Event, Planned
 
 WORDS = ["a", "bo", "cat", "dog", "elf", "fig", "gnu", "hat", "ink", "jam"]
 OVERRIDES = (
@@ -23,13 +23,13 @@ OVERRIDES = (
     "model.feedforward=24",
     "model.encoder_layers=1",
     "model.decoder_layers=1",
-    "tokenizer.pieces=300",
-    "train.micro_tokens=48",
+    "tokenizer.vocab_size=300",
+    "train.micro_batch_tokens=48",
     "train.batch_tokens=96",
     "train.dropout=0.1",
     "train.validate_every=10",
-    "decode.beams=2",
-    "decode.extra=2",
+    "decode.beam_size=2",
+    "decode.max_length_offset=2",
 )
 
 
@@ -114,7 +114,7 @@ def _is_step(event: Event, step: int) -> bool:
 def _quick() -> Iterator[None]:
     """Nobody waits to learn how fast this machine is."""
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr("regard.training.plan.measure", lambda *_: Speed(0.01, 50.0))
+        patch.setattr("regard.training.planning.step_time.measure_step_time", lambda *_: StepTime(0.01, 50.0))
         yield
 
 

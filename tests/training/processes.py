@@ -18,9 +18,10 @@ from pathlib import Path
 
 import regard.training.run
 from regard.cli import main
-from regard.training.log import Log
+from regard.training.planning import step_time
+from regard.training.tracking.log import Log
 
-regard.training.plan.measure = lambda *_: regard.training.plan.Speed(0.01, 50.0)
+step_time.measure_step_time = lambda *_: step_time.StepTime(0.01, 50.0)
 
 
 def watch(out, request, journal):

@@ -9,10 +9,10 @@ import pytest
 import torch
 from torch import Tensor, nn
 
-from regard.data.batches import Position
-from regard.settings import TrainSettings
-from regard.training.checkpoints import Checkpoints, Progress
-from regard.training.loop import make_optimizer
+from regard.data.batching.batches import StreamPosition
+from regard.settings.train import TrainSettings
+from regard.training.checkpoints import Checkpoints, RunState
+from regard.training.optimizers.adam import make_optimizer
 
 torch.set_num_threads(1)
 
@@ -55,12 +55,12 @@ def saved(checkpoints: Checkpoints, *steps: int) -> dict[int, dict[str, Tensor]]
     for step in range(1, max(steps) + 1):
         learner.step(step)
         if step in steps:
-            checkpoints.save(learner.model, learner.optimizer, Progress(step=step))
+            checkpoints.save(learner.model, learner.optimizer, RunState(step=step))
             found[step] = learner.weights
     return found
 
 
-def resume(checkpoints: Checkpoints) -> tuple[Learner, Progress, list[str]]:
+def resume(checkpoints: Checkpoints) -> tuple[Learner, RunState, list[str]]:
     learner = Learner(seed=99)
     return learner, *checkpoints.resume(learner.model, learner.optimizer)
 
@@ -70,7 +70,7 @@ def resume(checkpoints: Checkpoints) -> tuple[Learner, Progress, list[str]]:
 
 def test_nothing_saved_is_the_beginning(checkpoints: Checkpoints) -> None:
     learner, progress, problems = resume(checkpoints)
-    assert (progress, problems) == (Progress(), [])
+    assert (progress, problems) == (RunState(), [])
     assert progress.step == 0
     assert same(learner.weights, Learner(seed=99).weights)
 
@@ -92,7 +92,7 @@ def test_the_whole_optimizer_comes_back(checkpoints: Checkpoints) -> None:
     first = Learner()
     for step in range(1, 4):
         first.step(step)
-    checkpoints.save(first.model, first.optimizer, Progress(step=3))
+    checkpoints.save(first.model, first.optimizer, RunState(step=3))
     second, _, _ = resume(checkpoints)
     ours, theirs = first.optimizer.state_dict()["state"], second.optimizer.state_dict()["state"]
     assert ours.keys() == theirs.keys()
@@ -104,11 +104,13 @@ def test_the_whole_optimizer_comes_back(checkpoints: Checkpoints) -> None:
 @pytest.mark.parametrize(
     "progress",
     [
-        Progress(step=7),
-        Progress(step=7, position=Position(epoch=3, window=2, batch=1), best_loss=0.1 + 0.2, best_step=5, stale=2),
+        RunState(step=7),
+        RunState(
+            step=7, position=StreamPosition(epoch=3, window=2, batch=1), best_loss=0.1 + 0.2, best_step=5, stale=2
+        ),
     ],
 )
-def test_progress_comes_back_exactly(checkpoints: Checkpoints, progress: Progress) -> None:
+def test_progress_comes_back_exactly(checkpoints: Checkpoints, progress: RunState) -> None:
     learner = Learner()
     learner.step(1)
     checkpoints.save(learner.model, learner.optimizer, progress)
@@ -126,7 +128,7 @@ def test_saving_a_step_again_replaces_it(checkpoints: Checkpoints) -> None:
     saved(checkpoints, 4)
     other = Learner(seed=5)
     other.step(1)
-    checkpoints.save(other.model, other.optimizer, Progress(step=4))
+    checkpoints.save(other.model, other.optimizer, RunState(step=4))
     assert checkpoints.steps() == [4]
     assert same(resume(checkpoints)[0].weights, other.weights)
 
@@ -168,7 +170,7 @@ def test_if_all_are_damaged_it_begins_anew(checkpoints: Checkpoints) -> None:
     for step in (3, 6):
         flip(checkpoints.path(step) / "weights.safetensors")
     learner, progress, problems = resume(checkpoints)
-    assert progress == Progress()
+    assert progress == RunState()
     assert same(learner.weights, Learner(seed=99).weights)
     assert [problem.split("/")[-2] for problem in problems] == ["step-00000006", "step-00000003"]
 
@@ -233,7 +235,7 @@ def test_a_checkpoint_without_its_optimizer_is_never_resumed(checkpoints: Checkp
     checkpoints.prune({1})
     for step in (2, 3):
         flip(checkpoints.path(step) / "progress.json")
-    assert resume(checkpoints)[1] == Progress()
+    assert resume(checkpoints)[1] == RunState()
 
 
 # The average
@@ -280,7 +282,7 @@ def test_damaged_weights_are_left_out_of_the_average(checkpoints: Checkpoints, h
 
 
 def test_a_better_validation_is_remembered_and_a_worse_one_counted() -> None:
-    progress = replace(Progress(), step=10).validated(2.0)
+    progress = replace(RunState(), step=10).validated(2.0)
     assert (progress.best_loss, progress.best_step, progress.stale, progress.validated_step) == (2.0, 10, 0, 10)
     progress = replace(progress, step=20).validated(2.0)
     assert (progress.best_loss, progress.best_step, progress.stale, progress.validated_step) == (2.0, 10, 1, 20)
@@ -294,4 +296,4 @@ def test_a_better_validation_is_remembered_and_a_worse_one_counted() -> None:
     ("stale", "patience", "due"), [(0, 0, False), (9, 0, False), (1, 2, False), (2, 2, True), (3, 2, True)]
 )
 def test_patience_ends_after_so_many_stale_validations(stale: int, patience: int, due: bool) -> None:
-    assert Progress(stale=stale).is_stale(patience) is due
+    assert RunState(stale=stale).is_stale(patience) is due

@@ -9,8 +9,9 @@ from typing import TYPE_CHECKING
 import pytest
 
 from regard.errors import DataError, RunError
-from regard.files import read_json, sha256
-from regard.training.events import Event, Note, Planned, Stopped
+from regard.storage.json_files import read_json
+from regard.storage.manifest import sha256
+from regard.training.tracking.events import Event, Note, Planned, Stopped
 
 if TYPE_CHECKING:
     from tests.training.conftest import TinyRuns

@@ -12,8 +12,8 @@ import torch
 from tests.training.conftest import TinyRuns
 from tests.training.processes import Server, command, python_m_regard
 
-from regard.files import sha256
-from regard.training.events import Finished, Planned
+from regard.storage.manifest import sha256
+from regard.training.tracking.events import Finished, Planned
 
 torch.set_num_threads(1)
 

@@ -10,13 +10,14 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor
 
-from regard.data.batches import Batch
-from regard.data.tokenizer import END, PAD, START
-from regard.model.transformer import Transformer
-from regard.settings import ModelSettings, TrainSettings
+from regard.data.batching.batches import Batch
+from regard.models.kinds.transformer import Transformer
+from regard.settings.kinds.transformer import TransformerSettings
+from regard.settings.train import TrainSettings
+from regard.tokenizers.special_ids import BOS, EOS, PAD
 from regard.training import loss
-from regard.training.loop import gradient, validation_loss
-from regard.training.loss import add_gradient, loss_only, summed_loss
+from regard.training.loss import backward_in_chunks, loss_only, summed_loss
+from regard.training.step import accumulate_gradients, validation_loss
 
 torch.set_num_threads(1)
 
@@ -26,8 +27,8 @@ PLAIN = TrainSettings(dropout=0.0)
 
 def make_model(dropout: float = 0.0) -> Transformer:
     torch.manual_seed(7)
-    shape = ModelSettings(
-        vocabulary=VOCABULARY, width=16, heads=2, feedforward=24, encoder_layers=1, decoder_layers=2, norm="pre"
+    shape = TransformerSettings(
+        vocab_size=VOCABULARY, width=16, heads=2, feedforward=24, encoder_layers=1, decoder_layers=2, norm="pre"
     )
     return Transformer(shape, dropout)
 
@@ -37,7 +38,7 @@ def pairs(count: int, seed: int = 1) -> list[tuple[list[int], list[int]]]:
     numbers = random.Random(seed)
 
     def text() -> list[int]:
-        return [numbers.randrange(4, VOCABULARY) for _ in range(numbers.randint(1, 9))] + [END]
+        return [numbers.randrange(4, VOCABULARY) for _ in range(numbers.randint(1, 9))] + [EOS]
 
     return [(text(), text()) for _ in range(count)]
 
@@ -67,7 +68,7 @@ def reference(model: Transformer, chosen: list[tuple[list[int], list[int]]], smo
     model.zero_grad()
     both = batch(chosen)
     target_BT = torch.from_numpy(both.target_BT)
-    shifted_BT = torch.cat([torch.full_like(target_BT[:, :1], START), target_BT[:, :-1]], dim=1)
+    shifted_BT = torch.cat([torch.full_like(target_BT[:, :1], BOS), target_BT[:, :-1]], dim=1)
     logits_BTV = model.forward(torch.from_numpy(both.source_BS), shifted_BT)
     total = F.cross_entropy(
         logits_BTV.flatten(0, 1), target_BT.flatten(), ignore_index=PAD, label_smoothing=smoothing, reduction="sum"
@@ -122,7 +123,9 @@ def test_the_scores_are_used_up() -> None:
 def test_a_batch_gives_the_gradient_of_torchs_mean_per_real_piece(smoothing: float) -> None:
     model, chosen = make_model(), pairs(6)
     total, wanted = reference(model, chosen, smoothing)
-    found, tokens = gradient([model], [batch(chosen)], TrainSettings(dropout=0.0, smoothing=smoothing), step=1)
+    found, tokens = accumulate_gradients(
+        [model], [batch(chosen)], TrainSettings(dropout=0.0, label_smoothing=smoothing), step=1
+    )
     assert found == pytest.approx(total, rel=1e-6)
     assert tokens == sum(len(target) for _, target in chosen)
     assert_close(gradients(model), wanted)
@@ -130,9 +133,9 @@ def test_a_batch_gives_the_gradient_of_torchs_mean_per_real_piece(smoothing: flo
 
 def test_padding_adds_nothing() -> None:
     model, chosen = make_model(), pairs(5)
-    plain = gradient([model], [batch(chosen)], PLAIN, 1)
+    plain = accumulate_gradients([model], [batch(chosen)], PLAIN, 1)
     wanted = gradients(model)
-    wide = gradient([model], [batch(chosen, extra=7)], PLAIN, 1)
+    wide = accumulate_gradients([model], [batch(chosen, extra=7)], PLAIN, 1)
     assert wide == pytest.approx(plain, rel=1e-6)
     assert_close(gradients(model), wanted)
 
@@ -143,7 +146,7 @@ def test_the_loss_alone_is_the_loss_without_smoothing() -> None:
     both = batch(chosen, extra=2)
     source_BS, target_BT = torch.from_numpy(both.source_BS), torch.from_numpy(both.target_BT)
     with torch.inference_mode():
-        assert loss_only(model, source_BS, target_BT, start=START, pad=PAD) == pytest.approx(total, rel=1e-6)
+        assert loss_only(model, source_BS, target_BT, start=BOS, pad=PAD) == pytest.approx(total, rel=1e-6)
     assert validation_loss(model, iter([both])) == pytest.approx(total / both.target_tokens, rel=1e-6)
 
 
@@ -174,11 +177,11 @@ def cuts(count: int) -> list[list[int]]:
 @pytest.mark.parametrize("sizes", cuts(5), ids=lambda sizes: "+".join(map(str, sizes)))
 def test_any_split_into_micro_batches_gives_the_same_gradient(sizes: list[int]) -> None:
     model, chosen = make_model(), pairs(5)
-    whole = gradient([model], [batch(chosen)], PLAIN, 1)
+    whole = accumulate_gradients([model], [batch(chosen)], PLAIN, 1)
     wanted = gradients(model)
     ends = list(itertools.accumulate(sizes))
     parts = [batch(chosen[end - size : end]) for end, size in zip(ends, sizes, strict=True)]
-    found = gradient([model], parts, PLAIN, 1)
+    found = accumulate_gradients([model], parts, PLAIN, 1)
     assert found == pytest.approx(whole, rel=1e-6)
     assert_close(gradients(model), wanted)
 
@@ -186,11 +189,11 @@ def test_any_split_into_micro_batches_gives_the_same_gradient(sizes: list[int]) 
 def test_a_mean_of_means_would_be_another_gradient() -> None:
     """The common mistake is far outside the tolerance above, so these tests would see it."""
     model, chosen = make_model(), pairs(5)
-    gradient([model], [batch(chosen)], PLAIN, 1)
+    accumulate_gradients([model], [batch(chosen)], PLAIN, 1)
     wanted = gradients(model)
     means = []
     for one in chosen:
-        gradient([model], [batch([one])], PLAIN, 1)
+        accumulate_gradients([model], [batch([one])], PLAIN, 1)
         means.append(gradients(model))
     wrong = {name: sum(each[name] for each in means) / len(means) for name in wanted}
     assert max((wrong[name] - wanted[name]).abs().max().item() for name in wanted) > 1e-3
@@ -198,9 +201,9 @@ def test_a_mean_of_means_would_be_another_gradient() -> None:
 
 def test_a_gradient_starts_from_nothing() -> None:
     model, chosen = make_model(), pairs(3)
-    gradient([model], [batch(chosen)], PLAIN, 1)
+    accumulate_gradients([model], [batch(chosen)], PLAIN, 1)
     wanted = gradients(model)
-    gradient([model], [batch(chosen)], PLAIN, 1)
+    accumulate_gradients([model], [batch(chosen)], PLAIN, 1)
     assert_close(gradients(model), wanted, within=0.0)
 
 
@@ -208,10 +211,10 @@ def test_add_gradient_adds() -> None:
     model, chosen = make_model(), pairs(3)
     both = batch(chosen)
     source_BS, target_BT = torch.from_numpy(both.source_BS), torch.from_numpy(both.target_BT)
-    options = {"start": START, "pad": PAD, "smoothing": 0.1}
-    add_gradient(model, source_BS, target_BT, tokens=10, **options)  # type: ignore[arg-type]
+    options = {"start": BOS, "pad": PAD, "smoothing": 0.1}
+    backward_in_chunks(model, source_BS, target_BT, tokens=10, **options)  # type: ignore[arg-type]
     once = gradients(model)
-    add_gradient(model, source_BS, target_BT, tokens=5, **options)  # type: ignore[arg-type]
+    backward_in_chunks(model, source_BS, target_BT, tokens=5, **options)  # type: ignore[arg-type]
     assert_close(gradients(model), {name: 3 * tensor for name, tensor in once.items()}, within=1e-5)
 
 
@@ -223,13 +226,13 @@ def test_any_chunk_gives_the_same_loss_and_gradient(monkeypatch: pytest.MonkeyPa
     model, chosen = make_model(), pairs(6)
     both = batch(chosen)
     source_BS, target_BT = torch.from_numpy(both.source_BS), torch.from_numpy(both.target_BT)
-    whole = gradient([model], [both], PLAIN, 1)
+    whole = accumulate_gradients([model], [both], PLAIN, 1)
     wanted = gradients(model)
-    alone = loss_only(model, source_BS, target_BT, start=START, pad=PAD)
+    alone = loss_only(model, source_BS, target_BT, start=BOS, pad=PAD)
     monkeypatch.setattr(loss, "CHUNK_NUMBERS", rows * VOCABULARY)
-    assert gradient([model], [both], PLAIN, 1) == pytest.approx(whole, rel=1e-6)
+    assert accumulate_gradients([model], [both], PLAIN, 1) == pytest.approx(whole, rel=1e-6)
     assert_close(gradients(model), wanted)
-    assert loss_only(model, source_BS, target_BT, start=START, pad=PAD) == pytest.approx(alone, rel=1e-6)
+    assert loss_only(model, source_BS, target_BT, start=BOS, pad=PAD) == pytest.approx(alone, rel=1e-6)
 
 
 def test_no_more_scores_are_held_at_once_than_a_chunk(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -244,7 +247,7 @@ def test_no_more_scores_are_held_at_once_than_a_chunk(monkeypatch: pytest.Monkey
 
     monkeypatch.setattr(model, "project", record)
     monkeypatch.setattr(loss, "CHUNK_NUMBERS", 5 * VOCABULARY + 1)
-    gradient([model], [batch(chosen)], PLAIN, 1)
+    accumulate_gradients([model], [batch(chosen)], PLAIN, 1)
     assert max(held) == 5 * VOCABULARY
     assert sum(held) == VOCABULARY * sum(len(target) for _, target in chosen)
 
@@ -253,7 +256,7 @@ def test_a_vocabulary_beyond_a_chunk_still_goes_a_row_at_a_time(monkeypatch: pyt
     monkeypatch.setattr(loss, "CHUNK_NUMBERS", 1)
     model, chosen = make_model(), pairs(2)
     total, wanted = reference(model, chosen, 0.1)
-    assert gradient([model], [batch(chosen)], PLAIN, 1)[0] == pytest.approx(total, rel=1e-6)
+    assert accumulate_gradients([model], [batch(chosen)], PLAIN, 1)[0] == pytest.approx(total, rel=1e-6)
     assert_close(gradients(model), wanted)
 
 
@@ -266,18 +269,18 @@ def test_dropout_follows_from_seed_step_and_micro_batch() -> None:
     losses: dict[tuple[int, int], float] = {}
     for seed, step in [(5, 1), (5, 1), (5, 2), (6, 1)]:
         torch.rand(step)  # whatever happened before does not matter
-        found, _ = gradient([model], parts, TrainSettings(dropout=0.3, seed=seed), step)
+        found, _ = accumulate_gradients([model], parts, TrainSettings(dropout=0.3, seed=seed), step)
         assert losses.setdefault((seed, step), found) == found
     assert len(set(losses.values())) == 3
-    first, _ = gradient([model], parts[:1], settings, 1)
+    first, _ = accumulate_gradients([model], parts[:1], settings, 1)
     assert losses[5, 1] != pytest.approx(2 * first, rel=1e-6)  # the second micro-batch draws its own
 
 
 def test_bfloat16_runs_and_stays_close() -> None:
     model, chosen = make_model(), pairs(6)
-    total, _ = gradient([model], [batch(chosen)], PLAIN, 1)
+    total, _ = accumulate_gradients([model], [batch(chosen)], PLAIN, 1)
     wanted = gradients(model)
-    mixed, _ = gradient([model], [batch(chosen)], TrainSettings(dropout=0.0, precision="bfloat16"), 1)
+    mixed, _ = accumulate_gradients([model], [batch(chosen)], TrainSettings(dropout=0.0, precision="bfloat16"), 1)
     assert mixed != total
     assert mixed == pytest.approx(total, rel=0.01)
     found = gradients(model)
@@ -291,18 +294,18 @@ def test_the_weights_of_a_batch_find_their_pieces_across_chunks(monkeypatch: pyt
     """Weights on padding change nothing; with all weight on one pair, the loss is that of the pair alone."""
     model, both = make_model(), batch(pairs(6), extra=2)
     source_BS, target_BT = torch.from_numpy(both.source_BS), torch.from_numpy(both.target_BT)
-    options = {"start": START, "pad": PAD, "smoothing": 0.0, "tokens": 1}
+    options = {"start": BOS, "pad": PAD, "smoothing": 0.0, "tokens": 1}
 
     def total(weight_BT: Tensor | None) -> float:
         model.zero_grad()
-        return add_gradient(model, source_BS, target_BT, weight_BT=weight_BT, **options)  # type: ignore[arg-type]
+        return backward_in_chunks(model, source_BS, target_BT, weight_BT=weight_BT, **options)  # type: ignore[arg-type]
 
     plain, real_BT = total(None), target_BT != PAD
     assert total(torch.where(real_BT, 3.0, 100.0)) == pytest.approx(3 * plain, rel=1e-5)
     monkeypatch.setattr(loss, "CHUNK_NUMBERS", 5 * VOCABULARY)
     for row in range(6):
         one = slice(row, row + 1)
-        alone = add_gradient(model, source_BS[one], target_BT[one], **options)  # type: ignore[arg-type]
+        alone = backward_in_chunks(model, source_BS[one], target_BT[one], **options)  # type: ignore[arg-type]
         weight_BT = torch.zeros(target_BT.shape)
         weight_BT[row] = 1
         assert total(weight_BT) == pytest.approx(alone, rel=1e-5)
@@ -310,9 +313,9 @@ def test_the_weights_of_a_batch_find_their_pieces_across_chunks(monkeypatch: pyt
 
 def test_a_step_weighs_what_its_batch_weighs() -> None:
     model, both = make_model(), batch(pairs(6))
-    plain, _ = gradient([model], [both], PLAIN, 1)
+    plain, _ = accumulate_gradients([model], [both], PLAIN, 1)
     wanted = gradients(model)
     weighed = replace(both, weight_BT=np.full(both.target_BT.shape, 3, dtype=np.float32))
-    total, _ = gradient([model], [weighed], PLAIN, 1)
+    total, _ = accumulate_gradients([model], [weighed], PLAIN, 1)
     assert total == pytest.approx(3 * plain, rel=1e-5)
     assert_close(gradients(model), {name: 3 * tensor for name, tensor in wanted.items()}, within=1e-5)

@@ -20,17 +20,24 @@ from tests.training.conftest import Result, TinyRuns
 from torch import Tensor
 
 import regard
-from regard.data.batches import Batch, Position
-from regard.data.tokenizer import END, PAD, START
-from regard.decoding.search import search
+from regard.data.batching.batches import Batch, StreamPosition
 from regard.errors import RunError, SettingsError, UserError
-from regard.files import damage, read_json, read_sealed, sha256, write_json, write_manifest, write_sealed
-from regard.folder import open_folder
-from regard.model.transformer import Transformer
-from regard.settings import DecodeSettings, ModelSettings, TrainSettings
-from regard.training import bfloat16, loop, loss, memory
-from regard.training.events import Event, Finished, Note, Planned, Stopped
-from regard.training.loop import Step, derived_seed, learn, make_optimizer
+from regard.inference.search.beam import search
+from regard.machine import bfloat16, memory
+from regard.model_folder.loader import open_folder
+from regard.models.kinds.transformer import Transformer
+from regard.settings.decode import DecodeSettings
+from regard.settings.kinds.transformer import TransformerSettings
+from regard.settings.train import TrainSettings
+from regard.storage.json_files import read_hashed_json, read_json, write_hashed_json, write_json
+from regard.storage.manifest import find_damage, sha256, write_manifest
+from regard.tokenizers.special_ids import BOS, EOS, PAD
+from regard.training import loss
+from regard.training import step as step_module
+from regard.training.optimizers.adam import make_optimizer
+from regard.training.planning import memory_estimate
+from regard.training.step import Step, derived_seed, training_steps
+from regard.training.tracking.events import Event, Finished, Note, Planned, Stopped
 from regard.training.validation import Validation, Validator
 
 torch.set_num_threads(1)
@@ -94,7 +101,7 @@ def test_the_run_spans_epochs_and_each_step_several_micro_batches(whole: Whole) 
     assert any(step.position.batch for step in steps)
     (planned,) = only(Planned, whole.events)
     train = planned.plan.settings.train
-    assert train.batch_tokens == 2 * train.micro_tokens
+    assert train.batch_tokens == 2 * train.micro_batch_tokens
     assert train.dropout == 0.1
 
 
@@ -194,7 +201,7 @@ def test_killed_after_its_last_step_it_still_finishes(
 
     out = tiny.fresh(tmp_path / "model")
     with monkeypatch.context() as patch:
-        patch.setattr("regard.folder.write_manifest", crash)
+        patch.setattr("regard.model_folder.writer.write_manifest", crash)
         with pytest.raises(KeyboardInterrupt):
             tiny(out)
     assert (out / "weights.safetensors").exists()
@@ -265,9 +272,9 @@ def test_a_run_may_be_moved_between_its_parts(tiny: TinyRuns, whole: Whole, tmp_
 
 def test_other_versions_are_noted(tiny: TinyRuns, tmp_path: Path) -> None:
     out = tiny.fresh(tmp_path / "model")
-    plan = read_sealed(out / "run" / "plan.json")
+    plan = read_hashed_json(out / "run" / "plan.json")
     plan["versions"]["torch"] = "1.0"
-    write_sealed(out / "run" / "plan.json", plan)
+    write_hashed_json(out / "run" / "plan.json", plan)
     assert "the run began with other versions of its libraries: it goes on, but not bit for bit" in notes(
         tiny.stopped(out, 1)
     )
@@ -301,7 +308,7 @@ def test_other_requests_for_the_same_folder_are_refused_with_the_difference(
             {"parent": whole.out, "size": None, "overrides": ()},
             f"  from: was not given, is now {sha256(whole.out / 'manifest.json')}",
         ),
-        ({"overrides": (*tiny.overrides, "train.clip=2")}, f"  settings: was {settings}, is now "),
+        ({"overrides": (*tiny.overrides, "train.max_grad_norm=2")}, f"  settings: was {settings}, is now "),
     ]
     for changes, difference in cases:
         message = refused(tiny.events(out, **changes))
@@ -321,7 +328,7 @@ def test_a_folder_with_other_files_is_left_alone(tiny: TinyRuns, tmp_path: Path)
 def test_saves_between_validations_do_not_pile_up(
     tiny: TinyRuns, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("regard.training.learning.SAVE_SECONDS", 0)
+    monkeypatch.setattr("regard.training.trainer.SAVE_SECONDS", 0)
     most = 0
     for _ in tiny.events(tiny.fresh(tmp_path / "model")):
         most = max(most, len(list((tmp_path / "model" / "run" / "checkpoints").glob("step-*/optimizer.safetensors"))))
@@ -358,7 +365,7 @@ def test_mistakes_come_before_any_work(
 def test_bfloat16_that_would_kill_comes_before_any_work(
     tiny: TinyRuns, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(bfloat16, "survives", lambda: False)
+    monkeypatch.setattr(bfloat16, "is_safe", lambda: False)
     message = refused(tiny.events(tmp_path / "model", overrides=(*tiny.overrides, "train.precision=bfloat16")))
     assert message.startswith("train.precision=bfloat16, but torch dies of it on this machine")
     assert not (tmp_path / "model").exists()
@@ -368,9 +375,11 @@ def test_contrast_without_lines_that_belong_together_is_refused(tiny: TinyRuns, 
     data = tmp_path / "data.tsv"
     unlike = [f"{'abcdefgh'[line % 8] * 3} {line:b}\t{line:b}" for line in range(100, 300)]
     data.write_text("".join(f"{line}\n" for line in unlike), "utf-8")
-    overrides = (*tiny.overrides, "train.contrast=10", "tokenizer.pieces=300")
+    overrides = (*tiny.overrides, "train.minimal_pair_weight=10", "tokenizer.vocab_size=300")
     message = refused(tiny.events(tmp_path / "model", [data], overrides=overrides))
-    assert message.startswith("train.contrast needs neighbouring lines (1 and 2, 3 and 4, …) whose sources differ in")
+    assert message.startswith(
+        "train.minimal_pair_weight needs neighbouring lines (1 and 2, 3 and 4, …) whose sources differ in"
+    )
 
 
 def test_settings_are_judged_together_with_the_size(tiny: TinyRuns, tmp_path: Path) -> None:
@@ -436,7 +445,7 @@ def test_what_cannot_be_learnt_from_is_counted_and_listed(tiny: TinyRuns, tmp_pa
     pairs[4], pairs[9], pairs[20] = ("a", ""), (" ", "b"), ("long " * 60, "c")
     files = tiny.write(tmp_path, "holes", pairs)
     valid = tiny.write(tmp_path, "valid", tiny.sentences(3, seed=2))
-    overrides = (*tiny.overrides, "model.longest=50")
+    overrides = (*tiny.overrides, "model.max_positions=50")
     out = tmp_path / "model"
     events = tiny(out, files, valid=valid, steps=2, overrides=overrides)
     listing = out / "run" / "shards" / "dropped.tsv"
@@ -453,7 +462,7 @@ def test_what_cannot_be_learnt_from_is_counted_and_listed(tiny: TinyRuns, tmp_pa
 def test_what_is_left_out_does_not_count_in_the_validation(tiny: TinyRuns, tmp_path: Path) -> None:
     pairs = tiny.sentences(4, seed=2)
     holes = [("", "b"), *pairs[:2], ("a", " "), ("long " * 60, "c"), *pairs[2:]]
-    overrides = (*tiny.overrides, "model.longest=50")
+    overrides = (*tiny.overrides, "model.max_positions=50")
     found = [
         only(Validation, tiny(tmp_path / name, valid=tiny.write(tmp_path, name, valid), steps=2, overrides=overrides))
         for name, valid in (("whole", pairs), ("holes", holes))
@@ -609,7 +618,7 @@ def test_only_what_is_needed_stays_of_the_checkpoints(whole: Whole) -> None:
 
 def spoil(monkeypatch: pytest.MonkeyPatch, *steps: int, value: float = float("nan")) -> None:
     """Put a number that is not finite into the gradients of these steps."""
-    original = loop.gradient
+    original = step_module.accumulate_gradients
 
     def gradient(
         models: Sequence[Transformer], batches: list[Batch], settings: TrainSettings, step: int
@@ -621,7 +630,7 @@ def spoil(monkeypatch: pytest.MonkeyPatch, *steps: int, value: float = float("na
             grad[0, 0] = value
         return found
 
-    monkeypatch.setattr(loop, "gradient", gradient)
+    monkeypatch.setattr(step_module, "accumulate_gradients", gradient)
 
 
 @pytest.mark.parametrize("value", [float("nan"), float("inf")])
@@ -638,7 +647,7 @@ def test_a_step_whose_gradient_is_not_finite_is_skipped_counted_and_resumed_the_
     ]
     assert [step.step for step in only(Step, events) if step.skipped] == [12, 23, 24]
     assert [line["step"] for line in Result.of(whole).log if line.get("skipped")] == [12, 23, 24]
-    assert read_json(whole / "run" / "checkpoints" / "step-00000050" / "progress.json")["health"]["skipped"] == 3
+    assert read_json(whole / "run" / "checkpoints" / "step-00000050" / "progress.json")["divergence"]["skipped"] == 3
     assert "- 3 steps skipped, because their gradients were not finite\n" in (whole / "card.md").read_text("utf-8")
     assert all(tensor.isfinite().all() for tensor in load_file(whole / "weights.safetensors").values())
     for step in (11, 12, 23):
@@ -660,14 +669,14 @@ def test_a_run_may_begin_with_a_skipped_step_and_resume_after_it(
 
 
 def test_a_skipped_step_changes_no_weight_and_no_memory_of_adam(monkeypatch: pytest.MonkeyPatch) -> None:
-    ids = np.array([[5, 6, END]])
-    stream = itertools.repeat((Batch(ids, ids, 3), Position()))
-    shape = ModelSettings(vocabulary=16, width=8, heads=2, feedforward=8, encoder_layers=1, decoder_layers=1)
-    settings = TrainSettings(steps=3, batch_tokens=8, micro_tokens=8, clip=1.0)
+    ids = np.array([[5, 6, EOS]])
+    stream = itertools.repeat((Batch(ids, ids, 3), StreamPosition()))
+    shape = TransformerSettings(vocab_size=16, width=8, heads=2, feedforward=8, encoder_layers=1, decoder_layers=1)
+    settings = TrainSettings(steps=3, batch_tokens=8, micro_batch_tokens=8, max_grad_norm=1.0)
     model = Transformer(shape)
     optimizer = make_optimizer(model, settings)
     spoil(monkeypatch, 2)
-    steps = learn(model, optimizer, stream, settings, width=8)
+    steps = training_steps(model, optimizer, stream, settings, width=8)
     next(steps)
     before = copy.deepcopy((model.state_dict(), optimizer.state_dict()["state"]))
     assert next(steps).skipped
@@ -685,26 +694,27 @@ def test_after_ten_skipped_steps_in_a_row_it_stops_with_advice(
     out = tiny.fresh(tmp_path / "model")
     advice = (
         "the run diverges at step 24: the gradients of the last 10 steps were not finite numbers; start again in "
-        "another --out, with a lower train.learning_rate (it is 0.004; try 0.001), or a longer train.warmup (it is "
-        f"400 steps); the weights of the best validation loss stay in {out / 'run' / 'checkpoints' / 'step-00000020'}"
+        "another --out, with a lower train.learning_rate (it is 0.004; try 0.001), or a longer train.warmup_steps "
+        "(it is 400 steps); the weights of the best validation loss stay in "
+        f"{out / 'run' / 'checkpoints' / 'step-00000020'}"
     )
     assert refused(tiny.events(out)) == advice
     assert refused(tiny.events(out)) == advice  # the same command sees the same
-    assert damage(out / "run" / "checkpoints" / "step-00000020") is None
+    assert find_damage(out / "run" / "checkpoints" / "step-00000020") is None
 
 
 def test_a_learning_rate_beyond_all_reason_is_told_so(tiny: TinyRuns, tmp_path: Path) -> None:
-    overrides = (*tiny.overrides, "train.learning_rate=1e30", "train.clip=0")
+    overrides = (*tiny.overrides, "train.learning_rate=1e30", "train.max_grad_norm=0")
     assert refused(tiny.events(tmp_path / "model", overrides=overrides)) == (
         "the run diverges at step 10: the validation loss is not a finite number; start again in another --out, with a "
-        "lower train.learning_rate (it is 1e+30; try 3e+29), or --set train.clip=1, or a longer train.warmup (it is "
-        "400 steps)"
+        "lower train.learning_rate (it is 1e+30; try 3e+29), or --set train.max_grad_norm=1, or a longer "
+        "train.warmup_steps (it is 400 steps)"
     )
 
 
 def starve(monkeypatch: pytest.MonkeyPatch, rows: int, steps: Sequence[int] = range(10**6)) -> None:
     """Let memory run out, half-way through, for each micro-batch of more than so many pairs."""
-    original = loss.add_gradient
+    original = loss.backward_in_chunks
 
     def add_gradient(model: Transformer, source_BS: Tensor, *rest: Any, **options: Any) -> float:
         found = original(model, source_BS, *rest, **options)
@@ -719,8 +729,8 @@ def starve(monkeypatch: pytest.MonkeyPatch, rows: int, steps: Sequence[int] = ra
             starve.step = parts[2]  # type: ignore[attr-defined]
         return derived_seed(*parts)
 
-    monkeypatch.setattr(loop, "add_gradient", add_gradient)
-    monkeypatch.setattr(loop, "derived_seed", seed)
+    monkeypatch.setattr(step_module, "backward_in_chunks", add_gradient)
+    monkeypatch.setattr(step_module, "derived_seed", seed)
 
 
 def test_a_step_that_does_not_fit_in_memory_is_cut_and_the_run_resumes_the_same(
@@ -748,7 +758,7 @@ def test_a_pair_that_does_not_fit_in_memory_alone(
     starve(monkeypatch, rows=0, steps=[3])
     assert refused(tiny.events(tiny.fresh(tmp_path / "model"))) == (
         "step 3 does not fit in memory, even a pair at a time; end other programs and give the same command again, or "
-        "start anew with a smaller --size or a smaller model.longest"
+        "start anew with a smaller --size or a smaller model.max_positions"
     )
 
 
@@ -766,15 +776,16 @@ def test_memory_that_runs_out_elsewhere(tiny: TinyRuns, tmp_path: Path, monkeypa
 def test_the_micro_batch_is_fitted_to_the_memory_and_the_plan_says_so(
     tiny: TinyRuns, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(memory, "LEAST_TOKENS", 10)
-    monkeypatch.setattr(memory, "weights_bytes", lambda *_: 1_000_000)
-    monkeypatch.setattr(memory, "bytes_per_piece", lambda *_: 100_000.0)
+    monkeypatch.setattr(memory_estimate, "LEAST_TOKENS", 10)
+    monkeypatch.setattr(memory_estimate, "fixed_bytes", lambda *_: 1_000_000)
+    monkeypatch.setattr(memory_estimate, "activation_bytes_per_token", lambda *_: 100_000.0)
     monkeypatch.setattr(memory, "free_memory", lambda _: 5_000_000)
     out = tmp_path / "model"
     plan = only(Planned, tiny(out, stop=lambda: True))[0].plan
-    assert plan.settings.train.micro_tokens == 24
+    assert plan.settings.train.micro_batch_tokens == 24
     assert plan.reasons[-3] == (
-        "about 4 MB of memory for a step of 24 pieces at a time (train.micro_tokens was 48, but only 5 MB are free)"
+        "about 4 MB of memory for a step of 24 pieces at a time "
+        "(train.micro_batch_tokens was 48, but only 5 MB are free)"
     )
     monkeypatch.setattr(memory, "free_memory", lambda _: 10**12)
     assert only(Planned, tiny(out, stop=lambda: True))[0].plan == plan  # only read afterwards
@@ -803,7 +814,13 @@ def test_pieces_that_were_changed_are_found_again(tiny: TinyRuns, whole: Whole, 
 # Fine-tuning
 
 
-FINE = ("train.micro_tokens=48", "train.batch_tokens=96", "train.validate_every=5", "decode.beams=1", "decode.extra=2")
+FINE = (
+    "train.micro_batch_tokens=48",
+    "train.batch_tokens=96",
+    "train.validate_every=5",
+    "decode.beam_size=1",
+    "decode.max_length_offset=2",
+)
 
 
 def test_a_fine_tune_goes_on_from_its_parent(tiny: TinyRuns, whole: Whole, tmp_path: Path) -> None:
@@ -844,7 +861,7 @@ def test_a_run_by_contrast_is_another_run_and_resumes_too(tiny: TinyRuns, whole:
     data.write_text("".join(twos), "utf-8")
     changes: dict[str, Any] = {"files": [data], "size": None, "steps": 6, "parent": whole.out}
     tiny(tmp_path / "plain", overrides=FINE, **changes)
-    changes["overrides"] = (*FINE, "train.contrast=9")
+    changes["overrides"] = (*FINE, "train.minimal_pair_weight=9")
     tiny(tmp_path / "whole", **changes)
     tiny.stopped(tmp_path / "resumed", 4, **changes)
     tiny(tmp_path / "resumed", **changes)
@@ -867,7 +884,7 @@ def test_a_fine_tune_keeps_its_parents_shape(
 
 
 def test_a_fine_tune_keeps_its_parents_pieces(tiny: TinyRuns, whole: Whole, tmp_path: Path) -> None:
-    events = tiny.events(tmp_path / "model", size=None, parent=whole.out, overrides=("tokenizer.pieces=400",))
+    events = tiny.events(tmp_path / "model", size=None, parent=whole.out, overrides=("tokenizer.vocab_size=400",))
     assert "tokenizer" in refused(events)
 
 
@@ -891,7 +908,7 @@ def test_a_tiny_model_learns_to_reverse() -> None:
     unseen = list(dict.fromkeys(draw() for _ in range(200)))
     forbidden = set(unseen)
 
-    def stream() -> Iterator[tuple[Batch, Position]]:
+    def stream() -> Iterator[tuple[Batch, StreamPosition]]:
         while True:
             chosen: list[tuple[int, ...]] = []
             while len(chosen) < 64:
@@ -899,24 +916,24 @@ def test_a_tiny_model_learns_to_reverse() -> None:
                 if drawn not in forbidden:
                     chosen.append(drawn)
             target = padded([each[::-1] for each in chosen])
-            yield Batch(padded(chosen).numpy(), target.numpy(), int((target != PAD).sum())), Position()
+            yield Batch(padded(chosen).numpy(), target.numpy(), int((target != PAD).sum())), StreamPosition()
 
-    shape = ModelSettings(
-        vocabulary=16, width=64, heads=4, feedforward=128, encoder_layers=1, decoder_layers=1, norm="pre"
+    shape = TransformerSettings(
+        vocab_size=16, width=64, heads=4, feedforward=128, encoder_layers=1, decoder_layers=1, norm="pre"
     )
     settings = TrainSettings(
         steps=400,
         batch_tokens=1,
-        micro_tokens=1,
+        micro_batch_tokens=1,
         schedule="linear",
         learning_rate=3e-3,
-        warmup=50,
-        clip=1.0,
+        warmup_steps=50,
+        max_grad_norm=1.0,
         dropout=0.0,
     )
     torch.manual_seed(1)
     model = Transformer(shape)
-    steps = learn(model, make_optimizer(model, settings), stream(), settings, width=shape.width)
+    steps = training_steps(model, make_optimizer(model, settings), stream(), settings, width=shape.width)
     losses = [step.loss for step in steps]
     assert losses[-1] < losses[0]
     assert sum(reversed_by(model.eval(), unseen)) >= 0.95 * len(unseen)
@@ -924,7 +941,7 @@ def test_a_tiny_model_learns_to_reverse() -> None:
 
 def padded(rows: list[tuple[int, ...]]) -> Tensor:
     width = max(map(len, rows)) + 1
-    return torch.tensor([[*row, END] + [PAD] * (width - 1 - len(row)) for row in rows])
+    return torch.tensor([[*row, EOS] + [PAD] * (width - 1 - len(row)) for row in rows])
 
 
 def reversed_by(model: Transformer, rows: list[tuple[int, ...]]) -> list[bool]:
@@ -934,12 +951,12 @@ def reversed_by(model: Transformer, rows: list[tuple[int, ...]]) -> list[bool]:
             lambda tokens, state: project_last(model, tokens, state),
             model.start(model.encode(padded(rows))),
             limits_B=torch.full((len(rows),), 10),
-            decode=DecodeSettings(beams=1),
-            writable_V=torch.arange(16) >= END,
-            start=START,
-            end=END,
+            decode=DecodeSettings(beam_size=1),
+            writable_V=torch.arange(16) >= EOS,
+            start=BOS,
+            end=EOS,
         )
-    return [best.pieces == row[::-1] for (best, *_), row in zip(found, rows, strict=True)]
+    return [best.token_ids == row[::-1] for (best, *_), row in zip(found, rows, strict=True)]
 
 
 def project_last(model: Transformer, tokens: Tensor, state: Any) -> tuple[Tensor, Any]:

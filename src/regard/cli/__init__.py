@@ -1,6 +1,8 @@
 """The commands. Each is one function call plus printing; what is heavy is imported by the command that needs it."""
 
-from regard.cli import demo, looking, machine, training, translating
-from regard.cli.group import main
+from regard.cli.commands import bench, check, demo, doctor, evaluate, look, measure, settings, train, translate
+from regard.cli.main import main
 
-__all__ = ["demo", "looking", "machine", "main", "training", "translating"]
+__all__ = [
+    "bench", "check", "demo", "doctor", "evaluate", "look", "main", "measure", "settings", "train", "translate",
+]  # fmt: skip

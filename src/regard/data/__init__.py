@@ -1,1 +1,1 @@
-"""Text to numbers: readers, the tokenizer, memory-mapped shards, batches."""
+"""Parallel data: reading, checking, preparing and batching it."""

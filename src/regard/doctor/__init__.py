@@ -1,1 +1,1 @@
-"""What works on this machine, and what does not."""
+"""Diagnosis of an installation."""

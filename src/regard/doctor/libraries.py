@@ -4,8 +4,8 @@ import sys
 from collections.abc import Iterator
 from importlib.metadata import PackageNotFoundError, version
 
-from regard.doctor.child import ChildError, told_by
-from regard.doctor.findings import Finding
+from regard.doctor.check_result import CheckResult
+from regard.doctor.child_process import ChildError, run_child
 
 # Those of pyproject.toml. Each is imported by the name it is installed by.
 LIBRARIES = (
@@ -25,23 +25,23 @@ _ASKED = {
 }
 
 
-def library(name: str) -> Iterator[Finding]:
+def library(name: str) -> Iterator[CheckResult]:
     """One library, imported elsewhere."""
     try:
         installed = version(name)
     except PackageNotFoundError:
-        yield Finding("Libraries", name, "missing", f"{name} is not installed; install it: pip install {name}")
+        yield CheckResult("Libraries", name, "missing", f"{name} is not installed; install it: pip install {name}")
         return
     try:
-        answers = list(told_by(_CODE.replace("{asked}", _ASKED.get(name, "None")), name))
+        answers = list(run_child(_CODE.replace("{asked}", _ASKED.get(name, "None")), name))
     except ChildError as error:
         mend = f"install it again: pip install --force-reinstall {name}"
-        yield Finding("Libraries", name, installed, f"{name} cannot be imported: {error}; {mend}")
+        yield CheckResult("Libraries", name, installed, f"{name} cannot be imported: {error}; {mend}")
         return
-    yield Finding("Libraries", name, installed)
+    yield CheckResult("Libraries", name, installed)
     match name, answers:
         case "torch", [{"threads": threads, "apple": apple, "cuda": cuda}]:
             gpus = [*cuda, *(["an Apple GPU"] if apple else [])]
-            yield Finding("Devices", "torch computes", f"in {threads} threads; {', '.join(gpus) or 'no GPU'}")
+            yield CheckResult("Devices", "torch computes", f"in {threads} threads; {', '.join(gpus) or 'no GPU'}")
         case "ctranslate2", [{"types": types}]:
-            yield Finding("Devices", "ctranslate2 computes", f"on the processor in {', '.join(types)}")
+            yield CheckResult("Devices", "ctranslate2 computes", f"on the processor in {', '.join(types)}")

@@ -1,1 +1,1 @@
-"""How good translations are."""
+"""BLEU, chrF and TER, significance tests, and comparisons of models."""

@@ -16,7 +16,7 @@ from sacrebleu.metrics.ter import TER
 from regard.errors import UserError
 
 METRICS = {"bleu": "BLEU", "chrf": "chrF", "ter": "TER"}
-Counts = dict[str, list[float]]  # what one sentence adds to each metric
+SegmentStatistics = dict[str, list[float]]  # what one sentence adds to each metric
 Figures = dict[str, float]
 
 
@@ -37,7 +37,7 @@ class Scores:
     references: int  # of the sentence that has most
 
 
-class Judge:
+class Scorer:
     """Scores translations of the same sentences, each against its own references, be they one or several.
 
     `tokenize` is how BLEU cuts text into words: "13a" is the standard, "none" is for text that is already cut.
@@ -53,7 +53,7 @@ class Judge:
         streams = [[each[rank] if rank < len(each) else None for each in references] for rank in range(self.references)]
         self.metrics = {name: _metric(name, tokenize, streams) for name in names}
 
-    def count(self, translations: Sequence[str]) -> Iterator[Counts]:
+    def count(self, translations: Sequence[str]) -> Iterator[SegmentStatistics]:
         """What each translation adds, one by one: whoever waits may show how far it is."""
         if len(translations) != self.sentences:
             raise UserError(
@@ -62,20 +62,20 @@ class Judge:
             )
         return (self._count(number, text) for number, text in enumerate(translations))
 
-    def _count(self, number: int, text: str) -> Counts:
+    def _count(self, number: int, text: str) -> SegmentStatistics:
         return {
             name: metric._compute_segment_statistics(metric._preprocess_segment(text), metric._ref_cache[number])  # type: ignore[index]
             for name, metric in self.metrics.items()
         }
 
-    def figures(self, counts: Sequence[Counts]) -> Figures:
+    def figures(self, counts: Sequence[SegmentStatistics]) -> Figures:
         """Each metric over sentences that were counted: all, some, or one."""
         return {
             name: metric._aggregate_and_compute([each[name] for each in counts]).score
             for name, metric in self.metrics.items()
         }
 
-    def scores(self, counts: Sequence[Counts]) -> Scores:
+    def scores(self, counts: Sequence[SegmentStatistics]) -> Scores:
         """All there is to say of the whole."""
         facts: dict[str, Any] = {f"{name}_signature": str(self.metrics[name].get_signature()) for name in METRICS}
         facts.update(self.figures(counts))

@@ -11,21 +11,23 @@ from typing import Any, Literal
 
 from sacrebleu.significance import PairedTest
 
-from regard.evaluation.scores import Counts, Judge
+from regard.evaluation.scores import Scorer, SegmentStatistics
 
 Kind = Literal["bs", "ar"]
 KINDS: tuple[Kind, ...] = ("bs", "ar")  # bootstrap, randomisation
 
 
 @dataclass(frozen=True)
-class Chance:
+class SignificanceTest:
     """How often chance alone would do it (p), and the test's signature."""
 
     p: float
     signature: str
 
 
-def paired_test(judge: Judge, name: str, ours: Sequence[Counts], theirs: Sequence[Counts], kind: Kind) -> Chance:
+def paired_test(
+    judge: Scorer, name: str, ours: Sequence[SegmentStatistics], theirs: Sequence[SegmentStatistics], kind: Kind
+) -> SignificanceTest:
     """One test of one metric."""
     metric: Any = copy(judge.metrics[name])
     metric._extract_corpus_statistics = lambda counts, references: counts
@@ -35,4 +37,4 @@ def paired_test(judge: Judge, name: str, ours: Sequence[Counts], theirs: Sequenc
     before, after = (result for result in results[key] if not isinstance(result, str))
     # The tests count larger differences only, and call the lack of any significant.
     p = 1.0 if before.score == after.score or after.p_value is None else after.p_value
-    return Chance(float(p), str(signatures[key]))
+    return SignificanceTest(float(p), str(signatures[key]))

@@ -1,7 +1,7 @@
 // The arithmetic of one head for one piece, in steps that open, cell by cell. Computed here from the exported vectors.
 
-import { attentions, data, floatsOf } from "./data.js";
-import { byId, fillSelect, make, makeTable } from "./elements.js";
+import { attentions, data, floatsOf } from "./provider.js";
+import { byId, fillSelect, make, makeTable } from "./dom.js";
 import { change, listen, state } from "./state.js";
 
 const open = new Set([1, 2, 3]);

@@ -1,8 +1,8 @@
 // A map as coloured cells. The mouse or the arrow keys choose a cell; what is masked is hatched.
 
-import { picture } from "./colour.js";
-import { make, makeCanvas } from "./elements.js";
-import { labelOf } from "./maps.js";
+import { picture } from "./colour_scale.js";
+import { make, makeCanvas } from "./dom.js";
+import { labelOf } from "./attention_map.js";
 
 const FONT = "13px system-ui, sans-serif";
 const LONGEST = 190;

@@ -1,6 +1,6 @@
 // What is chosen, and who wants to know when that changes.
 
-import { data } from "./data.js";
+import { data } from "./provider.js";
 
 const listeners = [];
 

@@ -1,8 +1,8 @@
 // Every head of every layer as a small map. One is drawn when it comes into view, so that long texts open at once.
 
-import { picture } from "./colour.js";
-import { attentions, data, weightsOf } from "./data.js";
-import { make, makeCanvas } from "./elements.js";
+import { picture } from "./colour_scale.js";
+import { attentions, data, weightsOf } from "./provider.js";
+import { make, makeCanvas } from "./dom.js";
 import { change, listen, state } from "./state.js";
 
 const SIZE = 56;

@@ -1,1 +1,1 @@
-"""Learning: the loss, the loop, and a run that survives anything."""
+"""Training: from prepared data to the parameters of a model."""

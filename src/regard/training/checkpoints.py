@@ -14,25 +14,27 @@ import torch
 from safetensors.torch import load_file, save_file
 from torch import Tensor, nn
 
-from regard.data.batches import Position
-from regard.files import bring_back, damage, new_folder, read_json, write_json, write_manifest
-from regard.training.health import Health
+from regard.data.batching.batches import StreamPosition
+from regard.storage.atomic_files import new_folder, recover_interrupted_replace
+from regard.storage.json_files import read_json, write_json
+from regard.storage.manifest import find_damage, write_manifest
+from regard.training.divergence import DivergenceMonitor
 
 WHOLE = 2  # checkpoints kept with everything, so that one may be damaged
 _HEADERS = 1 << 17  # bytes for names, shapes and hashes, generously
 
 
 @dataclass(frozen=True)
-class Progress:
+class RunState:
     """How far a run has come: what it needs, beside the tensors, to go on exactly."""
 
     step: int = 0
-    position: Position = field(default_factory=Position)
+    position: StreamPosition = field(default_factory=StreamPosition)
     best_loss: float = float("inf")
     best_step: int = 0
     stale: int = 0  # validations since the best
     validated_step: int = 0
-    health: Health = field(default_factory=Health)
+    divergence: DivergenceMonitor = field(default_factory=DivergenceMonitor)
 
     def is_stale(self, patience: int) -> bool:
         """Whether early stopping, if asked for, is due."""
@@ -70,7 +72,7 @@ class Checkpoints:
     def __init__(self, folder: Path) -> None:
         self.folder = folder
 
-    def save(self, model: nn.Module, optimizer: torch.optim.Optimizer, progress: Progress) -> None:
+    def save(self, model: nn.Module, optimizer: torch.optim.Optimizer, progress: RunState) -> None:
         weights, memories = model.state_dict(), _optimizer_tensors(model, optimizer)
         needs = sum(tensor.nbytes for tensor in (*weights.values(), *memories.values())) + _HEADERS
         with new_folder(self.path(progress.step), needs) as folder:
@@ -83,24 +85,24 @@ class Checkpoints:
             if step > progress.step:
                 shutil.rmtree(self.path(step))
 
-    def resume(self, model: nn.Module, optimizer: torch.optim.Optimizer) -> tuple[Progress, list[str]]:
+    def resume(self, model: nn.Module, optimizer: torch.optim.Optimizer) -> tuple[RunState, list[str]]:
         """Load the newest whole checkpoint, if any; also what was wrong with newer ones."""
         for old in self.folder.glob("step-????????.old"):
-            bring_back(old.with_suffix(""))
+            recover_interrupted_replace(old.with_suffix(""))
         problems = []
         for age, step in enumerate(reversed(self.steps())):
             folder = self.path(step)
             if age >= WHOLE and not (folder / "optimizer.safetensors").exists():
                 continue  # pruned
-            if problem := damage(folder):
+            if problem := find_damage(folder):
                 problems.append(problem)
                 continue
             model.load_state_dict(load_file(folder / "weights.safetensors"))
             _restore_optimizer(model, optimizer, load_file(folder / "optimizer.safetensors"))
             saved = read_json(folder / "progress.json")
-            position, health = Position(**saved["position"]), Health(**saved["health"])
-            return Progress(**{**saved, "position": position, "health": health}), problems
-        return Progress(), problems
+            position, divergence = StreamPosition(**saved["position"]), DivergenceMonitor(**saved["divergence"])
+            return RunState(**{**saved, "position": position, "divergence": divergence}), problems
+        return RunState(), problems
 
     def prune(self, wanted: set[int]) -> None:
         """Keep the newest whole, the weights of the `wanted` steps, and nothing else."""
@@ -112,7 +114,7 @@ class Checkpoints:
 
     def weights(self, step: int) -> dict[str, Tensor] | None:
         """The weights after a step; None if they are not there or damaged."""
-        if damage(self.path(step), only=["weights.safetensors"]):
+        if find_damage(self.path(step), only=["weights.safetensors"]):
             return None
         return load_file(self.path(step) / "weights.safetensors")
 

@@ -11,7 +11,7 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor
 
-from regard.model.face import SequenceModel
+from regard.models.interface import SequenceModel
 
 CHUNK_NUMBERS = 4_000_000  # scores held at once: 16 MB, which stays near the processor
 GPU_CHUNK_NUMBERS = 64_000_000  # a GPU wants larger products
@@ -39,7 +39,7 @@ def summed_loss(
     return loss_N1.sum(), gradient_NV
 
 
-def add_gradient(
+def backward_in_chunks(
     model: SequenceModel,
     source_BS: Tensor,
     target_BT: Tensor,
@@ -57,7 +57,7 @@ def add_gradient(
     """
     forward = partial(torch.autocast, source_BS.device.type, torch.bfloat16, enabled=bfloat16)
     with forward():
-        hidden_ND, target_N = _before_each_piece(model, source_BS, target_BT, start, pad)
+        hidden_ND, target_N = teacher_forced_hidden(model, source_BS, target_BT, start, pad)
     leaf_ND = hidden_ND.detach().requires_grad_()
     total = torch.zeros((), device=source_BS.device)
     weight_N = None if weight_BT is None else weight_BT[target_BT != pad]
@@ -77,14 +77,14 @@ def add_gradient(
 
 def loss_only(model: SequenceModel, source_BS: Tensor, target_BT: Tensor, *, start: int, pad: int) -> float:
     """The summed cross entropy, without smoothing and without a gradient."""
-    hidden_ND, target_N = _before_each_piece(model, source_BS, target_BT, start, pad)
+    hidden_ND, target_N = teacher_forced_hidden(model, source_BS, target_BT, start, pad)
     return sum(
         F.cross_entropy(model.project(part_ND).float(), part_N, reduction="sum").item()
         for part_ND, part_N in _chunks(model, hidden_ND, target_N)
     )
 
 
-def _before_each_piece(
+def teacher_forced_hidden(
     model: SequenceModel, source_BS: Tensor, target_BT: Tensor, start: int, pad: int
 ) -> tuple[Tensor, Tensor]:
     """What the model thinks before each real target piece (N, D), and those pieces (N)."""
@@ -98,5 +98,5 @@ def _before_each_piece(
 def _chunks(model: SequenceModel, hidden_ND: Tensor, target_N: Tensor) -> Iterator[tuple[Tensor, Tensor]]:
     """Positions a few at a time, so that their scores fit CHUNK_NUMBERS."""
     numbers = CHUNK_NUMBERS if hidden_ND.device.type == "cpu" else GPU_CHUNK_NUMBERS
-    rows = max(1, numbers // model.vocabulary)
+    rows = max(1, numbers // model.vocab_size)
     return zip(hidden_ND.split(rows), target_N.split(rows), strict=True)

@@ -1,0 +1,1 @@
+"""Speed of training and translation on this machine."""

@@ -1,0 +1,1 @@
+"""Batches of token ids in a reproducible order."""

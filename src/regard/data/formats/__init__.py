@@ -1,0 +1,1 @@
+"""Readers of the supported file formats."""

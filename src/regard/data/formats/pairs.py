@@ -1,0 +1,179 @@
+"""Pairs of texts out of files, one at a time: two line-aligned files, or one file that holds both sides.
+
+The name says which: `.tsv`, `.jsonl`, `.tmx`, `.po` and `.mo` hold both sides, perhaps with `.gz` or `.zst` behind;
+every other file is one side. A corpus may be followed by its weight (`corpus.tsv=0.3`).
+"""
+
+from collections.abc import Iterator, Sequence
+from itertools import zip_longest
+from pathlib import Path
+from typing import Any
+
+from regard.data.formats.corpus import Corpus, file_kind, has_both_sides, total_bytes
+from regard.data.formats.gettext import Catalogue
+from regard.data.formats.jsonl import read_jsonl
+from regard.data.formats.lines import Lines, check_file
+from regard.data.formats.records import InvalidRecord, Pair, Record
+from regard.data.formats.tmx import Tmx
+from regard.errors import DataError
+from regard.progress import Progress
+
+_MAX_INVALID = 10  # one record in so many may be unreadable; beyond, the file is not what it seems
+
+
+class Pairs:
+    """The pairs of one corpus, to be read through once. `bytes_read` counts bytes on disk, for progress."""
+
+    def __init__(self, corpus: Corpus) -> None:
+        self.corpus = corpus
+        self._kind = file_kind(corpus.paths[0]) if len(corpus.paths) == 1 else ""
+        self._files: tuple[Lines | Tmx | Catalogue, ...]
+        match self._kind:
+            case ".tmx":
+                self._files = (Tmx(corpus.paths[0], corpus.languages),)
+            case ".po" | ".mo":
+                self._files = (Catalogue(corpus.paths[0], compiled=self._kind == ".mo"),)
+            case _:
+                self._files = tuple(Lines(path) for path in corpus.paths)
+
+    @property
+    def bytes_read(self) -> int:
+        return sum(file.bytes_read for file in self._files)
+
+    def __iter__(self) -> Iterator[Record]:
+        """Pairs, and the faults of records that are not; too many faults are an error."""
+        pairs = faults = serious = 0
+        first: InvalidRecord | None = None
+        for record in self._records():
+            if isinstance(record, InvalidRecord):
+                first = record if first is None or (first.usual and not record.usual) else first
+                faults += 1
+                serious += not record.usual
+            else:
+                pairs += 1
+            yield record
+        if pairs + faults == 0:
+            raise DataError(f"{self.corpus.name}: there is no line in it; a corpus needs at least one pair of texts")
+        if first is not None and (serious * _MAX_INVALID > pairs + faults or not pairs):
+            raise DataError(
+                f"{first.message} (at fault: {faults:,} of {pairs + faults:,} entries, of which this is the first; up "
+                f"to one in {_MAX_INVALID} would be left out and listed)"
+            )
+
+    def or_raise(self) -> Iterator[Pair]:
+        """Pairs alone; the first fault is an error."""
+        for record in self:
+            if isinstance(record, InvalidRecord):
+                raise DataError(record.message)
+            yield record
+
+    def _records(self) -> Iterator[Record]:
+        match self._kind, *self._files:
+            case ".jsonl", Lines() as file:
+                return read_jsonl(file)
+            case ".tsv", Lines() as file:
+                return _pairs(_columns(file, exactly=2))
+            case _, (Tmx() | Catalogue()) as file:
+                return iter(file)
+        return _pairs(_aligned([file for file in self._files if isinstance(file, Lines)]))
+
+
+Row = tuple[str, ...] | InvalidRecord
+
+
+def _pairs(rows: Iterator[Row]) -> Iterator[Record]:
+    for number, row in enumerate(rows, start=1):
+        yield row if isinstance(row, InvalidRecord) else Pair(row[0], row[1], number)
+
+
+def read_references(paths: Sequence[Path]) -> Iterator[tuple[str, tuple[str, ...]]]:
+    """Sources with their reference translations, each source with equally many.
+
+    From one TSV (source, then one or more references), one file of pairs in another format, or a source file and one
+    or more files aligned to it.
+    """
+    for path in paths:
+        check_file(path)
+    rows: Iterator[Row]
+    if len(paths) == 1 and file_kind(paths[0]) == ".tsv":
+        rows = _columns(Lines(paths[0]), exactly=None)
+    elif len(paths) == 1 and has_both_sides(paths[0]):
+        rows = ((pair.source, pair.target) for pair in Pairs(Corpus(tuple(paths))).or_raise())
+    elif len(paths) > 1 and not any(has_both_sides(path) for path in paths):
+        rows = _aligned([Lines(path) for path in paths])
+    else:
+        raise DataError(
+            f"{' '.join(map(str, paths)) or 'no file'}: expected a source file and one or more reference files "
+            "(test.en test.fr), or one .tsv file (source, tab, reference)"
+        )
+    empty = True
+    for row in rows:
+        if isinstance(row, InvalidRecord):
+            raise DataError(row.message)
+        empty = False
+        yield row[0], row[1:]
+    if empty:
+        raise DataError(f"{' + '.join(path.name for path in paths)}: there is no line in it; nothing to compare with")
+
+
+def _aligned(files: Sequence[Lines]) -> Iterator[Row]:
+    """Line i of every file together; files of different length are refused, with all counts."""
+    readers = [file.with_invalid() for file in files]
+    row: tuple[Any, ...]
+    for number, row in enumerate(zip_longest(*readers)):
+        if None in row:
+            counts = [
+                number + (line is not None) + sum(1 for _ in reader) for line, reader in zip(row, readers, strict=True)
+            ]
+            raise DataError(_unequal(files, counts))
+        yield next((line for line in row if isinstance(line, InvalidRecord)), row)
+
+
+def _unequal(files: Sequence[Lines], counts: Sequence[int]) -> str:
+    listed = ", ".join(f"{file.path} has {count:,}" for file, count in zip(files, counts, strict=True))
+    longest = files[counts.index(max(counts))].path
+    return (
+        f"the files differ in their number of lines: {listed}; line by line they must be translations of each other. "
+        f"If only the end is extra, remove line {min(counts) + 1:,} of {longest} and those after it; else find where "
+        "the lines begin to differ (often at a line break inside a sentence)"
+    )
+
+
+def _columns(file: Lines, *, exactly: int | None) -> Iterator[Row]:
+    """The columns of a TSV. Without `exactly`, the first line decides how many, at least two."""
+    for number, line in enumerate(file.with_invalid(), start=1):
+        if isinstance(line, InvalidRecord):
+            yield line
+            continue
+        columns = tuple(line.split("\t"))
+        if exactly is None:
+            exactly = max(2, len(columns))
+        if len(columns) == exactly:
+            yield columns
+        else:
+            hint = "separate source and target by one tab" if len(columns) < exactly else "remove the other columns"
+            yield InvalidRecord(
+                file.path,
+                number,
+                f"not {exactly} columns",
+                f"{file.path}:{number}: expected {exactly} columns separated by tabs, found {len(columns)}; "
+                f"{hint}; the line is {_shorten(line)}",
+            )
+
+
+def _shorten(line: str) -> str:
+    return repr(line) if len(line) <= 60 else repr(line[:60]) + "…"
+
+
+_REPORT_EVERY = 50_000
+
+
+def read_all(stage: str, corpora: Sequence[Corpus]) -> Iterator[tuple[int, Record, Progress | None]]:
+    """All pairs and faults with the number of their corpus, and now and then a report to pass on."""
+    total, before = total_bytes(corpora), 0
+    for number, corpus in enumerate(corpora):
+        reading = Pairs(corpus)
+        for count, record in enumerate(reading, start=1):
+            due = count % _REPORT_EVERY == 0
+            yield number, record, Progress(stage, before + reading.bytes_read, total) if due else None
+        before += reading.bytes_read

@@ -1,0 +1,197 @@
+"""Pairs out of TMX, the exchange format of translation memories, streamed: no unit is held longer than it takes.
+
+defusedxml refuses what makes XML dangerous (entities that expand, references to other files or addresses), and unlike
+a parser that builds trees it tells the line. Inline markup is left out, the text it surrounds is kept.
+"""
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import BinaryIO
+from xml.sax import SAXParseException
+from xml.sax.handler import ContentHandler
+from xml.sax.xmlreader import AttributesImpl, Locator
+
+from defusedxml import DefusedXmlException
+from defusedxml.expatreader import DefusedExpatParser
+
+from regard.data.formats.lines import MAX_LINE_BYTES, open_lines, too_long
+from regard.data.formats.records import Codes, InvalidRecord, Record, parse_pair
+from regard.errors import DataError
+
+_CHUNK = 1 << 16
+
+_CODES_OF_A_TOOL = {"bpt", "ept", "it", "ph", "ut"}  # in a text: formatting of the program that wrote it
+
+
+class Tmx:
+    """The pairs of one TMX file in two languages, to be read through once: those given, or the only two there are."""
+
+    def __init__(self, path: Path, wanted: Codes | None) -> None:
+        self.path = path
+        self.bytes_read = 0
+        self._wanted = wanted
+
+    def __iter__(self) -> Iterator[Record]:
+        chosen = self._wanted
+        for unit in self._units():
+            chosen = chosen or _only_two(self.path, unit)
+            texts = [_find(unit.texts, code) for code in chosen]
+            missing = [code for code, text in zip(chosen, texts, strict=True) if text is None]
+            if unit.too_long:
+                yield too_long(self.path, unit.line)
+            elif missing:
+                yield _incomplete(self.path, unit, missing[0])
+            else:
+                yield parse_pair(self.path, unit.line, texts[0] or "", texts[1] or "")
+
+    def languages(self) -> Codes | None:
+        """The languages of the first unit, source first; None if there is no unit."""
+        for unit in self._units():
+            return self._wanted or _only_two(self.path, unit)
+        return None
+
+    def _units(self) -> Iterator["_Unit"]:
+        with open_lines(self.path) as (disk, stream):
+            for units in _parse(self.path, stream):
+                self.bytes_read = disk.tell()
+                yield from units
+
+
+class _Unit:
+    """One `<tu>`: texts by language, and the line where it begins."""
+
+    def __init__(self, line: int, source: str) -> None:
+        self.line = line
+        self.source = source
+        self.texts: dict[str, str] = {}
+        self.too_long = False
+
+
+def _parse(path: Path, stream: BinaryIO) -> Iterator[list[_Unit]]:
+    # A document type outside the file, which most TMX name, is not opened: expat is not asked to.
+    parser = DefusedExpatParser(forbid_external=False)
+    handler = _Handler(parser)
+    parser.setContentHandler(handler)
+    try:
+        while chunk := stream.read(_CHUNK):
+            parser.feed(chunk)
+            yield handler.take()
+        parser.close()
+    except SAXParseException as error:
+        column = (error.getColumnNumber() or 0) + 1
+        raise DataError(
+            f"{path}:{error.getLineNumber()}: the XML is damaged or cut off at column {column} ({error.getMessage()}); "
+            "mend it there, or export or download the file again"
+        ) from error
+    except DefusedXmlException as error:
+        raise DataError(
+            f"{path}: it declares entities or refers to other files, which can be used to attack who reads it; TMX "
+            "needs neither, so remove the declarations in its first lines (<!ENTITY …>)"
+        ) from error
+    except (LookupError, ValueError) as error:
+        raise DataError(
+            f"{path}: its encoding cannot be read ({error}); convert it to UTF-8, and say so in its first line"
+        ) from error
+    yield handler.take()
+
+
+class _Handler(ContentHandler):
+    """Gathers the units as the parser goes."""
+
+    def __init__(self, locator: Locator) -> None:
+        super().__init__()
+        self._locator = locator
+        self._ready: list[_Unit] = []
+        self._unit: _Unit | None = None
+        self._source = ""
+        self._language = ""
+        self._text: list[str] | None = None
+        self._length = 0
+        self._inside_codes = 0
+
+    def take(self) -> list[_Unit]:
+        """The units that are complete."""
+        ready, self._ready = self._ready, []
+        return ready
+
+    def startElement(self, name: str, attrs: AttributesImpl) -> None:  # noqa: N802 (SAX's name)
+        if name in _CODES_OF_A_TOOL:
+            self._inside_codes += 1
+        elif name == "header":
+            self._source = attrs.get("srclang", "")
+        elif name == "tu":
+            self._unit = _Unit(self._locator.getLineNumber() or 0, attrs.get("srclang", self._source))
+        elif name == "tuv":
+            self._language = attrs.get("xml:lang", attrs.get("lang", ""))
+        elif name == "seg":
+            self._text, self._length = [], 0
+
+    def characters(self, content: str) -> None:
+        if self._text is not None and not self._inside_codes:
+            self._length += len(content)
+            if self._length <= MAX_LINE_BYTES:
+                self._text.append(content)
+
+    def endElement(self, name: str) -> None:  # noqa: N802
+        if name in _CODES_OF_A_TOOL:
+            self._inside_codes -= 1
+        elif name == "seg" and self._unit is not None and self._text is not None:
+            self._unit.texts.setdefault(self._language, "".join(self._text))
+            self._unit.too_long |= self._length > MAX_LINE_BYTES
+            self._text = None
+        elif name == "tu" and self._unit is not None:
+            self._ready.append(self._unit)
+            self._unit = None
+
+    def skippedEntity(self, name: str) -> None:  # noqa: N802
+        raise SAXParseException(f"undefined entity &{name};", None, self._locator)
+
+
+def _only_two(path: Path, unit: _Unit) -> Codes:
+    """Source and target, where the first unit leaves no doubt."""
+    codes = list(unit.texts)
+    sources = [code for code in codes if _matches(code, unit.source)]
+    if len(codes) == 2 and len(sources) == 1:
+        codes.remove(sources[0])
+        return sources[0], codes[0]
+    raise DataError(
+        f"{path}:{unit.line}: the first unit has the languages {', '.join(codes) or 'none'}, and the source language "
+        f"is {unit.source or 'not given'}; say which to learn: --languages en fr"
+    )
+
+
+def _incomplete(path: Path, unit: _Unit, code: str) -> InvalidRecord:
+    found = ", ".join(unit.texts) or "none"
+    return InvalidRecord(
+        path,
+        unit.line,
+        f"no {code} text",
+        f"{path}:{unit.line}: the unit has no text in {code}, only in {found}; check --languages, or remove the unit",
+        usual=True,
+    )
+
+
+def _find(texts: dict[str, str], wanted: str) -> str | None:
+    """The text in a language: by its very code, or in one variety of it (`en-GB` for `en`), or in general."""
+    return next(
+        (
+            text
+            for same in (lambda a, b: a == b, _matches, lambda a, b: _matches(b, a))
+            for code, text in texts.items()
+            if same(_plain(code), _plain(wanted))
+        ),
+        None,
+    )
+
+
+def _matches(code: str, wanted: str) -> bool:
+    return _plain(code) == _plain(wanted) or _plain(code).startswith(_plain(wanted) + "-")
+
+
+def general(code: str) -> str:
+    """The language without its variety: `en` for `en-GB`."""
+    return _plain(code).split("-")[0]
+
+
+def _plain(code: str) -> str:
+    return code.lower().replace("_", "-")

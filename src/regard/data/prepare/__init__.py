@@ -1,0 +1,1 @@
+"""The data of a run on disk: texts, token ids, held-out pairs."""

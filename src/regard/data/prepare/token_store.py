@@ -1,0 +1,210 @@
+"""The pairs of a run as ids on disk, so that training reads any amount of them through memory maps.
+
+The folder is written whole or not at all, and found again when nothing changed. What cannot be trained on is left out,
+counted and listed. `prepare_ids` is a generator that reports how far it is and returns what it opened.
+"""
+
+import hashlib
+from bisect import bisect_right
+from collections import Counter
+from contextlib import ExitStack
+from itertools import chain, pairwise
+from pathlib import Path
+from typing import Any, TextIO
+
+import numpy as np
+from numpy.typing import NDArray
+
+from regard.data.formats.records import SIDES, Side
+from regard.data.prepare.ragged import map_file
+from regard.data.prepare.text_store import UNREADABLE, TextPairs, TextStore
+from regard.errors import DataError
+from regard.progress import Progress, Work
+from regard.storage import atomic_files, json_files, manifest
+from regard.storage.manifest import is_up_to_date, write_folder_manifest
+from regard.tokenizers.sentencepiece import SentencePieceTokenizer
+from regard.tokenizers.special_ids import EOS
+
+Ids = NDArray[Any]  # uint16, or uint32 for a vocabulary beyond 65,536
+
+_FORMAT = 1
+
+
+class EncodedPairs:
+    """The pairs of one part as ids, each side ending in END. `lines` has the corpus and line each came from."""
+
+    def __init__(self, folder: Path, kind: str) -> None:
+        self.lines: NDArray[np.int64] = map_file(folder / "lines", "int64").reshape(-1, 2)
+        self.source_ids: Ids
+        self.target_ids: Ids
+        self.source_starts: NDArray[np.int64]
+        self.target_starts: NDArray[np.int64]
+        self.source_ids, self.target_ids = (map_file(folder / f"{side}.ids", kind) for side in SIDES)
+        self.source_starts, self.target_starts = (map_file(folder / f"{side}.starts", "int64") for side in SIDES)
+
+    def __len__(self) -> int:
+        return len(self.lines)
+
+    def corpus_sizes(self, corpora: int) -> list[int]:
+        """How many pairs each of so many corpora has; their pairs stand one after the other."""
+        ends = [bisect_right(self.lines[:, 0], number) for number in range(corpora)]
+        return [end - start for start, end in pairwise([0, *ends])]
+
+    def source(self, index: int) -> Ids:
+        return self.source_ids[self.source_starts[index] : self.source_starts[index + 1]]
+
+    def target(self, index: int) -> Ids:
+        return self.target_ids[self.target_starts[index] : self.target_starts[index + 1]]
+
+    def source_lengths(self, indices: NDArray[np.int64]) -> NDArray[np.int64]:
+        return self.source_starts[indices + 1] - self.source_starts[indices]
+
+    def target_lengths(self, indices: NDArray[np.int64]) -> NDArray[np.int64]:
+        return self.target_starts[indices + 1] - self.target_starts[indices]
+
+
+class EncodedCorpus:
+    """All pairs of a run as ids. `dropped` counts the pairs left out, by reason; `dropped.tsv` lists them."""
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
+        info = json_files.read_json(folder / "info.json")
+        self.dropped: dict[str, int] = info["dropped"]
+        self.train = EncodedPairs(folder / "train", info["type"])
+        self.valid = EncodedPairs(folder / "valid", info["type"])
+
+
+def build_token_store(
+    folder: Path, texts: TextStore, tokenizer: SentencePieceTokenizer, *, longest: int
+) -> Work[EncodedCorpus]:
+    """Write `texts` as ids in `folder`; drop pairs with an empty side, or one of more than `longest` pieces."""
+    wanted = {
+        "format": _FORMAT,
+        "texts": manifest.sha256(texts.folder / "manifest.json"),
+        "tokenizer": hashlib.sha256(tokenizer.data).hexdigest(),
+        "longest": longest,
+        "type": "uint16" if tokenizer.embedding_rows <= 1 << 16 else "uint32",
+    }
+    if is_up_to_date(folder, wanted):
+        return EncodedCorpus(folder)
+    total = len(texts.train) + len(texts.valid)
+    done = 0
+    dropped: Counter[str] = Counter()
+    with atomic_files.new_folder(folder) as new:
+        with (new / "dropped.tsv").open("w", encoding="utf-8", newline="\n") as listing:
+            listing.write("file\tline\treason\n")
+            dropped += _list_unreadable(texts, listing)
+            for part, pairs in (("train", texts.train), ("valid", texts.valid)):
+                with ExitStack() as stack:
+                    writer = _Writer(new / part, str(wanted["type"]), listing, stack)
+                    for start, stop in pairs.blocks():
+                        writer.write(pairs, start, stop, tokenizer, longest)
+                        yield Progress("encoding", done + stop, total)
+                done += len(pairs)
+                if writer.dropped.total() == len(pairs):
+                    raise DataError(_nothing_left(part, writer.dropped, longest))
+                dropped += writer.dropped
+        json_files.write_json(new / "info.json", {**wanted, "dropped": dict(sorted(dropped.items()))})
+        write_folder_manifest(new)
+    return EncodedCorpus(folder)
+
+
+def _list_unreadable(texts: TextStore, listing: TextIO) -> Counter[str]:
+    """Copy the list of what was no pair; how often there was which reason."""
+    dropped: Counter[str] = Counter()
+    with (texts.folder / UNREADABLE).open(encoding="utf-8", newline="\n") as lines:
+        for line in lines:
+            listing.write(line)
+            dropped[line.rstrip("\n").rpartition("\t")[2]] += 1
+    return dropped
+
+
+def _nothing_left(part: str, dropped: Counter[str], longest: int) -> str:
+    name = {"train": "training", "valid": "validation"}[part]
+    reasons = ", ".join(f"{reason}: {count:,}" for reason, count in sorted(dropped.items()))
+    return (
+        f"no {name} pair is left ({reasons}); fill empty lines, split long texts into sentences, or allow more than "
+        f"{longest:,} pieces with --set model.max_positions=…"
+    )
+
+
+class _Writer:
+    """Writes the files of one part."""
+
+    def __init__(self, folder: Path, kind: str, listing: TextIO, stack: ExitStack) -> None:
+        folder.mkdir()
+        self._sides = tuple(_SideWriter(folder, side, kind, stack) for side in SIDES)
+        self._lines = stack.enter_context((folder / "lines").open("wb"))
+        self._listing = listing
+        self.dropped: Counter[str] = Counter()
+
+    def write(self, pairs: TextPairs, start: int, stop: int, tokenizer: SentencePieceTokenizer, longest: int) -> None:
+        """Encode pairs start to stop and write those that are good; list and count the others."""
+        texts = [pairs.texts(side, start, stop) for side in SIDES]
+        ids = [tokenizer.encode(lines) for lines in texts]
+        kept = []
+        for row, fault in enumerate(_faults(texts, ids, longest)):
+            if fault is None:
+                kept.append(row)
+            else:
+                side, reason = fault
+                file, line = pairs.origin(start + row, side)
+                self._listing.write(f"{file}\t{line}\t{side} {reason}\n")
+                self.dropped[f"{side} {reason}"] += 1
+        for writer, encoded in zip(self._sides, ids, strict=True):
+            writer.write([encoded[row] for row in kept])
+        self._lines.write(pairs.lines(start, stop)[kept].tobytes())
+
+
+class _SideWriter:
+    """Writes ids one after the other, and where each text starts."""
+
+    def __init__(self, folder: Path, side: Side, kind: str, stack: ExitStack) -> None:
+        self._kind = np.dtype(kind)
+        self._ids = stack.enter_context((folder / f"{side}.ids").open("wb"))
+        self._starts = stack.enter_context((folder / f"{side}.starts").open("wb"))
+        self._starts.write(np.int64(0).tobytes())
+        self._end = 0
+
+    def write(self, texts: list[list[int]]) -> None:
+        for ids in texts:
+            ids.append(EOS)
+        ends = self._end + np.cumsum([len(ids) for ids in texts], dtype=np.int64)
+        self._ids.write(np.fromiter(chain.from_iterable(texts), self._kind).tobytes())
+        self._starts.write(ends.tobytes())
+        self._end = int(ends[-1]) if len(ends) else self._end
+
+
+def trainable_texts(
+    pairs: TextPairs, tokenizer: SentencePieceTokenizer, *, longest: int, most: int
+) -> list[tuple[str, str]]:
+    """The first pairs that are not left out."""
+    found: list[tuple[str, str]] = []
+    for start, stop in pairs.blocks():
+        texts = [pairs.texts(side, start, stop) for side in SIDES]
+        ids = [tokenizer.encode(lines) for lines in texts]
+        faults = _faults(texts, ids, longest)
+        found += ((source, target) for source, target, fault in zip(*texts, faults, strict=True) if fault is None)
+        if len(found) >= most:
+            break
+    return found[:most]
+
+
+def _faults(texts: list[list[str]], ids: list[list[list[int]]], longest: int) -> list[tuple[Side, str] | None]:
+    """What is wrong with each pair, if anything."""
+    lengths = [[len(one) + 1 for one in side] for side in ids]
+    return [
+        _fault(both, counts, longest)
+        for both, counts in zip(zip(*texts, strict=True), zip(*lengths, strict=True), strict=True)
+    ]
+
+
+def _fault(texts: tuple[str, str], lengths: tuple[int, int], longest: int) -> tuple[Side, str] | None:
+    """The side and the reason why a pair cannot be trained on; None if it can."""
+    for side, text in zip(SIDES, texts, strict=True):
+        if not text or text.isspace():
+            return side, "empty"
+    for side, length in zip(SIDES, lengths, strict=True):
+        if length > longest:
+            return side, "too long"
+    return None

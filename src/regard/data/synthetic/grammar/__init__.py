@@ -1,0 +1,1 @@
+"""English and French grammar of the synthetic language."""

@@ -1,0 +1,155 @@
+"""French forms: plurals, agreement, conjugation, and how words change before the next one.
+
+Only what the built-in language needs. There is no "tu"; persons are je, il, nous, vous, ils.
+"""
+
+from dataclasses import dataclass
+from functools import cache
+from itertools import starmap
+
+PERSONS = ("je", "il", "nous", "vous", "ils")
+
+_VOWELS = frozenset("aeiouyàâæéèêëîïôœùûü")
+
+# "le hérisson", not "l'hérisson": these begin as if with a consonant.
+_ASPIRATED = ("hach", "haie", "hamac", "hamster", "hangar", "hardi", "harp", "haut", "hériss", "hibou", "huit")
+
+_ELIDED = {
+    "le": "l'",
+    "la": "l'",
+    "de": "d'",
+    "que": "qu'",
+    "puisque": "puisqu'",
+    "ne": "n'",
+    "je": "j'",
+    "me": "m'",
+    "se": "s'",
+    "ce": "cet",
+    "ma": "mon",
+    "sa": "son",
+}
+
+# Words that may look otherwise before the next one.
+CHANGING = frozenset((*_ELIDED, "si", "à"))
+
+_CONTRACTED = {("de", "le"): "du", ("de", "les"): "des", ("à", "le"): "au", ("à", "les"): "aux"}
+
+
+@cache
+def begins_with_vowel(word: str) -> bool:
+    """Whether words before it are elided: "l'arbre", "l'homme", but "la haie"."""
+    word = word.lower()
+    if word.startswith("h"):
+        return not word.startswith(_ASPIRATED)
+    return word[0] in _VOWELS and not word.startswith("onz")
+
+
+def elided(word: str, following: str) -> str | None:
+    """What becomes of "le", "que", "ma", "ce", … before `following`; None if nothing does."""
+    if word == "si":
+        return "s'" if following in ("il", "ils") else None
+    found = _ELIDED.get(word)
+    return found if found and begins_with_vowel(following) else None
+
+
+def contracted(preposition: str, article: str) -> str | None:
+    """ "du" for "de le", and so on."""
+    return _CONTRACTED.get((preposition, article))
+
+
+def plural(word: str) -> str:
+    """The plural of a noun or an adjective, by rule."""
+    if word.endswith(("s", "x", "z")):
+        return word
+    if word.endswith("al"):
+        return word[:-1] + "ux"
+    return word + ("x" if word.endswith(("eau", "eu")) and word != "bleu" else "s")
+
+
+def feminine(word: str) -> str:
+    """The feminine of an adjective, by rule."""
+    if word.endswith("e"):
+        return word
+    for ending, other in (("eux", "euse"), ("er", "ère"), ("if", "ive"), ("euf", "euve"), ("on", "onne")):
+        if word.endswith(ending):
+            return word.removesuffix(ending) + other
+    return word + "e"
+
+
+def agree(participle: str, gender: str, several: bool) -> str:
+    """A participle in its gender and number."""
+    word = participle + "e" if gender == "f" else participle
+    return plural(word) if several else word
+
+
+@dataclass(frozen=True, slots=True)
+class Conjugation:
+    """The forms of a verb. Each tuple holds one form for each of PERSONS."""
+
+    present: tuple[str, ...]
+    imparfait: tuple[str, ...]
+    future: tuple[str, ...]
+    participle: str
+    with_etre: bool
+
+
+@cache
+def _irregular() -> dict[str, dict[str, str]]:
+    from regard.data.synthetic.word_lists import rows
+
+    return {row["infinitive"]: row for row in rows("irregular_french_verbs.tsv")}
+
+
+@cache
+def conjugate(infinitive: str) -> Conjugation:
+    """All forms of a verb, from the table of irregular verbs or by rule."""
+    row = _irregular().get(infinitive, {})
+    present = tuple(row[person] for person in PERSONS) if row.get("je") else _regular_present(infinitive)
+    # The imparfait is made from "nous": "nous buvons", "je buvais"; only être is not.
+    stem = "ét" if infinitive == "être" else present[2].removesuffix("ons")
+    imparfait = tuple(starmap(_attach, zip([stem] * 5, ("ais", "ait", "ions", "iez", "aient"), strict=True)))
+    future_stem = row.get("future stem") or _regular_future(infinitive)
+    future = tuple(future_stem + ending for ending in ("ai", "a", "ons", "ez", "ont"))
+    participle = row.get("participle") or infinitive[:-2] + ("é" if infinitive.endswith("er") else "i")
+    return Conjugation(present, imparfait, future, participle, row.get("auxiliary") == "être")
+
+
+def _regular_present(infinitive: str) -> tuple[str, ...]:
+    stem = infinitive[:-2]
+    if infinitive.endswith("ir"):
+        return tuple(stem + ending for ending in ("is", "it", "issons", "issez", "issent"))
+    if not infinitive.endswith("er"):
+        raise ValueError(f"{infinitive} is not regular: list its forms in irregular_french_verbs.tsv")
+    stressed = _stressed(stem)
+    return stressed + "e", stressed + "e", _attach(stem, "ons"), stem + "ez", stressed + "ent"
+
+
+def _regular_future(infinitive: str) -> str:
+    # "achètera", "nettoiera", but "préférera".
+    stem = infinitive[:-2]
+    if (infinitive.endswith("er") and stem[-2:-1] in ("e", "y")) or stem.endswith("y"):
+        return _stressed(stem) + "er"
+    return infinitive
+
+
+def _stressed(stem: str) -> str:
+    """The stem where it bears the stress: "achèt", "préfèr", "nettoi"."""
+    if stem.endswith("y"):
+        return stem[:-1] + "i"
+    if stem[-2:-1] in ("e", "é") and stem[-1] not in "aeiou":
+        return stem[:-2] + "è" + stem[-1]
+    return stem
+
+
+def _attach(stem: str, ending: str) -> str:
+    """Keep the sound of g and c: "mangeons", "commençons", "mangions"."""
+    if ending[0] in "ao":
+        if stem.endswith("g"):
+            return stem + "e" + ending
+        if stem.endswith("c"):
+            return stem[:-1] + "ç" + ending
+    elif stem.endswith("ge"):
+        return stem[:-1] + ending
+    elif stem.endswith("ç"):
+        return stem[:-1] + "c" + ending
+    return stem + ending

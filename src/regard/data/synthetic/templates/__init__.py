@@ -1,0 +1,1 @@
+"""Sentence templates of the synthetic language."""

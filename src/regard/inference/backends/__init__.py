@@ -1,0 +1,1 @@
+"""The libraries that run a model: CTranslate2 and torch."""

@@ -1,0 +1,1 @@
+"""Beam search and sampling over any model that predicts the next token."""

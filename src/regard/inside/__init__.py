@@ -1,1 +1,0 @@
-"""Looking inside: one recorded pass, its arithmetic, and the views of both."""

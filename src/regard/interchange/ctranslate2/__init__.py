@@ -1,0 +1,1 @@
+"""Models in the format of CTranslate2."""

@@ -1,0 +1,141 @@
+"""Our weights in the engine's own format. Runs in a process of its own, because the engine's writer imports torch.
+
+    python -m regard.interchange.ctranslate2.export MODEL-FOLDER OUT-FOLDER COMPUTE-TYPE
+
+The result is written whole or not at all, with a manifest that says which weights, engine and compute type it is for.
+"""
+
+import sys
+from pathlib import Path
+from typing import Any
+
+import torch
+from ctranslate2.specs.common_spec import Activation
+from ctranslate2.specs.transformer_spec import TransformerSpec
+from torch import nn
+
+from regard.errors import UserError
+from regard.interchange.ctranslate2.cache import export_key, token_names, usable
+from regard.model_folder.folder import AlignmentHead
+from regard.model_folder.loader import open_folder
+from regard.models.attention import MultiHeadAttention
+from regard.models.kinds.transformer import Stack, Transformer
+from regard.models.layers import DecoderLayer, FeedForward
+from regard.storage.atomic_files import new_folder
+from regard.storage.json_files import write_json
+from regard.storage.manifest import write_manifest
+from regard.tokenizers.sentencepiece import SentencePieceTokenizer
+
+_NEVER = -1e9  # a logit; the engine's arithmetic wants it finite
+
+
+def export_model(model_folder: Path, out: Path, compute_type: str) -> None:
+    """Write the engine's files of a model folder to `out`."""
+    opened = open_folder(model_folder)
+    spec = _spec(opened.build(), opened.tokenizer, opened.alignment)
+    # "float32" is how the engine computes; to keep the weights so, its writer wants no quantization at all.
+    spec.optimize(quantization=None if compute_type == "float32" else compute_type)
+    with new_folder(out) as new:
+        spec.save(str(new))
+        write_json(new / "made_for.json", export_key(model_folder, compute_type))
+        write_manifest(new, sorted(path.name for path in new.iterdir()))
+
+
+def ensure_export(model_folder: Path) -> None:
+    """The engine's files of a model in its own `fast/`, unless they are there."""
+    if not usable(model_folder / "fast", export_key(model_folder, "float32")):
+        export_model(model_folder, model_folder / "fast", "float32")
+
+
+def _spec(model: Transformer, tokenizer: SentencePieceTokenizer, alignment: AlignmentHead | None) -> Any:
+    settings = model.settings
+    layer = _first_head(model, alignment.head) if alignment else -1
+    spec = TransformerSpec.from_config(
+        (settings.encoder_layers, settings.decoder_layers),
+        settings.heads,
+        pre_norm=settings.norm == "pre",
+        activation=Activation.RELU,
+        alignment_layer=layer,
+        alignment_heads=1,
+    )
+    _stack(spec.encoder, spec.encoder.embeddings[0], model.encoder, model)
+    _stack(spec.decoder, spec.decoder.embeddings, model.decoder, model)
+    spec.decoder.projection.weight = _array(model.embedding.weight)
+    # What may not be written has no probability, in a search as in scoring what is given.
+    spec.decoder.projection.bias = _array(torch.where(torch.tensor(tokenizer.generable), 0.0, _NEVER))
+    names = token_names(tokenizer)
+    spec.register_source_vocabulary(names)
+    spec.register_target_vocabulary(names)
+    spec.config.add_source_eos = True
+    spec.validate()
+    return spec
+
+
+def _first_head(model: Transformer, address: str) -> int:
+    """Make a cross head the first of its layer, whose weights are the ones that the engine gives; return the layer.
+
+    The heads of a layer stand side by side in its weights, and in which order makes no difference.
+    """
+    _, number, _, chosen = address.split(".")
+    cross = dict(model.decoder.layers())[number].cross
+    order = sorted(range(cross.heads), key=lambda head: head != int(chosen) - 1)
+    rows = torch.arange(cross.query.out_features).view(cross.heads, -1)[order].flatten()
+    with torch.no_grad():
+        for linear in (cross.query, cross.key, cross.value):
+            linear.weight.copy_(linear.weight[rows])
+            linear.bias.copy_(linear.bias[rows])
+        cross.output.weight.copy_(cross.output.weight[:, rows])
+    return int(number) - 1
+
+
+def _stack(spec: Any, embeddings: Any, stack: Stack[Any], model: Transformer) -> None:
+    embeddings.weight = _array(model.embedding.weight)
+    spec.scale_embeddings = True
+    spec.position_encodings.encodings = _array(model.positions.weight)
+    if "norm" in stack:
+        _norm(spec.layer_norm, stack["norm"])
+    for (_, layer), into in zip(stack.layers(), spec.layer, strict=True):
+        _self_attention(into.self_attention, layer.self, layer.self_norm)
+        if isinstance(layer, DecoderLayer):
+            _cross_attention(into.attention, layer.cross, layer.cross_norm)
+        _feedforward(into.ffn, layer.feedforward, layer.feedforward_norm)
+
+
+def _self_attention(spec: Any, attention: MultiHeadAttention, norm: nn.LayerNorm) -> None:
+    _linear(spec.linear[0], attention.query, attention.key, attention.value)
+    _linear(spec.linear[1], attention.output)
+    _norm(spec.layer_norm, norm)
+
+
+def _cross_attention(spec: Any, attention: MultiHeadAttention, norm: nn.LayerNorm) -> None:
+    _linear(spec.linear[0], attention.query)
+    _linear(spec.linear[1], attention.key, attention.value)
+    _linear(spec.linear[2], attention.output)
+    _norm(spec.layer_norm, norm)
+
+
+def _feedforward(spec: Any, feedforward: FeedForward, norm: nn.LayerNorm) -> None:
+    _linear(spec.linear_0, feedforward.inner)
+    _linear(spec.linear_1, feedforward.outer)
+    _norm(spec.layer_norm, norm)
+
+
+def _linear(spec: Any, *layers: nn.Linear) -> None:
+    """One matrix product for layers that look at the same input."""
+    spec.weight = _array(torch.cat([layer.weight for layer in layers]))
+    spec.bias = _array(torch.cat([layer.bias for layer in layers]))
+
+
+def _norm(spec: Any, norm: Any) -> None:
+    spec.gamma, spec.beta = _array(norm.weight), _array(norm.bias)
+
+
+def _array(tensor: torch.Tensor) -> Any:
+    return tensor.detach().numpy()
+
+
+if __name__ == "__main__":
+    try:
+        export_model(Path(sys.argv[1]), Path(sys.argv[2]), sys.argv[3])
+    except UserError as error:
+        sys.exit(str(error))

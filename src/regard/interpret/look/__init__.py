@@ -1,0 +1,1 @@
+"""One sentence: everything that was computed."""

@@ -1,0 +1,1 @@
+"""Many sentences: what heads and layers do."""

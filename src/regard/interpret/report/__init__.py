@@ -1,0 +1,1 @@
+"""Inspections and measurements as text, SVG and HTML."""

@@ -1,0 +1,1 @@
+"""The inspection tools checked on a model whose attention is known."""

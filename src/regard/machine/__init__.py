@@ -1,0 +1,1 @@
+"""What this machine offers: CPUs, memory, the allocator, bfloat16."""

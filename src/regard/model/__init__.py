@@ -1,1 +1,0 @@
-"""Numbers to numbers. Knows no text, no files, no optimizer."""

@@ -1,0 +1,29 @@
+"""Where each piece stands (section 3.5). Attention itself is blind to order; these numbers are added to tell it."""
+
+import torch
+from torch import Tensor, nn
+
+
+def sinusoids(length: int, width: int) -> Tensor:
+    """PE(pos, 2i) = sin(pos / 10000^(2i/width)), PE(pos, 2i+1) = cos of the same; positions count from 0."""
+    position = torch.arange(length, dtype=torch.float64)[:, None]
+    angle = position / 10_000 ** (torch.arange(0, width, 2, dtype=torch.float64) / width)
+    return torch.stack([angle.sin(), angle.cos()], dim=-1).flatten(1).float()
+
+
+class Positions(nn.Module):
+    """A table of `longest` positions: fixed sinusoids, or learned (Table 3, row E)."""
+
+    def __init__(self, kind: str, max_positions: int, width: int) -> None:
+        super().__init__()
+        self.weight: Tensor
+        if kind == "learned":
+            self.weight = nn.Parameter(torch.randn(max_positions, width) * width**-0.5)
+        else:
+            self.register_buffer("weight", sinusoids(max_positions, width), persistent=False)
+
+    def forward(self, start: int, length: int) -> Tensor:
+        """The rows of positions start to start + length."""
+        if start + length > len(self.weight):
+            raise ValueError(f"position {start + length} is past the table of {len(self.weight)}: split the text first")
+        return self.weight[start : start + length]

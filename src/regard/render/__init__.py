@@ -1,0 +1,1 @@
+"""Drawing primitives: text, SVG and HTML. They know nothing of what they show."""

@@ -1,0 +1,67 @@
+"""SVG pictures, and a heatmap."""
+
+from collections.abc import Sequence
+from html import escape
+from typing import Any
+
+from regard.render.colour_scale import colour
+
+_CELL = 26
+
+_LABEL = 7.2  # about the width of a character
+
+_LONGEST = 30
+
+
+def heatmap(
+    title: str, rows: Sequence[str], row_titles: Sequence[str], columns: Sequence[str], values: Any, masked: Any
+) -> str:
+    """A table of numbers from 0 to 1 as coloured cells. The title of a cell has its number and the title of its row."""
+    labels, heads = [_short(text) for text in rows], [_short(text) for text in columns]
+    left = 16 + _LABEL * max(map(len, labels))
+    top = 40 + _LABEL * max(map(len, heads)) * 0.75
+    width = max(left + _CELL * len(columns) + 60, 16 + _LABEL * len(title))
+    height = top + _CELL * len(rows) + 16
+    parts = [
+        f'<text x="8" y="20" font-weight="bold">{escape(title)}</text>',
+        *(
+            f'<text transform="translate({left + _CELL * (i + 0.6):.0f} {top - 6:.0f}) rotate(-50)">'
+            f"{escape(text)}</text>"
+            for i, text in enumerate(heads)
+        ),
+        *(
+            f'<text x="{left - 6:.0f}" y="{top + _CELL * (i + 0.65):.0f}" text-anchor="end">{escape(text)}</text>'
+            for i, text in enumerate(labels)
+        ),
+        *(
+            _cell(f"{row_title} → {column}", left + _CELL * j, top + _CELL * i, float(values[i, j]), bool(masked[i, j]))
+            for i, row_title in enumerate(row_titles)
+            for j, column in enumerate(columns)
+        ),
+    ]
+    return svg(width, height, title, parts)
+
+
+def _cell(title: str, x: float, y: float, value: float, masked: bool) -> str:
+    box = f'x="{x:.0f}" y="{y:.0f}" width="{_CELL - 1}" height="{_CELL - 1}"'
+    if masked:
+        return f'<rect {box} fill="none" stroke="#999" stroke-dasharray="2 3"/>'
+    red, green, blue = colour(value)
+    return f'<rect {box} fill="#{red:02x}{green:02x}{blue:02x}"><title>{escape(f"{title}: {value:.4f}")}</title></rect>'
+
+
+def svg(width: float, height: float, title: str, parts: list[str]) -> str:
+    """A picture that can be named and scaled."""
+    body = "\n".join(parts)
+    return (
+        f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {width:.0f} {height:.0f}" width="{width:.0f}" '
+        f'height="{height:.0f}" role="img" aria-label="{escape(title, quote=True)}" '
+        'font-family="system-ui, sans-serif" font-size="13" fill="#444">\n'
+        '<defs><marker id="arrow" viewBox="0 0 8 8" refX="7" refY="4" markerWidth="7" markerHeight="7" orient="auto">'
+        '<path d="M0 0 L8 4 L0 8 z" fill="#888"/></marker></defs>\n'
+        f'<rect class="ground" width="100%" height="100%" fill="#fff"/>\n{body}\n</svg>\n'
+    )
+
+
+def _short(text: str) -> str:
+    return text if len(text) <= _LONGEST else text[: _LONGEST - 1] + "…"

@@ -1,0 +1,23 @@
+"""Bytes and durations for people to read."""
+
+import math
+
+
+def format_duration(seconds: float) -> str:
+    """`45 s`, `12 min`, `1 h 05 min`, `3 days`."""
+    if seconds < 90:
+        return f"{seconds:.0f} s"
+    minutes = round(seconds / 60)
+    if minutes >= 48 * 60:
+        return f"{minutes / (24 * 60):,.0f} days"
+    return f"{minutes} min" if minutes < 90 else f"{minutes // 60} h {minutes % 60:02d} min"
+
+
+def format_size(count: float) -> str:
+    """`3.4 GB`, `120 MB`."""
+    return f"{count / 1e9:,.1f} GB" if count >= 1e9 else f"{count / 1e6:,.0f} MB"
+
+
+def format_memory(count: float) -> str:
+    """`3.4 GB`, `120 MB`."""
+    return f"{count / 1e9:.1f} GB" if count >= 1e9 else f"{math.ceil(count / 1e6)} MB"

@@ -1,0 +1,1 @@
+"""The settings of a model, its tokenizer, its training and its decoding."""

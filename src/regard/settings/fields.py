@@ -1,0 +1,44 @@
+"""How a setting is declared and checked."""
+
+import difflib
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import field, fields
+from typing import Any, Literal, get_args, get_origin, get_type_hints
+
+from regard.errors import SettingsError
+
+AUTO = -1  # where 0 has a meaning of its own
+
+
+def setting(default: Any, help: str) -> Any:
+    return field(default=default, metadata={"help": help})
+
+
+def nearest(name: str, names: Mapping[str, Any] | Sequence[str], prefix: str = "") -> str:
+    close = difflib.get_close_matches(name, list(names), n=1)
+    if close:
+        return f"; did you mean {prefix}{close[0]}?"
+    return "; `regard settings` lists them" if prefix else ""
+
+
+def check_types(settings: Any) -> None:
+    """Refuse a value of the wrong type, or not among the choices, before any work starts."""
+    section, hints = settings.section, get_type_hints(type(settings))
+    for name in [one.name for one in fields(settings)]:
+        wanted, value = hints[name], getattr(settings, name)
+        if get_origin(wanted) is Literal:
+            if value not in get_args(wanted):
+                choices = ", ".join(map(str, get_args(wanted)))
+                raise SettingsError(f"{section}.{name} must be one of {choices}, got {value!r}")
+        elif wanted is float and type(value) is int:
+            object.__setattr__(settings, name, float(value))
+        elif type(value) is not wanted:
+            raise SettingsError(f"{section}.{name} must be {wanted.__name__}, got {value!r}")
+        elif wanted is float and not math.isfinite(value):
+            raise SettingsError(f"{section}.{name} must be a finite number, got {value}")
+
+
+def check_at_least(settings: Any, name: str, least: int) -> None:
+    if getattr(settings, name) < least:
+        raise SettingsError(f"{settings.section}.{name} must be at least {least}, got {getattr(settings, name)}")

@@ -1,0 +1,1 @@
+"""The settings of each kind of model, one file per kind."""

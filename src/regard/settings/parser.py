@@ -1,0 +1,81 @@
+"""Settings from TOML files and from `--set section.name=value`."""
+
+import dataclasses
+import tomllib
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any, Literal, get_origin, get_type_hints
+
+from regard.errors import SettingsError
+from regard.settings.decode import DecodeSettings
+from regard.settings.fields import nearest
+from regard.settings.sections import SECTIONS, Overrides, assemble, check_name, check_section
+
+
+def user_overrides(overrides: Sequence[str] = (), file: Path | None = None) -> Overrides:
+    """What the user sets: a TOML file, and `section.name=value` overrides on top of it."""
+    merged: dict[str, dict[str, Any]] = {name: {} for name in SECTIONS}
+    for layer in (_read_toml(file) if file else {}, _parse(overrides)):
+        for section, values in layer.items():
+            merged[section].update(values)
+    return {section: values for section, values in merged.items() if values}
+
+
+def decode_settings(overrides: Sequence[str]) -> DecodeSettings:
+    """How to write, as `--set` says. What is about a model, or about learning, would have no effect, and is refused."""
+    user = user_overrides(overrides)
+    for section, values in user.items():
+        if section != "decode":
+            name = next(iter(values))
+            names = [field.name for field in dataclasses.fields(DecodeSettings)]
+            raise SettingsError(f"{section}.{name} has no effect here{nearest(name, names, 'decode.')}")
+    return assemble(user).decode
+
+
+def _read_toml(path: Path) -> dict[str, dict[str, Any]]:
+    try:
+        content = tomllib.loads(path.read_text("utf-8"))
+    except FileNotFoundError:
+        raise SettingsError(f"{path}: no such settings file") from None
+    except OSError as error:
+        raise SettingsError(f"{path}: cannot be read ({error.strerror}); give a TOML file of settings") from None
+    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
+        raise SettingsError(f"{path}: not valid TOML: {error}") from None
+    for section, values in content.items():
+        check_section(section)
+        if not isinstance(values, dict):
+            raise SettingsError(f"{path}: {section} must be a section, written [{section}]")
+        for name in values:
+            check_name(section, name, f"{path}: ")
+    return content
+
+
+def _parse(overrides: Sequence[str]) -> dict[str, dict[str, Any]]:
+    """`["train.steps=100"]` as sections of typed values."""
+    result: dict[str, dict[str, Any]] = {}
+    for override in overrides:
+        path, equals, text = override.partition("=")
+        section, dot, name = path.partition(".")
+        if not (equals and dot):
+            raise SettingsError(f"--set {override}: write it as section.name=value, for example train.steps=4000")
+        check_section(section)
+        check_name(section, name)
+        hints = get_type_hints(SECTIONS[section])
+        result.setdefault(section, {})[name] = _typed(text, hints[name], f"{section}.{name}")
+    return result
+
+
+def _typed(text: str, wanted: Any, where: str) -> Any:
+    if wanted is str:
+        return text  # a space may be meant
+    text = text.strip()
+    if get_origin(wanted) is Literal:
+        return text
+    if wanted is bool:
+        if text not in ("true", "false"):
+            raise SettingsError(f"{where} must be true or false, got {text!r}")
+        return text == "true"
+    try:
+        return wanted(text.replace("_", "")) if wanted is int else wanted(text)
+    except ValueError:
+        raise SettingsError(f"{where} must be {wanted.__name__}, got {text!r}") from None

@@ -1,0 +1,101 @@
+"""The settings as people read them, on a terminal and in docs/settings.md: name, default, type, meaning, and the sizes.
+
+Standard library only, as the settings are.
+"""
+
+import dataclasses
+from dataclasses import dataclass
+from typing import Any, Literal, get_args, get_origin, get_type_hints
+
+from regard.errors import SettingsError
+from regard.settings.sections import Settings
+from regard.settings.sizes import SIZES
+
+_HOW = """\
+Change any with `--set section.name=value`; `regard train` also reads them from a TOML file, with `--settings`. Commands
+that use a model take those of `decode` alone."""
+
+SECTIONS: dict[str, Any] = {field.name: field.default_factory for field in dataclasses.fields(Settings)}
+
+
+@dataclass(frozen=True)
+class Setting:
+    """A setting as people read of it."""
+
+    name: str  # with its section, as `--set` wants it
+    default: Any
+    type: str
+    meaning: str
+
+
+def find_settings(word: str = "") -> list[Setting]:
+    """Every setting, or those whose name or meaning has a word in it."""
+    every = [
+        Setting(
+            f"{section}.{field.name}",
+            field.default,
+            _in_words(get_type_hints(kind)[field.name]),
+            field.metadata["help"],
+        )
+        for section, kind in SECTIONS.items()
+        for field in dataclasses.fields(kind)
+    ]
+    found = [one for one in every if word.casefold() in f"{one.name} {one.meaning}".casefold()]
+    if not found:
+        raise SettingsError(f"no setting has {word!r} in its name or meaning; `regard settings` lists them all")
+    return found
+
+
+def as_markdown(word: str = "") -> str:
+    """The settings in tables, and what each size changes of them: docs/settings.md."""
+    found = find_settings(word)
+    lines = ["# Settings", "", _HOW, ""]
+    for section, kind in SECTIONS.items():
+        rows = [
+            (f"`{one.name}`", _as_typed(one.default), one.type, one.meaning)
+            for one in found
+            if one.name.startswith(f"{section}.")
+        ]
+        if rows:
+            lines += [f"## {section}", "", kind.__doc__, "", *_table(("name", "default", "type", "meaning"), *rows), ""]
+    names = {one.name for one in found}
+    changes = [(f"`{size}`", _changes(size, names)) for size in SIZES if _changes(size, names)]
+    if changes:
+        lines += [
+            "## Sizes",
+            "",
+            "What each changes of the defaults above.",
+            "",
+            *_table(("size", "settings"), *changes),
+        ]
+    return "\n".join(lines).rstrip("\n") + "\n"
+
+
+def _changes(size: str, names: set[str]) -> str:
+    """What a size says of the named settings."""
+    return ", ".join(
+        f"`{section}.{name}={_as_typed(value)}`"
+        for section, values in SIZES[size].items()
+        for name, value in values.items()
+        if f"{section}.{name}" in names
+    )
+
+
+def _table(*rows: tuple[str, ...]) -> list[str]:
+    """A table in Markdown that is one on a terminal too."""
+    widths = [*(max(map(len, column)) for column in list(zip(*rows, strict=True))[:-1]), 0]
+    padded = [" | ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)) for row in rows]
+    rule = "|".join("-" * (width + 2 if width else 3) for width in widths)
+    return [f"| {padded[0]} |", f"|{rule}|", *(f"| {row} |" for row in padded[1:])]
+
+
+def _in_words(wanted: Any) -> str:
+    if get_origin(wanted) is Literal:
+        *others, last = get_args(wanted)
+        return f"{', '.join(others)} or {last}" if others else last
+    return {int: "whole number", float: "number", bool: "true or false", str: "text"}[wanted]
+
+
+def _as_typed(value: Any) -> str:
+    """A value as `--set` takes it."""
+    return str(value).lower() if isinstance(value, bool) else str(value)

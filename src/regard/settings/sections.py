@@ -1,0 +1,65 @@
+"""Every setting, its default and its meaning, written once. Help, docs and checks are made from these fields.
+
+Four kinds: what shapes the weights (`ModelSettings`, saved with them), how text becomes pieces (`TokenizerSettings`),
+how to learn (`TrainSettings`), and how to write (`DecodeSettings`, chosen per call). Standard library only, because
+`--help` reads this file.
+"""
+
+import dataclasses
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any, TypeVar
+
+from regard.errors import SettingsError
+from regard.settings.decode import DecodeSettings
+from regard.settings.fields import nearest
+from regard.settings.kinds.transformer import TransformerSettings
+from regard.settings.tokenizer import TokenizerSettings
+from regard.settings.train import TrainSettings
+
+
+@dataclass(frozen=True, kw_only=True)
+class Settings:
+    """All sections together."""
+
+    model: TransformerSettings = field(default_factory=TransformerSettings)
+    tokenizer: TokenizerSettings = field(default_factory=TokenizerSettings)
+    train: TrainSettings = field(default_factory=TrainSettings)
+    decode: DecodeSettings = field(default_factory=DecodeSettings)
+
+
+Overrides = Mapping[str, Mapping[str, Any]]
+
+
+def assemble(*layers: Overrides) -> Settings:
+    """The defaults, then each layer over those before it."""
+    merged: dict[str, dict[str, Any]] = {name: {} for name in SECTIONS}
+    for layer in layers:
+        for section, values in layer.items():
+            merged[section].update(values)
+    return Settings(**{name: from_dict(SECTIONS[name], merged[name]) for name in SECTIONS})
+
+
+T = TypeVar("T", TransformerSettings, TokenizerSettings, TrainSettings, DecodeSettings)
+
+SECTIONS: dict[str, Any] = {
+    kind.section: kind for kind in (TransformerSettings, TokenizerSettings, TrainSettings, DecodeSettings)
+}
+
+
+def from_dict(kind: type[T], values: Mapping[str, Any]) -> T:
+    """A section from plain values; an unknown name is refused with the nearest right one."""
+    for name in values:
+        check_name(kind.section, name)
+    return kind(**values)
+
+
+def check_name(section: str, name: str, where: str = "") -> None:
+    names = [field.name for field in dataclasses.fields(SECTIONS[section])]
+    if name not in names:
+        raise SettingsError(f"{where}unknown setting {section}.{name}{nearest(name, names, section + '.')}")
+
+
+def check_section(section: str) -> None:
+    if section not in SECTIONS:
+        raise SettingsError(f"unknown section {section!r}; the sections are {', '.join(SECTIONS)}")

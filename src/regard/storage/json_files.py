@@ -1,0 +1,47 @@
+"""JSON files, read with a size limit, some with a hash of their own content."""
+
+import hashlib
+import json
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from regard.storage.atomic_files import write_atomically
+
+MAX_JSON_BYTES = 1 << 24  # what we write is smaller; what others wrote is not read beyond this
+
+
+def write_json(path: Path, value: Any) -> None:
+    """Write `value` as readable JSON, atomically."""
+    write_atomically(path, json.dumps(value, indent=2, ensure_ascii=False) + "\n")
+
+
+def read_json(path: Path) -> Any:
+    """Read what `write_json` wrote. A ValueError if it is something else, however hostile."""
+    if path.stat().st_size > MAX_JSON_BYTES:
+        raise ValueError(f"more than {MAX_JSON_BYTES:,} bytes")
+    try:
+        return json.loads(path.read_text("utf-8"))
+    except RecursionError:
+        raise ValueError("nested too deeply") from None
+
+
+def write_hashed_json(path: Path, value: Mapping[str, Any]) -> None:
+    """Write JSON that carries its own hash, for a file that stands alone."""
+    write_json(path, {**value, "sha256": _content_hash(value)})
+
+
+def read_hashed_json(path: Path) -> dict[str, Any]:
+    """Read what `write_sealed` wrote. A ValueError that names the file if it is not as it was written."""
+    try:
+        value = read_json(path)
+        hashed = value.pop("sha256")
+    except (AttributeError, KeyError, TypeError, ValueError):
+        raise ValueError(f"{path} is not readable") from None
+    if hashed != _content_hash(value):
+        raise ValueError(f"{path} was changed after it was written (its SHA-256 differs)")
+    return dict(value)
+
+
+def _content_hash(value: Mapping[str, Any]) -> str:
+    return hashlib.sha256(json.dumps(value, sort_keys=True).encode()).hexdigest()

@@ -1,0 +1,72 @@
+"""Hashes of files, and the manifest that lists those of a folder."""
+
+import hashlib
+import re
+from collections.abc import Sequence
+from pathlib import Path, PurePosixPath
+from typing import Any
+
+from regard.storage import json_files, manifest
+from regard.storage.json_files import read_json, write_json
+
+CHUNK = 1 << 20
+
+
+def sha256(path: Path) -> str:
+    """The SHA-256 of a file's bytes, in hexadecimal."""
+    digest = hashlib.sha256()
+    with path.open("rb") as file:
+        while block := file.read(CHUNK):
+            digest.update(block)
+    return digest.hexdigest()
+
+
+def write_manifest(folder: Path, names: list[str]) -> None:
+    """Record size and hash of `names`, files of `folder`. Written last: its presence says the folder is whole."""
+    entries = {name: {"bytes": (folder / name).stat().st_size, "sha256": sha256(folder / name)} for name in names}
+    write_json(folder / "manifest.json", entries)
+
+
+def is_safe_relative_name(name: str) -> bool:
+    """Whether a name, with slashes, leads to something in the folder it is looked up in, on every system."""
+    plain = not re.search(r"[\x00-\x1f\x7f\\:]", name)
+    return (
+        plain and name == str(PurePosixPath(name)) and name[:1] != "/" and ".." not in name.split("/") and name != "."
+    )
+
+
+def find_damage(folder: Path, only: Sequence[str] | None = None) -> str | None:
+    """What is wrong with a folder, or only with some of its files, according to its manifest; None if nothing is."""
+    try:
+        manifest = read_json(folder / "manifest.json")
+        names = manifest.keys() if only is None else only
+        entries = [(name, manifest[name]["bytes"], manifest[name]["sha256"]) for name in names]
+    except FileNotFoundError:
+        return f"{folder / 'manifest.json'} is missing"
+    except (AttributeError, KeyError, TypeError, ValueError):
+        return f"{folder / 'manifest.json'} is not readable"
+    if not all(is_safe_relative_name(name) and type(size) is int for name, size, _ in entries):
+        return f"{folder / 'manifest.json'} is not readable"
+    for name, size, hashed in entries:
+        path = folder / name
+        if not path.is_file():
+            return f"{path} is missing"
+        if path.stat().st_size != size:
+            return f"{path} has {path.stat().st_size:,} bytes instead of {size:,}"
+        if sha256(path) != hashed:
+            return f"{path} was changed after it was written (its SHA-256 differs)"
+    return None
+
+
+def is_up_to_date(folder: Path, wanted: dict[str, Any]) -> bool:
+    """Whether `folder` is whole and was made from what is wanted now."""
+    if not folder.is_dir() or manifest.find_damage(folder) is not None:
+        return False
+    info = json_files.read_json(folder / "info.json")
+    return all(info.get(name) == value for name, value in wanted.items())
+
+
+def write_folder_manifest(folder: Path) -> None:
+    """Write the manifest of all files below `folder`."""
+    names = sorted(path.relative_to(folder).as_posix() for path in folder.rglob("*") if path.is_file())
+    manifest.write_manifest(folder, names)

@@ -1,0 +1,24 @@
+"""How fast to learn at each step: pure functions of the step."""
+
+from regard.settings.train import TrainSettings
+
+
+def learning_rate(step: int, settings: TrainSettings, width: int) -> float:
+    """The learning rate of step 1, 2, …"""
+    if settings.schedule == "paper":
+        # width^-0.5 * min(step^-0.5, step * warmup^-1.5), section 5.3.
+        return float(
+            settings.learning_rate * width**-0.5 * min(step**-0.5, step * max(1, settings.warmup_steps) ** -1.5)
+        )
+    # A run shorter than a few warm-ups still rises for its first quarter only.
+    warmup = min(settings.warmup_steps, settings.steps // 4)
+    rising = step / max(1, warmup)
+    falling = (settings.steps + 1 - step) / (settings.steps + 1 - warmup)
+    return settings.learning_rate * min(rising, falling)
+
+
+def peak_rate(settings: TrainSettings, width: int) -> float:
+    """The learning rate at the end of its rise."""
+    if settings.schedule == "paper":
+        return float(settings.learning_rate * (width * max(1, settings.warmup_steps)) ** -0.5)
+    return settings.learning_rate

@@ -1,0 +1,1 @@
+"""What a run reports: events, the log and the model card."""

@@ -1,0 +1,136 @@
+"""Ids on disk: the texts' own, and nothing left out in silence."""
+
+from collections.abc import Callable, Generator, Sequence
+from pathlib import Path
+from typing import TypeVar
+
+import numpy as np
+import pytest
+
+from regard.data.formats.corpus import Corpus
+from regard.data.prepare.text_store import TextStore, build_text_store
+from regard.data.prepare.token_store import EncodedCorpus, build_token_store
+from regard.errors import DataError
+from regard.progress import Progress
+from regard.storage import json_files, manifest
+from regard.tokenizers.sentencepiece import SentencePieceTokenizer
+from regard.tokenizers.special_ids import EOS
+from regard.tokenizers.vocabulary import train_tokenizer
+
+Write = Callable[[str, Sequence[tuple[str, str]]], Corpus]
+Result = TypeVar("Result")
+PAIRS = [(f"the source {number}", f"die  Zahl {number} ½") for number in range(50)]
+TOKENIZER = SentencePieceTokenizer(
+    train_tokenizer(iter(text for pair in PAIRS for text in pair), kind="bpe", vocab_size=300)
+)
+
+
+def finish(work: Generator[Progress, None, Result]) -> tuple[Result, list[Progress]]:
+    """Run a stage to its end: what it returns, and its reports."""
+    reports = []
+    while True:
+        try:
+            reports.append(next(work))
+        except StopIteration as end:
+            return end.value, reports
+
+
+@pytest.fixture
+def texts(tmp_path: Path, corpus: Write) -> TextStore:
+    return finish(build_text_store(tmp_path / "texts", [corpus("a", PAIRS)], [corpus("v", PAIRS[:3])], seed=1))[0]
+
+
+def prepare(folder: Path, texts: TextStore, longest: int = 100) -> EncodedCorpus:
+    return finish(build_token_store(folder, texts, TOKENIZER, longest=longest))[0]
+
+
+def test_ids_decode_to_the_texts_and_end_in_end(tmp_path: Path, texts: TextStore) -> None:
+    shards = prepare(tmp_path / "ids", texts)
+    assert len(shards.train) == 50
+    assert len(shards.valid) == 3
+    for index, (source, target) in enumerate(PAIRS):
+        for ids, text in ((shards.train.source(index), source), (shards.train.target(index), target)):
+            assert ids.dtype == np.uint16
+            assert ids[-1] == EOS
+            assert TOKENIZER.decode([ids[:-1].tolist()]) == [text]
+    assert shards.dropped == {}
+
+
+def test_lengths_of_many_at_once(tmp_path: Path, texts: TextStore) -> None:
+    train = prepare(tmp_path / "ids", texts).train
+    some = np.array([3, 49, 0, 3])
+    assert train.source_lengths(some).tolist() == [len(train.source(index)) for index in some]
+    assert train.target_lengths(some).tolist() == [len(train.target(index)) for index in some]
+
+
+def test_a_large_vocabulary_takes_wider_numbers(
+    tmp_path: Path, texts: TextStore, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(SentencePieceTokenizer, "embedding_rows", 65_544)
+    assert prepare(tmp_path / "ids", texts).train.source(0).dtype == np.uint32
+
+
+def test_what_is_dropped_is_counted_and_listed(tmp_path: Path, corpus: Write) -> None:
+    pairs = [
+        ("good", "gut"),
+        ("", "x"),
+        ("y", " \u00a0"),
+        ("x " * 40, "kurz"),
+        ("good", "x " * 40),
+        ("", ""),
+        ("b", "c"),
+    ]
+    train = [corpus("a", [("fine", "fein")]), corpus("b", pairs)]
+    texts, _ = finish(build_text_store(tmp_path / "texts", train, [corpus("v", [("v", ""), ("v", "v")])], seed=1))
+    shards = prepare(tmp_path / "ids", texts, longest=30)
+    assert shards.dropped == {"source empty": 2, "target empty": 2, "source too long": 1, "target too long": 1}
+    assert (tmp_path / "ids" / "dropped.tsv").read_text("utf-8").splitlines() == [
+        "file\tline\treason",
+        "b.en\t2\tsource empty",
+        "b.fr\t3\ttarget empty",
+        "b.en\t4\tsource too long",
+        "b.fr\t5\ttarget too long",
+        "b.en\t6\tsource empty",
+        "v.fr\t1\ttarget empty",
+    ]
+    assert shards.train.lines.tolist() == [[0, 1], [1, 1], [1, 7]]
+    assert len(shards.valid) == 1
+
+
+def test_longest_counts_the_end(tmp_path: Path, texts: TextStore) -> None:
+    lengths = [max(len(source), len(target)) + 1 for source, target in (TOKENIZER.encode(pair) for pair in PAIRS)]
+    for longest in (min(lengths), max(lengths) - 1, max(lengths)):
+        shards = prepare(tmp_path / "ids", texts, longest=longest)
+        assert len(shards.train) == sum(length <= longest for length in lengths)
+        everything = np.arange(len(shards.train))
+        sides = shards.train.source_lengths(everything), shards.train.target_lengths(everything)
+        assert max(side.max() for side in sides) <= longest
+
+
+def test_no_pair_left_is_an_error(tmp_path: Path, corpus: Write) -> None:
+    good, bad = corpus("a", PAIRS), corpus("b", [("", "x"), ("word " * 100, "y")])
+    for train, valid, name in (([bad], [good], "training"), ([good], [bad], "validation")):
+        texts, _ = finish(build_text_store(tmp_path / "texts", train, valid, seed=1))
+        message = rf"no {name} pair is left \(source empty: 1, source too long: 1\); .*more than 40 pieces with --set"
+        with pytest.raises(DataError, match=message):
+            prepare(tmp_path / "ids", texts, longest=40)
+        assert not (tmp_path / "ids").exists()
+
+
+def test_found_again_unless_something_changed(tmp_path: Path, texts: TextStore) -> None:
+    folder = tmp_path / "ids"
+    _, first = finish(build_token_store(folder, texts, TOKENIZER, longest=100))
+    assert first[-1] == Progress("encoding", 53, 53)
+    assert finish(build_token_store(folder, texts, TOKENIZER, longest=100))[1] == []
+    assert finish(build_token_store(folder, texts, TOKENIZER, longest=99))[1] != []
+    (folder / "train" / "source.ids").write_bytes(b"")
+    assert finish(build_token_store(folder, texts, TOKENIZER, longest=99))[1] != []
+    assert manifest.find_damage(folder) is None
+
+
+def test_many_blocks_equal_one(tmp_path: Path, texts: TextStore, monkeypatch: pytest.MonkeyPatch) -> None:
+    prepare(tmp_path / "one", texts)
+    monkeypatch.setattr("regard.data.prepare.text_store._PAIRS_AT_ONCE", 7)
+    prepare(tmp_path / "many", texts)
+    one, many = (json_files.read_json(tmp_path / name / "manifest.json") for name in ("one", "many"))
+    assert one == many

@@ -1,0 +1,82 @@
+"""Every sentence is in one group of each table; rarity is that of the training text, where that is still there."""
+
+import shutil
+from collections import Counter
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from regard.data.formats.corpus import corpora
+from regard.data.prepare.text_store import build_text_store
+from regard.evaluation.breakdown import NO_WORDS, by_length, by_rarity, word_frequencies
+from regard.progress import run_to_end
+
+
+@given(st.lists(st.text(alphabet="ab 今.'", max_size=120), max_size=30))
+def test_every_sentence_is_in_one_group(sources: list[str]) -> None:
+    own, _ = run_to_end(word_frequencies(sources, None))
+    for groups in (by_length(sources), by_rarity(sources, own)):
+        assert sorted(place for places in groups.values() for place in places) == list(range(len(sources)))
+        assert all(groups.values())
+
+
+def test_lengths_are_in_words() -> None:
+    sources = ["", "one two three four five.", "one two three four five six", "a " * 20, "a " * 40, "a " * 41]
+    assert by_length(sources) == {"0 to 5": [0, 1], "6 to 10": [2], "11 to 20": [3], "21 to 40": [4], "over 40": [5]}
+
+
+def test_a_script_without_spaces_is_counted_by_letters() -> None:
+    assert by_length(["今天天气很好。"]) == {"6 to 10": [0]}
+
+
+def test_the_rarest_word_decides() -> None:
+    times = Counter({"the": 5000, "cat": 100, "sat": 10, "on": 9, "mat": 1})
+    sources = ["The cat!", "the", "the cat sat", "ON the cat", "the mat sat", "the dog", "?!"]
+    assert by_rarity(sources, times) == {
+        "0": [5],
+        "1": [4],
+        "2 to 9": [3],
+        "10 to 99": [2],
+        "100 to 999": [0],
+        "over 999": [1],
+        NO_WORDS: [6],
+    }
+
+
+def test_without_training_text_the_sources_themselves_are_counted(tmp_path: Path) -> None:
+    sources = ["A cat.", "a dog", "A"]
+    own = Counter({"a": 3, "cat": 1, "dog": 1})
+    assert run_to_end(word_frequencies(sources, None)) == (own, "these sources themselves")
+    assert run_to_end(word_frequencies(sources, tmp_path)) == (
+        own,
+        f"these sources themselves ({tmp_path} has its training text no more)",
+    )
+
+
+@pytest.fixture
+def model(tmp_path: Path) -> Path:
+    """A model folder, as far as its training text goes."""
+    sides = [tmp_path / "train.en", tmp_path / "train.fr"]
+    for side in sides:
+        side.write_text("a cat\nA dog, a cat\nthe end\n", "utf-8")
+    valid = tmp_path / "valid.tsv"
+    valid.write_text("cat\tcat\n", "utf-8")
+    run_to_end(build_text_store(tmp_path / "run" / "texts", corpora(sides), corpora([valid]), seed=1))
+    return tmp_path
+
+
+def test_words_are_counted_in_the_training_text(model: Path) -> None:
+    assert run_to_end(word_frequencies(["Cat a a", "mouse"], model)) == (
+        Counter({"a": 3, "cat": 2}),
+        "the 3 sources it was trained on",
+    )
+
+
+def test_a_damaged_training_text_is_not_counted(model: Path) -> None:
+    (model / "run" / "texts" / "train" / "source.txt").write_bytes(b"a cat\n")
+    assert run_to_end(word_frequencies(["cat"], model))[0] == Counter({"cat": 1})
+    shutil.rmtree(model / "run")
+    (model / "run").write_text("no folder", "utf-8")
+    assert run_to_end(word_frequencies(["cat"], model))[0] == Counter({"cat": 1})

@@ -1,0 +1,194 @@
+"""A thousand sentences come out the same alone and in batches of any size, whatever company they are in.
+
+The campaign (`pytest -s -m slow tests/decoding/test_batch_equals_alone.py`) takes five thousand, on both roads, and
+prints its result.
+"""
+
+import random
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+import torch
+
+from regard.inference.backends.torch import TorchBackend
+from regard.inference.search import beam
+from regard.inference.search.sampler import sample
+from regard.inference.translator import Translator
+from regard.inference.translator_loader import load_translator
+from regard.interchange.ctranslate2.export import ensure_export
+from regard.model_folder.writer import save_folder
+from regard.models.kinds.transformer import Transformer
+from regard.settings.decode import DecodeSettings
+from regard.settings.kinds.transformer import TransformerSettings
+from regard.settings.train import TrainSettings
+from regard.tokenizers.sentencepiece import SentencePieceTokenizer
+from regard.tokenizers.special_ids import BOS, EOS, PAD
+from regard.tokenizers.vocabulary import train_tokenizer
+from regard.training.loss import backward_in_chunks
+from regard.training.optimizers.adam import make_optimizer
+
+torch.set_num_threads(1)
+
+_ONES = "zero one two three four five six seven eight nine ten eleven twelve thirteen fourteen fifteen".split()  # noqa: SIM905
+_ONES += ["sixteen", "seventeen", "eighteen", "nineteen"]
+_TENS = ("twenty", "thirty", "forty", "fifty", "sixty", "seventy", "eighty", "ninety")
+
+
+def spell(number: int) -> str:
+    """The name of a number below a million."""
+    if number < 20:
+        return _ONES[number]
+    if number < 100:
+        return _TENS[number // 10 - 2] + (f"-{_ONES[number % 10]}" if number % 10 else "")
+    unit, name = (100, "hundred") if number < 1000 else (1000, "thousand")
+    words = f"{spell(number // unit)} {name}"
+    return f"{words} {spell(number % unit)}" if number % unit else words
+
+
+NUMBERS = random.Random(1).sample(range(100_000), 6500)
+LEARNT = [(str(number), spell(number)) for number in NUMBERS[:1500]]
+ALL = [spell(number) for number in NUMBERS[1500:]]
+TEXTS = ALL[:1000]
+STEPS = 250
+
+
+@pytest.fixture(scope="module")
+def translator() -> TorchBackend:
+    """A small model that has begun to learn what numbers are, and is still in doubt about many."""
+    tokenizer = SentencePieceTokenizer(
+        train_tokenizer((text for pair in LEARNT for text in pair), kind="unigram", vocab_size=320)
+    )
+    settings = TransformerSettings(
+        vocab_size=tokenizer.embedding_rows,
+        width=32,
+        heads=2,
+        feedforward=64,
+        encoder_layers=1,
+        decoder_layers=1,
+        norm="pre",
+    )
+    torch.manual_seed(1)
+    model = Transformer(settings)
+    optimizer = make_optimizer(model, TrainSettings())
+    sources, targets = (tokenizer.encode([pair[side] for pair in LEARNT]) for side in (1, 0))
+    numbers = random.Random(1)
+    for step in range(STEPS):
+        chosen = [int(len(LEARNT) * numbers.random()) for _ in range(48)]
+        for group in optimizer.param_groups:
+            group["lr"] = 0.01 * (1 - step / STEPS)
+        model.zero_grad()
+        source_BS, target_BT = (padded([side[index] for index in chosen]) for side in (sources, targets))
+        tokens = int((target_BT != PAD).sum())
+        backward_in_chunks(model, source_BS, target_BT, start=BOS, pad=PAD, smoothing=0.1, tokens=tokens)
+        optimizer.step()
+    return TorchBackend(model.eval(), tokenizer, max_positions=64)
+
+
+def padded(rows: list[list[int]]) -> torch.Tensor:
+    width = max(map(len, rows)) + 1
+    return torch.tensor([[*row, EOS] + [PAD] * (width - 1 - len(row)) for row in rows])
+
+
+DECODE = DecodeSettings(max_length_offset=5)
+
+
+@pytest.fixture(scope="module")
+def alone(translator: TorchBackend) -> dict[str, tuple[str, float]]:
+    """Each text's translation by itself, and its score."""
+    assert len(TEXTS) == len(set(TEXTS)) == 1000
+    found = [translator.translate(text, DECODE) for text in TEXTS]
+    return {each.source: (each.text, each.score) for each in found}
+
+
+def test_the_translations_are_worth_comparing(alone: dict[str, tuple[str, float]]) -> None:
+    """Texts of many lengths become many different texts; an untrained model would write the same again and again."""
+    assert len({text for text, _ in alone.values()}) > 300
+    assert len({len(text) for text in TEXTS}) > 20
+
+
+@pytest.mark.parametrize("size", [2, 8, 64])
+def test_in_a_batch_as_alone(translator: TorchBackend, alone: dict[str, tuple[str, float]], size: int) -> None:
+    texts = random.Random(size).sample(TEXTS, len(TEXTS))
+    different = []
+    for start in range(0, len(texts), size):
+        for found in translator.translate_iterable(texts[start : start + size], DECODE, batch_tokens=1 << 30):
+            text, score = alone[found.source]
+            assert found.score == pytest.approx(score, abs=1e-4)
+            if found.text != text:
+                different.append((found.source, found.text, text))
+    assert different == []
+
+
+@pytest.mark.parametrize(("window", "batch_tokens"), [(2048, 8192), (100, 300)])
+def test_in_a_stream_as_alone(
+    translator: TorchBackend, alone: dict[str, tuple[str, float]], window: int, batch_tokens: int
+) -> None:
+    found = translator.translate_iterable(TEXTS, DECODE, window=window, batch_tokens=batch_tokens)
+    assert [each.text for each in found] == [alone[text][0] for text in TEXTS]
+
+
+DRAWN = DecodeSettings(max_length_offset=5, temperature=1.0)
+
+
+def different(translator: Translator, texts: list[str], sizes: list[int], decode: DecodeSettings) -> Iterator[str]:
+    """Those that come out otherwise in shuffled batches than alone."""
+    alone = {text: translator.translate(text, decode).text for text in texts}
+    for size in sizes:
+        shuffled = random.Random(size).sample(texts, len(texts))
+        for start in range(0, len(texts), size):
+            for found in translator.translate_iterable(shuffled[start : start + size], decode, batch_tokens=1 << 30):
+                if found.text != alone[found.source]:
+                    yield found.source
+
+
+def test_drawn_in_a_batch_as_alone(translator: TorchBackend) -> None:
+    assert list(different(translator, TEXTS[:200], [7], DRAWN)) == []
+
+
+@pytest.fixture(scope="module")
+def folder(translator: TorchBackend, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The same model for the engine."""
+    folder = tmp_path_factory.mktemp("model")
+    model, tokenizer = translator.model, translator.tokenizer
+    assert isinstance(model, Transformer) and isinstance(tokenizer, SentencePieceTokenizer)
+    save_folder(
+        folder,
+        settings=model.settings,
+        weights=model.state_dict(),
+        tokenizer=tokenizer,
+        languages=("words", "digits"),
+        card="",
+    )
+    ensure_export(folder)
+    return folder
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("fast", ["float32", None], ids=["engine", "torch"])
+def test_five_thousand_in_batches_as_alone(folder: Path, fast: str | None) -> None:
+    found = list(different(load_translator(folder, fast=fast), ALL, [2, 8, 32], DECODE))
+    road = "engine" if fast else "torch"
+    print(f"{road}: {len(ALL):,} sentences alone and shuffled in batches of 2, 8, 32: {len(found)} different")
+    assert found == []
+
+
+@pytest.mark.slow
+def test_five_thousand_drawn_in_batches_as_alone(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """But for those with a draw at the very border between two pieces, where the last digit of a sum decides."""
+    translator = load_translator(folder, fast=None)
+    found = list(different(translator, ALL, [2, 8, 32], DRAWN))
+    print(f"drawn: {len(ALL):,} sentences alone and shuffled in batches of 2, 8, 32: {len(found)} different")
+    distances: list[float] = []
+
+    def watched(log_NV: torch.Tensor, total_BK: torch.Tensor, chances_BK: torch.Tensor, decode: DecodeSettings) -> Any:
+        sums_V = log_NV[0].double().exp().cumsum(0)
+        distances.append(float((sums_V / sums_V[-1] - chances_BK[0, 0]).abs().min()))
+        return sample(log_NV, total_BK, chances_BK, decode)
+
+    monkeypatch.setattr(beam, "draw", watched)
+    for text in found:
+        distances.clear()
+        translator.translate(text, DRAWN)
+        assert min(distances) < 1e-6, text

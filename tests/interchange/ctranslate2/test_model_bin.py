@@ -1,0 +1,119 @@
+"""The engine's file of a model is known by its shape, and a file of any other shape is not given to the engine."""
+
+import random
+from pathlib import Path
+from typing import Any
+
+import pytest
+import torch
+
+import regard
+from regard.interchange.ctranslate2 import cache as cache_module
+from regard.interchange.ctranslate2.cache import cached_export, is_ours
+from regard.interchange.ctranslate2.export import ensure_export
+from regard.interchange.ctranslate2.model_bin import matches_export
+from regard.model_folder.loader import open_folder
+from regard.model_folder.writer import save_folder
+from regard.models.kinds.transformer import Transformer
+from regard.settings.kinds.transformer import TransformerSettings
+from regard.storage.json_files import read_json, write_json
+from regard.storage.manifest import write_manifest
+from regard.tokenizers.sentencepiece import SentencePieceTokenizer
+from regard.tokenizers.vocabulary import train_tokenizer
+
+torch.set_num_threads(1)
+
+TOKENIZER = SentencePieceTokenizer(
+    train_tokenizer(iter(["a small text", "of a few words"]), kind="unigram", vocab_size=300)
+)
+
+
+def save(path: Path, **changes: Any) -> Path:
+    shape = {"width": 16, "heads": 2, "feedforward": 24, "encoder_layers": 2, "decoder_layers": 1, "max_positions": 64}
+    settings = TransformerSettings(**{"vocab_size": TOKENIZER.embedding_rows, **shape, **changes})
+    torch.manual_seed(3)
+    model = Transformer(settings)
+    weights = model.state_dict()
+    save_folder(path, settings=settings, weights=weights, tokenizer=TOKENIZER, languages=("en", None), card="")
+    ensure_export(path)
+    return path
+
+
+@pytest.mark.parametrize("norm", ["pre", "post"])
+@pytest.mark.parametrize("positions", ["sinusoid", "learned"])
+def test_what_we_write_fits(tmp_path: Path, norm: str, positions: str) -> None:
+    """Also the guard against a new engine that writes otherwise."""
+    folder = save(tmp_path / "model", norm=norm, positions=positions, decoder_layers=3)
+    assert is_ours(folder / "fast", open_folder(folder))
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        {"heads": 4},
+        {"width": 32},
+        {"feedforward": 32},
+        {"encoder_layers": 3},
+        {"decoder_layers": 2},
+        {"max_positions": 32},
+    ],
+    ids=str,
+)
+def test_a_file_of_another_shape_does_not_fit(tmp_path: Path, change: dict[str, int]) -> None:
+    one, other = save(tmp_path / "one"), save(tmp_path / "other", **change)
+    assert not matches_export(other / "fast" / "model.bin", open_folder(one).settings)
+    assert not matches_export(one / "fast" / "model.bin", open_folder(other).settings)
+
+
+def test_every_change_but_of_a_weight_is_seen(tmp_path: Path) -> None:
+    """Bytes are changed and cut off; what still fits differs only in the numbers of its matrices."""
+    folder = save(tmp_path / "model")
+    path, settings = folder / "fast" / "model.bin", open_folder(folder).settings
+    whole, numbers = path.read_bytes(), random.Random(1)
+    for _ in range(300):
+        data = bytearray(whole)
+        position = numbers.randrange(len(data) if numbers.random() < 0.5 else 300)
+        data[position] ^= numbers.randrange(1, 256)
+        path.write_bytes(data)
+        if matches_export(path, settings):
+            assert whole[:position].rfind(b"weight") > 0 or whole[:position].rfind(b"beta") > 0
+        path.write_bytes(whole[:position])
+        assert not matches_export(path, settings)
+    path.write_bytes(whole + b"x")
+    assert not matches_export(path, settings)
+
+
+def test_files_made_to_harm_are_not_used_but_made_again(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(cache_module, "user_cache_path", lambda name: tmp_path / "cache" / name)
+    folder = save(tmp_path / "model")
+    wanted = regard.load(folder).translate("a few").text
+    files, opened = folder / "fast", open_folder(folder)
+    assert cached_export(opened, "float32") == files
+    config = read_json(files / "config.json")
+    for value in (True, 0):  # the engine's reader wants false itself
+        write_json(files / "config.json", {**config, "add_source_bos": value})
+        write_manifest(files, cache_module.FILES)
+        assert cached_export(opened, "float32").is_relative_to(tmp_path / "cache")
+    write_json(files / "config.json", config)
+    data = (files / "model.bin").read_bytes()
+    (files / "model.bin").write_bytes(data.replace(b"num_heads", b"num_heedz"))
+    write_manifest(files, cache_module.FILES)
+    assert cached_export(opened, "float32").is_relative_to(tmp_path / "cache")
+    assert regard.load(folder).translate("a few").text == wanted
+    (files / "model.bin").write_bytes(data)
+    write_manifest(files, cache_module.FILES)
+    assert cached_export(opened, "float32") == files
+    (files / "more.bin").touch()
+    assert cached_export(opened, "float32").is_relative_to(tmp_path / "cache")
+
+
+@pytest.mark.parametrize("name", cache_module.FILES)
+def test_files_that_are_no_longer_readable_are_made_again(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: str
+) -> None:
+    monkeypatch.setattr(cache_module, "user_cache_path", lambda name: tmp_path / "cache" / name)
+    monkeypatch.setattr(cache_module, "_export_in_child", lambda *_: None)
+    folder = save(tmp_path / "model")
+    (folder / "fast" / name).write_bytes(b"{")
+    write_manifest(folder / "fast", cache_module.FILES)
+    assert cached_export(open_folder(folder), "float32").is_relative_to(tmp_path / "cache")

@@ -1,0 +1,321 @@
+"""The exported page in a real browser with the network cut: no request, no error, the recorded values, and open to all.
+
+Chromium is Debian's (`apt-get install chromium`); where there is none these tests fail, as they should.
+"""
+
+import base64
+import hashlib
+import json
+import re
+import zlib
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from axe_playwright_python.sync_playwright import Axe
+from playwright.sync_api import Browser
+from tests.page.browser import Opened
+
+from regard.errors import LookError
+from regard.interpret.look.arithmetic import head_arithmetic
+from regard.interpret.report.look_page import small_heads
+from regard.interpret.report.view import View
+from regard.page.assets import joined_script
+from regard.settings.decode import DecodeSettings
+
+TEXT = "The unseen cat didn't see the tired dog, and it was red."
+HOSTILE = "<script>alert(1)</script> </s> <!-- 👩\u200d🔬 שלום \u202eevil e\u0301 中文 \x07 {{data}} & it"
+
+
+@pytest.fixture(scope="module")
+def view(model_of: Any) -> View:
+    found: View = model_of("deep decoder").look(TEXT, DecodeSettings(beam_size=3, max_length_offset=9), target=None)
+    return found
+
+
+@pytest.fixture(scope="module")
+def saved(view: View, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    path = tmp_path_factory.mktemp("page") / "a.html"
+    view.save(path)
+    return path
+
+
+@pytest.fixture
+def opened(browser: Browser, saved: Path) -> Iterator[Opened]:
+    opened = Opened(browser, saved, viewport={"width": 1280, "height": 900})
+    yield opened
+    opened.context.close()
+    assert opened.requests == [saved.as_uri()]
+    assert opened.errors == []
+
+
+TABS = ["attention", "arithmetic", "writing", "positions", "model"]
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+@pytest.mark.parametrize("size", [{"width": 1280, "height": 900}, {"width": 390, "height": 844}], ids=["desk", "phone"])
+def test_axe_finds_nothing_to_complain_of_in_any_view(browser, saved, scheme, size):
+    opened = Opened(browser, saved, viewport=size, color_scheme=scheme)
+    for tab in TABS:
+        opened.page.click(f"#tab-{tab}")
+        results = Axe().run(opened.page)
+        assert results.violations_count == 0, results.generate_report()
+    opened.page.click("#tab-attention")
+    opened.choose(form="lines")
+    assert Axe().run(opened.page).violations_count == 0
+    # Nothing is wider than the screen.
+    assert opened.page.evaluate("document.documentElement.scrollWidth <= window.innerWidth")
+    opened.context.close()
+    assert opened.errors == []
+
+
+def test_a_long_text_can_be_looked_at_too(browser, model_of, tmp_path):
+    text = " ".join(["the old cat sees a red tree and it was tired,"] * 9)
+    view = model_of("post").look(text, target=text)
+    view.save(tmp_path / "a.html")
+    opened = Opened(browser, tmp_path / "a.html", viewport={"width": 390, "height": 844})
+    assert Axe().run(opened.page).violations_count == 0
+    assert opened.page.evaluate("document.documentElement.scrollWidth <= window.innerWidth")
+    last = len(view.trace.source.words) - 1
+    opened.page.hover("#map", position=opened.cell(3, last))
+    assert opened.text("#readout").startswith(f"{view.attention('decoder.2.cross.mean').rows[3].sentence} → </s>: ")
+    opened.context.close()
+    assert opened.errors == []
+
+
+@pytest.mark.parametrize("units", ["pieces", "words"])
+def test_pointing_at_a_cell_gives_the_recorded_weight(opened, view, units):
+    opened.choose(units=units)
+    for address in (
+        "encoder.1.self.1",
+        "decoder.3.cross.4",
+        "decoder.2.self.2",
+        "decoder.1.cross.max",
+        "decoder.1.self.mean",
+    ):
+        stack, layer, part, head = address.split(".")
+        opened.choose(kind=f"{stack}.{part}", layer=layer, head=head)
+        found = view.attention(address, pieces=units == "pieces")
+        # A word's weight adds up those of its pieces, and their errors.
+        most = 0.002 * (1 if units == "pieces" else 8)
+        for row, column in ((0, 0), (len(found.rows) - 1, len(found.columns) // 2), (len(found.rows) // 2, 0)):
+            opened.page.hover("#map", position=opened.cell(row, column))
+            said = opened.text("#readout")
+            assert said.startswith(f"{found.rows[row].sentence} → {found.columns[column]}: "), said
+            assert abs(float(said.rpartition(" ")[2]) - found.values[row, column]) <= most + 0.0005
+            assert opened.text("#row-list li .name") == found.ranked(row)[0][0] or len(set(found.values[row])) < len(
+                found.columns
+            )
+
+
+def test_maps_over_all_layers_are_labelled_as_what_they_are(opened, view):
+    opened.choose(units="pieces", layer="all", head="rollout")
+    assert opened.text("#map-title").startswith("Rollout through 3 layers")
+    found = view.attention("decoder.cross.rollout", pieces=True)
+    opened.page.hover("#map", position=opened.cell(0, 1))
+    assert abs(float(opened.text("#readout").rpartition(" ")[2]) - found.values[0, 1]) <= 0.0025
+    opened.choose(head="max")
+    assert opened.text("#map-title").startswith("Maximum of 4 heads in each of 3 layers")
+
+
+def test_what_is_masked_is_said_so(opened):
+    opened.choose(units="pieces", kind="decoder.self")
+    opened.page.hover("#map", position=opened.cell(0, 1))
+    assert opened.text("#readout").endswith("may not look there yet")
+
+
+def test_the_keyboard_moves_through_cells_tabs_and_to_the_arithmetic(opened, view):
+    opened.choose(units="pieces", kind="encoder.self", layer="1", head="2")
+    opened.page.focus("#map")
+    for key in ("ArrowDown", "ArrowRight", "ArrowRight", "ArrowUp", "ArrowDown"):
+        opened.page.keyboard.press(key)
+    found = view.attention("encoder.1.self.2", pieces=True)
+    assert opened.text("#readout").startswith(f"{found.rows[1].text} → {found.columns[2]}: ")
+    opened.page.keyboard.press("Enter")
+    assert opened.page.is_visible("#arithmetic") and not opened.page.is_visible("#attention")
+    assert opened.page.input_value("#walk-head") == "encoder.1.self.2"
+    assert opened.page.input_value("#walk-row") == "1"
+    opened.page.focus("#tab-arithmetic")
+    opened.page.keyboard.press("ArrowRight")
+    assert opened.page.is_visible("#writing")
+
+
+def test_a_click_shows_the_arithmetic_with_the_recorded_numbers(opened, view):
+    opened.choose(units="pieces", kind="decoder.cross", layer="1", head="3")
+    opened.page.click("#map", position=opened.cell(1, 2))
+    opened.page.wait_for_selector("#walk table")
+    expected = head_arithmetic(view.trace, "decoder.1.cross.3", 1)
+    rows = opened.page.locator("#walk table").nth(0).locator("tbody tr").all_inner_texts()
+    for said, key in zip(rows, expected.keys, strict=True):
+        name, *numbers = said.split("\t")
+        assert name == key.token
+        assert [float(one) for one in numbers] == pytest.approx(
+            [key.score, key.scaled, key.power, key.weight], abs=1e-4
+        )
+    products = opened.page.locator("#walk table").nth(1).locator("tbody tr").all_inner_texts()
+    numbers = np.array([[float(one) for one in line.split("\t")[1:]] for line in products])
+    key = expected.keys[2]
+    assert numbers == pytest.approx(np.stack([expected.query, key.key, key.products], axis=1), abs=1e-4)
+    opened.page.locator("#walk summary").nth(3).click()
+    mixed = opened.page.locator("#walk table").nth(3).locator("tbody tr").all_inner_texts()
+    assert [float(line.split("\t")[1]) for line in mixed] == pytest.approx(list(expected.mixed), abs=1e-4)
+    # Another piece's products are one press away.
+    opened.page.locator("#walk table").nth(0).locator("button").nth(0).click()
+    assert (
+        opened.page.locator("#walk summary").nth(1).inner_text().startswith(f"2. The score of {expected.keys[0].token}")
+    )
+
+
+def test_lines_between_words(opened, view):
+    opened.choose(form="lines", kind="encoder.self", layer="1", head="1")
+    found = view.attention("encoder.1.self.1")
+    opened.page.locator(".lines button").nth(2).click()
+    opened.page.wait_for_selector(".lines li.chosen >> nth=0")
+    assert opened.text(".lines li.chosen") == found.rows[2].text
+    assert opened.text("#row-list li .name") == found.ranked(2)[0][0]
+    assert opened.page.locator(".lines line").count() >= int((found.values[2] >= 0.02).sum())
+
+
+def test_every_head_is_a_small_map_that_leads_to_the_large_one(opened, view):
+    buttons = opened.page.locator(".heads button")
+    assert [one.get_attribute("aria-label") for one in buttons.all()] == list(view.heads)
+    last = buttons.nth(len(view.heads) - 1)
+    last.scroll_into_view_if_needed()
+    last.locator("canvas").wait_for()
+    last.click()
+    opened.page.wait_for_function("document.getElementById('map-title').textContent.startsWith('decoder.3.cross.4')")
+    assert last.get_attribute("aria-pressed") == "true"
+
+
+def test_writing_step_by_step(opened, view):
+    opened.page.click("#tab-writing")
+    for number, step in enumerate(view.steps(), start=1):
+        said = opened.text("#step-said")
+        assert said == (
+            f"Step {number} of {len(view.steps())}: after reading {step.read}, it wrote {step.token} "
+            f"(probability {step.probability:.3f})."
+        )
+        names = opened.page.locator("#alternatives .name").all_inner_texts()
+        assert names == [name for name, _ in step.alternatives]
+        opened.page.click("#step-on")
+    assert opened.page.locator(".tree g").count() == sum(len(beams) for beams in view.search.steps)
+    assert opened.page.locator("#beams ol li").count() == len(view.search.found)
+
+
+def test_the_positions_and_the_model(opened, view):
+    opened.page.click("#tab-positions")
+    opened.page.hover("#positions-frame canvas", position={"x": 1, "y": 1})
+    said = opened.text("#positions-readout")
+    assert said.startswith("position 0, number 1: ")
+    assert float(said.rpartition(" ")[2].replace("−", "-")) == pytest.approx(float(view.positions[0, 0]), abs=0.01)
+    opened.page.click("#tab-model")
+    assert "Attention to the source" in opened.page.locator("#model svg").text_content()
+    assert f"{view.parameters:,} parameters" in opened.text("#model-said")
+
+
+def test_text_shows_as_text(browser, model_of, tmp_path):
+    view = model_of("pre").look(
+        HOSTILE, DecodeSettings(beam_size=2, max_length_offset=9), target="<script>alert(2)</script> </s> 中 & שלום"
+    )
+    view.save(tmp_path / "a.html")
+    opened = Opened(browser, tmp_path / "a.html")
+    assert opened.text("#texts dd >> nth=0") == HOSTILE.replace("\u202e", "\\u{202e}").replace("\x07", "\\u{7}")
+    assert opened.text("#texts dd >> nth=1") == view.text
+    opened.choose(units="pieces", form="lines", kind="encoder.self")
+    shown = opened.page.locator(".lines ol >> nth=1").locator("li").all_inner_texts()
+    assert shown == list(view.trace.source.texts)
+    for tab in TABS:
+        opened.page.click(f"#tab-{tab}")
+    opened.context.close()
+    assert opened.requests == [(tmp_path / "a.html").as_uri()]
+    assert opened.errors == []
+
+
+def test_a_head_that_is_not_in_the_file_comes_with_its_command(browser, model_of, tmp_path):
+    view = model_of("pre").look(TEXT, DecodeSettings(beam_size=1, max_length_offset=9))
+    view.save(tmp_path / "a.html", ["decoder.1.cross.2"])
+    opened = Opened(browser, tmp_path / "a.html")
+    opened.page.click("#tab-arithmetic")
+    assert opened.page.input_value("#walk-head") == "decoder.1.cross.2"
+    opened.page.select_option("#walk-head", "encoder.2.self.1")
+    opened.page.wait_for_selector("#walk .command")
+    assert "--trace encoder.2.self.1 --pieces --word" in opened.text("#walk .command")
+    opened.context.close()
+
+
+def test_a_notebook_shows_the_page_in_a_frame_of_its_own(browser, view, tmp_path):
+    (tmp_path / "notebook.html").write_text(f"<!doctype html><title>a notebook</title>{view._repr_html_()}", "utf-8")
+    context = browser.new_context(offline=True)
+    page = context.new_page()
+    errors: list[str] = []
+    page.on("console", lambda message: errors.append(message.text))
+    page.goto((tmp_path / "notebook.html").as_uri())
+    frame = page.frame_locator("iframe")
+    frame.locator("body[data-ready]").wait_for()
+    assert frame.locator("#map").is_visible()
+    assert errors == []
+    context.close()
+
+
+# Without a browser.
+
+
+def test_the_policy_names_the_hashes_and_lets_nothing_else_act(saved):
+    page = saved.read_text("utf-8")
+    policy = re.search(r'Content-Security-Policy" content="([^"]+)"', page)
+    assert policy
+    for element, tag in (("script", r'<script type="module">'), ("style", "<style>")):
+        inner = page.partition(tag)[2].partition(f"</{element}>")[0]
+        digest = base64.b64encode(hashlib.sha256(inner.encode()).digest()).decode()
+        assert f"{element}-src 'sha256-{digest}'" in policy[1]
+    assert policy[1].startswith("default-src 'none';")
+    assert not re.search(r'(src|href)="?(https?:|//)', page)
+
+
+def test_maps_are_within_the_stated_error_and_vectors_are_exact(view, saved):
+    data = json.loads(saved.read_text("utf-8").partition('id="data">')[2].partition("</script>")[0])
+    for head in view.heads:
+        weights = view.trace[f"{head}.weight"]
+        packed = np.frombuffer(zlib.decompress(base64.b64decode(data["maps"][head])), np.uint8).reshape(weights.shape)
+        assert np.abs(packed / 255 - weights).max() <= 0.002
+    assert set(data["numbers"]) == set(view.heads)  # so short a text has room for all
+    for head, vectors in data["numbers"].items():
+        for name, packed in vectors.items():
+            found = np.frombuffer(zlib.decompress(base64.b64decode(packed)), np.float32)
+            assert np.array_equal(found, view.trace[f"{head}.{name}"].ravel())
+
+
+def test_a_page_has_the_vectors_of_the_heads_chosen(view):
+    data = view.html(["decoder.2.self.1"]).partition('id="data">')[2].partition("</script>")[0]
+    assert list(json.loads(data)["numbers"]) == ["decoder.2.self.1"]
+    with pytest.raises(LookError, match=r"decoder.2.self.mean is not one head; heads are called as encoder.1.self.1"):
+        view.html(["decoder.2.self.mean"])
+
+
+def test_of_a_long_text_only_some_heads_have_vectors(view, monkeypatch):
+    assert len(small_heads(view.trace)) == len(view.heads)
+    monkeypatch.setattr("regard.interpret.report.look_page._BYTES_OF_VECTORS", 6000)
+    chosen = small_heads(view.trace)
+    assert 0 < len(chosen) < len(view.heads)
+    assert chosen[0] == "encoder.1.self.1"
+
+
+def test_the_joined_script_has_no_import_and_does_not_end_its_element():
+    script = joined_script()
+    assert not re.search(r"^(import|export)\b", script, re.MULTILINE)
+    assert "</script" not in script
+
+
+def test_json_gives_back_every_number(view, tmp_path):
+    view.save(tmp_path / "a.json", ["encoder.1.self.2"])
+    found = json.loads((tmp_path / "a.json").read_text("utf-8"))
+    for head in view.heads:
+        assert np.array_equal(np.array(found["numbers"][f"{head}.weight"], np.float32), view.trace[f"{head}.weight"])
+    for name in ("query", "key", "value", "score", "scaled", "mixed"):
+        again = np.array(found["numbers"][f"encoder.1.self.2.{name}"], np.float32)
+        assert np.array_equal(again, view.trace[f"encoder.1.self.2.{name}"])
+    assert found["pieces"]["written"] == list(view.trace.written.texts)
+    with pytest.raises(LookError, match=r"a view is saved as .html or .json"):
+        view.save(tmp_path / "a.png")

@@ -1,0 +1,179 @@
+"""Model folders that were changed by someone who wants to do harm, and knows how to write a manifest.
+
+    python -m tests.robustness.fuzzer MODEL-FOLDER WORK-FOLDER FIRST LAST
+
+tries the mutants of these numbers, one after the other, in one process: whatever ends that process is a find. It prints
+one JSON object. Each mutant may take two seconds of the processor; then the system ends the process.
+"""
+
+import json
+import random
+import resource
+import shutil
+import signal
+import struct
+import sys
+import traceback
+from collections import Counter
+from pathlib import Path
+from typing import Any
+
+from regard.errors import UserError
+from regard.inference.backends.ctranslate2 import CTranslate2Backend
+from regard.inference.backends.torch import TorchBackend
+from regard.interchange.ctranslate2.cache import FILES, export_key, is_ours, usable
+from regard.model_folder.folder import HASHED, ModelFolder
+from regard.model_folder.loader import open_folder
+from regard.settings.decode import DecodeSettings
+from regard.storage.manifest import write_manifest
+from regard.tokenizers.sentencepiece import SentencePieceTokenizer
+
+SECONDS = 2.0
+DECODE = DecodeSettings(beam_size=2, max_length_offset=4)
+NASTY: list[Any] = [
+    None, True, -1, 0, 1, 2, 3, 7, 255, 65_536, 2**31 - 1, 2**31, 2**63, 10**40, 0.5, -0.0, 1e308, float("nan"),
+    float("inf"), "", "x", "\0", "é" * 5_000, "../../etc/passwd", "transformer", [], [0], {}, {"a": 1}, [[[[]]]],
+]  # fmt: skip
+
+
+def main(model: Path, work: Path, first: int, last: int) -> None:
+    outcomes: Counter[str] = Counter()
+    escapes: dict[str, str] = {}
+    out = work / "mutant"
+    check(open_folder(model))  # what anyone needs
+    before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+    for number in range(first, last):
+        (work / "number").write_text(str(number))
+        shutil.rmtree(out, ignore_errors=True)
+        shutil.copytree(model, out)
+        mutate(out, random.Random(number))
+        signal.setitimer(signal.ITIMER_PROF, SECONDS)
+        try:
+            outcomes[attempt(out)] += 1
+        except Exception:
+            escapes[str(number)] = traceback.format_exc()
+        signal.setitimer(signal.ITIMER_PROF, 0)
+    grown = (resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before) / 1024
+    print(json.dumps({"outcomes": outcomes, "escapes": escapes, "megabytes": grown}))
+
+
+def attempt(out: Path) -> str:
+    try:
+        check(open_folder(out))
+    except UserError as error:
+        if str(out) not in str(error):
+            raise
+        return "refused"
+    return "accepted"
+
+
+def check(opened: ModelFolder) -> None:
+    """Use a folder in each way there is."""
+    tokenizer: SentencePieceTokenizer = opened.tokenizer
+    text = "the cat eats \u2581 été\t\0 🐈"
+    torch = TorchBackend(opened.build(), tokenizer, max_positions=opened.settings.max_positions)
+    torch.translate(text, DECODE)
+    fast = opened.path / "fast"
+    if usable(fast, export_key(opened.path, "float32")) and is_ours(fast, opened):
+        CTranslate2Backend(
+            fast, tokenizer, max_positions=opened.settings.max_positions, fallback=lambda: torch
+        ).translate(text, DECODE)
+
+
+def mutate(out: Path, numbers: random.Random) -> None:
+    folder, names = (out, HASHED) if numbers.random() < 0.7 else (out / "fast", FILES)
+    name = numbers.choice([*names, "manifest.json"])
+    path = folder / name
+    for _ in range(numbers.choice([1, 1, 1, 2, 5])):
+        if path.suffix == ".json" and numbers.random() < 0.8:
+            path.write_bytes(mutated_json(path.read_bytes(), numbers))
+        elif path.suffix == ".safetensors" and numbers.random() < 0.6:
+            path.write_bytes(mutated_tensors(path.read_bytes(), numbers))
+        else:
+            path.write_bytes(mutated_bytes(path.read_bytes(), numbers))
+    if name != "manifest.json" and numbers.random() < 0.9:
+        write_manifest(folder, names)
+    if folder == out and name != "manifest.json" and numbers.random() < 0.5:
+        # The engine's files must say that they are of this model, or they are not looked at.
+        facts = json.dumps(export_key(out, "float32"))
+        (out / "fast" / "made_for.json").write_text(facts)
+        write_manifest(out / "fast", FILES)
+
+
+def mutated_bytes(data: bytes, numbers: random.Random) -> bytes:
+    at = numbers.randrange(len(data) + 1) if numbers.random() < 0.7 else numbers.randrange(min(len(data), 64) + 1)
+    match numbers.randrange(6):
+        case 0:
+            return data[:at] + bytes([numbers.randrange(256)]) + data[at + 1 :]
+        case 1:
+            return data[:at] + numbers.choice([b"\xff" * 4, b"\xff\xff\xff\x7f", bytes(8)]) + data[at + 4 :]
+        case 2:
+            return data[:at]
+        case 3:
+            return data[:at] + numbers.randbytes(numbers.choice([1, 2, 100])) + data[at:]
+        case 4:
+            return data[:at] + data[at + numbers.choice([1, 2, 50]) :]
+        case _:
+            start = numbers.randrange(len(data) + 1)
+            return data[:at] + data[start : start + numbers.choice([4, 40, 400])] + data[at:]
+
+
+def mutated_json(data: bytes, numbers: random.Random) -> bytes:
+    try:
+        value = json.loads(data)
+    except (RecursionError, ValueError):
+        return mutated_bytes(data, numbers)
+    if numbers.random() < 0.03:
+        return b"[" * numbers.choice([10, 100_000]) + data
+    change(value, numbers)
+    return json.dumps(numbers.choice(NASTY) if numbers.random() < 0.03 else value).encode()
+
+
+def change(value: Any, numbers: random.Random) -> None:
+    """Something at a random place of a JSON value becomes something else, is lost, or is there under another name."""
+    while isinstance(value, dict | list) and value:
+        key = numbers.choice(list(value) if isinstance(value, dict) else range(len(value)))
+        inner = value[key]
+        if isinstance(inner, dict | list) and inner and numbers.random() < 0.8:
+            value = inner
+            continue
+        match numbers.randrange(4):
+            case 0:
+                del value[key]
+            case 1 if isinstance(value, dict):
+                value[numbers.choice(["", "x", "__class__", "format", "../x"])] = value.pop(key)
+            case 2 if type(inner) is int:
+                value[key] = inner * numbers.choice([-1, 0, 2, 3, 8, 1_000, 10**12]) + numbers.choice([0, 0, 1])
+            case _:
+                value[key] = numbers.choice(NASTY)
+        return
+
+
+def mutated_tensors(data: bytes, numbers: random.Random) -> bytes:
+    """The head of the file says something else, about types, shapes or places; its length is put right, or not."""
+    length = int.from_bytes(data[:8], "little")
+    try:
+        head = json.loads(data[8 : 8 + length])
+    except (RecursionError, ValueError):
+        return mutated_bytes(data, numbers)
+    name = numbers.choice([each for each in head if each != "__metadata__"] or [""])
+    match numbers.randrange(5):
+        case 0 if name:
+            head[name]["dtype"] = numbers.choice(["F64", "I8", "BF16", "F16", "BOOL", "U64", "F8_E4M3", "x"])
+        case 1 if name:
+            head[name]["shape"] = numbers.choice(
+                [[], [0], [2**62, 2**62], [1] * 1_000, [-1], head[name]["shape"][::-1]]
+            )
+        case 2 if name:
+            head[name]["data_offsets"] = numbers.choice([[0, 0], [0, 2**63], [8, 4], [0, len(data)], [-1, 5]])
+        case 3 if name:
+            head["more.weight"] = head.pop(name)
+        case _:
+            change(head, numbers)
+    written = json.dumps(head).encode()
+    size = len(written) if numbers.random() < 0.8 else numbers.choice([0, 1, 2**63, 2**31, len(data)])
+    return struct.pack("<Q", size) + written + data[8 + length :]
+
+
+if __name__ == "__main__":
+    main(Path(sys.argv[1]), Path(sys.argv[2]), int(sys.argv[3]), int(sys.argv[4]))

@@ -1,0 +1,66 @@
+"""The settings as people read them: all of them, with what their fields say, and those about a word."""
+
+from dataclasses import fields
+
+import pytest
+
+from regard.errors import SettingsError
+from regard.settings.parser import user_overrides
+from regard.settings.reference import as_markdown, find_settings
+from regard.settings.sections import Settings, assemble
+from regard.settings.sizes import SIZES
+
+
+def test_every_setting_is_listed_once_with_what_its_field_says() -> None:
+    found = {one.name: (one.default, one.meaning) for one in find_settings()}
+    defaults = Settings()
+    wanted = {
+        f"{section.name}.{field.name}": (field.default, field.metadata["help"])
+        for section in fields(Settings)
+        for field in fields(getattr(defaults, section.name))
+    }
+    assert found == wanted
+    assert len(find_settings()) == len(wanted)
+
+
+def test_types_are_in_words() -> None:
+    types = {one.name: one.type for one in find_settings()}
+    assert types["model.width"] == "whole number"
+    assert types["train.dropout"] == "number"
+    assert types["train.tensorboard"] == "true or false"
+    assert types["model.kind"] == "transformer"
+    assert types["model.norm"] == "post or pre"
+    assert types["train.device"] == "auto, cpu, cuda or mps"
+
+
+def test_a_default_can_be_set_as_it_is_shown() -> None:
+    """Each row of the page, given back with --set, changes nothing."""
+    before_the_sizes = as_markdown().partition("## Sizes")[0]
+    rows = [line.split("|") for line in before_the_sizes.splitlines() if line.startswith("| `")]
+    shown = [f"{name.strip(' `')}={default.strip()}" for _, name, default, *_ in rows]
+    assert len(shown) == len(find_settings())
+    assert assemble(user_overrides(shown)) == Settings()
+
+
+@pytest.mark.parametrize("word", ["train.dropout", "DropOut", "share of numbers"])
+def test_a_word_is_looked_for_in_names_and_meanings(word: str) -> None:
+    assert [one.name for one in find_settings(word)] == ["train.dropout"]
+
+
+def test_a_word_that_is_nowhere() -> None:
+    with pytest.raises(SettingsError) as caught:
+        find_settings("beems")
+    assert str(caught.value) == "no setting has 'beems' in its name or meaning; `regard settings` lists them all"
+
+
+def test_the_sizes_say_only_what_was_asked_for() -> None:
+    lines = as_markdown("dropout").splitlines()
+    assert [line for line in lines if line.startswith("| `")] == [
+        "| `train.dropout` | 0.1     | number | share of numbers dropped, where section 5.4 says |",
+        *(
+            f"| `{size}`{' ' * (5 - len(size))} | `train.dropout={layer['train']['dropout']}` |"
+            for size, layer in SIZES.items()
+            if "dropout" in layer.get("train", {})
+        ),
+    ]
+    assert "## Sizes" not in as_markdown("decode.length_penalty")

@@ -1,0 +1,167 @@
+"""Memory is estimated before a run from what it will hold, and the micro-batch fitted to what is free."""
+
+import subprocess
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+import torch
+
+from regard.data.batching.batches import Batch
+from regard.errors import RunError
+from regard.machine.memory import container_free_memory, free_memory
+from regard.models.kinds.transformer import Transformer
+from regard.render.units import format_memory
+from regard.settings.kinds.transformer import TransformerSettings
+from regard.settings.train import TrainSettings
+from regard.training.loss import CHUNK_NUMBERS
+from regard.training.planning import memory_estimate
+from regard.training.planning.memory_estimate import activation_bytes_per_token, check, fit_micro_batch, fixed_bytes
+
+torch.set_num_threads(1)
+
+SHAPE = TransformerSettings(vocab_size=400, width=32, heads=2, feedforward=64, encoder_layers=2, decoder_layers=2)
+
+
+def batch(rows: int, length: int) -> Batch:
+    ids = np.random.default_rng(1).integers(4, 400, (rows, length))
+    return Batch(ids, ids, rows * length)
+
+
+def test_the_weights_their_gradients_and_adams_memories_are_counted() -> None:
+    numbers = sum(parameter.numel() for parameter in Transformer(SHAPE).parameters())
+    gradient = numbers + 400 * 32 + 3 * CHUNK_NUMBERS
+    assert fixed_bytes(SHAPE, "cpu") == 100_000_000 + 4 * (3 * numbers + gradient)
+    assert fixed_bytes(SHAPE, "cpu", 3) == 100_000_000 + 4 * (3 * numbers + 3 * gradient)
+
+
+def test_the_largest_model_is_counted_without_being_built() -> None:
+    shape = TransformerSettings(vocab_size=1 << 20, width=1 << 14, feedforward=1 << 17)
+    assert fixed_bytes(shape, "cpu") > 10**12
+
+
+@pytest.mark.parametrize("dropout", [0.0, 0.1])
+@pytest.mark.parametrize("precision", ["float32", "bfloat16"])
+def test_a_few_pairs_tell_what_many_take(dropout: float, precision: str) -> None:
+    """What a pass keeps grows with its pieces alone."""
+    model = Transformer(SHAPE, dropout)
+    settings = TrainSettings(dropout=dropout, precision=precision)  # type: ignore[arg-type]
+    few, many = (activation_bytes_per_token(model, batch(rows, 20), settings) for rows in (4, 64))
+    assert few == pytest.approx(many, rel=0.25)
+    assert few > 4 * 32 * 20  # at least a few numbers per layer and width
+
+
+def test_estimating_touches_neither_gradients_nor_random_numbers() -> None:
+    model = Transformer(SHAPE, 0.1)
+    state = torch.get_rng_state()
+    activation_bytes_per_token(model, batch(2, 5), TrainSettings())
+    assert torch.equal(torch.get_rng_state(), state)
+    assert all(parameter.grad is None for parameter in model.parameters())
+
+
+@pytest.mark.parametrize(
+    ("free", "tokens"), [(10**12, 4_096), (125 * 10**6, 2_048), (75 * 10**6, 1_024), (30 * 10**6, 256)]
+)
+def test_the_micro_batch_is_halved_until_it_fits(free: int, tokens: int) -> None:
+    fitted, reason = fit_micro_batch(lambda _: 10**7, 40_000.0, 4_096, free)
+    assert fitted == tokens
+    assert reason.startswith(
+        f"about {format_memory(10**7 + 40_000 * tokens)} of memory for a step of {tokens:,} pieces at a time"
+    )
+    assert ("train.micro_batch_tokens was 4,096" in reason) == (tokens < 4_096)
+    assert 10**7 + 40_000 * tokens <= memory_estimate.SHARE * free
+
+
+def test_what_does_not_fit_at_all_is_refused() -> None:
+    with pytest.raises(RunError) as caught:
+        fit_micro_batch(lambda _: 4 * 10**9, 40_000.0, 4_096, 10**9)
+    assert str(caught.value) == (
+        "learning would take about 4.0 GB of memory, and 1.0 GB are free, of which a run takes at most 80%; end other "
+        "programs, or choose a smaller --size"
+    )
+    check(800, 1_000)
+    with pytest.raises(RunError):
+        check(801, 1_000)
+
+
+def test_this_machine_has_some_memory() -> None:
+    assert 10**6 < free_memory("cpu") < 1 << 62
+
+
+LEARN = """
+import resource, sys
+import numpy as np, torch
+from regard.data.batching.batches import Batch
+from regard.models.kinds.transformer import Transformer
+from regard.settings.kinds.transformer import ModelSettings
+from regard.settings.train import TrainSettings
+from regard.training.step import gradient
+from regard.training.optimizers.adam import make_optimizer
+from regard.training.planning.memory_estimate import activation_bytes_per_token, fixed_bytes
+
+torch.set_num_threads(1)
+
+def batch(rows, length):
+    ids = np.random.default_rng(1).integers(4, 8000, (rows, length))
+    return Batch(ids, ids, rows * length)
+
+def peak():
+    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024
+
+shape = TransformerSettings(vocab_size=8000, width=256, heads=4, feedforward=1024, encoder_layers=6, decoder_layers=3)
+settings = TrainSettings(dropout=0.2)
+before = peak()
+model = Transformer(shape, settings.dropout)
+optimizer = make_optimizer(model, settings)
+estimate = fixed_bytes(shape, "cpu") + 2048 * activation_bytes_per_token(model, batch(8, 30), settings)
+for step in range(2):
+    gradient([model], [batch(64, 32), batch(64, 32)], settings, step)
+    optimizer.step()
+print(estimate / (peak() - before))
+"""
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(sys.platform != "linux", reason="other systems count the peak of a process in other units")
+def test_the_estimate_is_what_a_process_takes() -> None:
+    """A little too much rather than too little."""
+    done = subprocess.run([sys.executable, "-c", LEARN], capture_output=True, text=True, check=True)
+    assert 0.95 <= float(done.stdout) <= 1.4
+
+
+# Containers
+
+
+def group(folder: Path, names: tuple[str, str], most: str, used: int, inactive: str) -> None:
+    folder.mkdir(parents=True, exist_ok=True)
+    (folder / names[0]).write_text(most + "\n")
+    (folder / names[1]).write_text(f"{used}\n")
+    (folder / "memory.stat").write_text(f"anon 5\n{inactive}\n")
+
+
+NEW, OLD = ("memory.max", "memory.current"), ("memory.limit_in_bytes", "memory.usage_in_bytes")
+
+
+@pytest.mark.parametrize(
+    ("lines", "room"),
+    [
+        ("0::/a/b\n", 250),  # its own limit
+        ("0::/a\n", 1_900),  # that of the group above
+        ("0::/\n", 1 << 62),  # none
+        ("0::/only/the/host/sees/it\n", 1 << 62),
+        ("3:cpu,cpuacct:/a\n4:memory:/c\n", 70),
+        ("", 1 << 62),
+    ],
+)
+def test_the_limits_of_a_container_count(tmp_path: Path, lines: str, room: int) -> None:
+    group(tmp_path / "a", NEW, "2000", 100, "inactive_file 0")
+    group(tmp_path / "a" / "b", NEW, "300", 100, "inactive_file 50")
+    group(tmp_path / "memory" / "c", OLD, "100", 40, "total_inactive_file 10")
+    group(tmp_path, NEW, "max", 100, "inactive_file 0")
+    (tmp_path / "process").write_text(lines)
+    assert container_free_memory(tmp_path / "process", tmp_path) == room
+
+
+def test_where_there_are_no_containers_there_is_no_limit(tmp_path: Path) -> None:
+    assert container_free_memory(tmp_path / "none", tmp_path) == 1 << 62
