@@ -1,4 +1,4 @@
-"""What readers struck out in English, and how it would be found again."""
+"""Errors that readers found in English sentences do not occur again."""
 
 import re
 
@@ -16,8 +16,8 @@ _BIRDS = "duck|rooster|bird|parrot|hen|goose|geese|owl|magpie"
 _WORN = "hat|coat|helmet|shirt|jacket|skirt"
 _WAYS = "street|road|avenue|alley|path|bridge|boulevard|trail|viaduct|footbridge|motorway"
 _WHEELS = "bus|buses|trucks?|minibus|minibuses|vans?|cars?|tractors?|taxis?|caravans?"
-# What was found, and how it would be found again.
-FOUND = {
+# A sentence that a reader found, and a pattern of all sentences with the same error.
+PATTERNS = {
     "He mustn't drink some coffee.": rf"{_NOT}.*\bsome\b",
     "Did you open some windows?": r"\bsome\b.*\?",
     "He won't be too famous.": rf"{_NOT}( be)? too\b",
@@ -69,8 +69,8 @@ FOUND = {
 }
 
 
-@pytest.mark.parametrize("found", FOUND)
-def test_what_was_found_in_english_is_gone(sample, found):
-    again = re.compile(FOUND[found])
-    assert again.search(found)
-    assert [pair.source for pair in sample if again.search(pair.source)] == []
+@pytest.mark.parametrize("sentence", PATTERNS)
+def test_an_error_found_by_a_reader_does_not_occur_again(sample, sentence):
+    pattern = re.compile(PATTERNS[sentence])
+    assert pattern.search(sentence)
+    assert [pair.source for pair in sample if pattern.search(pair.source)] == []
