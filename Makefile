@@ -1,11 +1,11 @@
-# Every target makes what it needs, the virtual environment included.
+# Every target creates what it needs, including the virtual environment.
 
 PYTHON ?= python3
 WORKERS ?= 2
 BIN := .venv/bin
 READY := .venv/.ready
 BROWSER := .venv/.browser
-# A test that takes so many seconds hangs: it says where, and fails.
+# A test that takes longer than this hangs: it prints where, and fails.
 HANGING := -o faulthandler_timeout=1200 -o faulthandler_exit_on_timeout=true
 
 .DEFAULT_GOAL := help
@@ -14,31 +14,32 @@ HANGING := -o faulthandler_timeout=1200 -o faulthandler_exit_on_timeout=true
 help: ## Show this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-10s %s\n", $$1, $$2 }' $(firstword $(MAKEFILE_LIST))
 
-demo: $(READY) ## Translate, train a small translator and look into it, in a few minutes
+demo: $(READY) ## Translate, train a small model and inspect it, in a few minutes
 	$(BIN)/regard demo
 
-test: lint $(BROWSER) ## Check everything that is quick: lint, then the tests not marked slow
+test: lint $(BROWSER) ## Run the linters and the tests that are not marked slow
 	$(BIN)/pytest -n $(WORKERS) -m "not slow" $(HANGING)
 
-test-all: lint $(BROWSER) ## Check everything, the slow tests included
+test-all: lint $(BROWSER) ## Run the linters and all tests, slow ones included
 	$(BIN)/pytest -n $(WORKERS)
 
-lint: $(READY) ## Check style, types and the direction of imports
+lint: $(READY) ## Check style, types, wording and the direction of imports
 	$(BIN)/ruff check
 	$(BIN)/ruff format --check
 	$(BIN)/mypy
+	$(BIN)/python tools/prose_lint.py
 	$(BIN)/lint-imports
 
 bench: $(READY) ## Run the measurements in bench/
-	@set -e; for script in $(sort $(wildcard bench/*.py)); do echo "== $$script"; $(BIN)/python $$script; done
+	@set -e; for script in $(sort $(filter-out bench/compare_checkouts.py,$(wildcard bench/*.py))); do echo "== $$script"; $(BIN)/python $$script; done
 	@$(if $(wildcard bench/*.py),,echo "bench/ has no measurements yet")
 
-clean: ## Remove what make has made, the virtual environment included
+clean: ## Remove everything make created, the virtual environment included
 	rm -rf .venv build dist demo-model .hypothesis .import_linter_cache .mypy_cache .pytest_cache .ruff_cache src/*.egg-info
 	find $(wildcard src tests bench) -name __pycache__ -type d -prune -exec rm -rf {} +
 
-# The exported page is tested in Chromium, and French spelling by hunspell, if there is one. A package manager needs
-# root; whoever is not gets to know what to do.
+# The page is tested in Chromium, and French spelling with hunspell if it is installed. Installing needs root; without
+# it, the error says what to install.
 $(BROWSER): | $(READY)
 	@if command -v chromium || command -v chromium-browser || command -v google-chrome; then :; \
 	elif [ "$$(id -u)" = 0 ] && command -v apt-get; then apt-get update -qq || :; apt-get install -y -qq chromium; \
@@ -47,7 +48,7 @@ $(BROWSER): | $(READY)
 	apt-get install -y -qq hunspell hunspell-fr >/dev/null || echo "no hunspell: the test of French spelling is skipped"
 	@touch $@
 
-# Made anew when a dependency changes. The constraints pin the tested versions, torch's among them.
+# Rebuilt when a dependency changes. The constraints pin the tested versions, including torch.
 $(READY): pyproject.toml constraints.txt
 	@$(PYTHON) -c 'import sys; sys.version_info >= (3, 11) or sys.exit("error: Regard needs Python 3.11 or later, and $(PYTHON) is %d.%d; name another: make PYTHON=python3.12" % sys.version_info[:2])'
 	$(PYTHON) -m venv .venv

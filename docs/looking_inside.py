@@ -1,9 +1,9 @@
-"""Runs every block of looking-inside.md on a model, and puts what it prints and draws in its place.
+"""Run every block of looking-inside.md on a model, and insert its output and pictures.
 
     python docs/looking_inside.py [MODEL-FOLDER]
 
-Without a folder the model is the bundled one. A `text` block right after a `sh` or `python` block is what that prints.
-The model is copied first, because measuring alignment stores what it finds.
+The default model is the bundled one. A `text` block directly after a `sh` or `python` block is its output.
+The script works on a copy of the model, because measuring alignment stores the head it finds.
 """
 
 import os
@@ -17,34 +17,33 @@ from pathlib import Path
 
 DOCS = Path(__file__).parent
 PAGE = DOCS / "looking-inside.md"
-MODEL = "en-fr"  # what the commands call it
-_BUNDLED = DOCS.parent / "src" / "regard" / "bundled" / MODEL
+MODEL = "en-fr"  # the name of the copy, as the commands use it
+_BUNDLED = DOCS.parent / "src" / "regard" / "model_folder" / "bundled" / MODEL
 _BLOCK = re.compile(r"^```(sh|python)\n(.*?)^```\n(?:(\n*)```text\n.*?^```\n)?", re.DOTALL | re.MULTILINE)
 
 
 def blocks(page: str) -> list[tuple[str, str]]:
-    """The language and the text of everything that is run, in order."""
-    return [(found[1], found[2]) for found in _BLOCK.finditer(page)]
+    """Return the language and the text of each runnable block, in order."""
+    return [(match[1], match[2]) for match in _BLOCK.finditer(page)]
 
 
-def filled(page: str, run: Callable[[str, str], str]) -> str:
-    """The page with what `run` prints for each block after it."""
+def insert_outputs(page: str, run: Callable[[str, str], str]) -> str:
+    """Return the page with the output of `run` after each block."""
 
-    def block(found: re.Match[str]) -> str:
-        output = run(found[1], found[2])
-        shown = "".join(line.rstrip() + "\n" for line in output.splitlines())
-        return f"```{found[1]}\n{found[2]}```\n" + (f"```text\n{shown}```\n" if shown else "")
+    def block(match: re.Match[str]) -> str:
+        output = "".join(line.rstrip() + "\n" for line in run(match[1], match[2]).splitlines())
+        return f"```{match[1]}\n{match[2]}```\n" + (f"```text\n{output}```\n" if output else "")
 
     return _BLOCK.sub(block, page)
 
 
 def main(model: Path) -> None:
-    """Fill the page, and renew the pictures."""
+    """Update the page and its pictures."""
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
         shutil.copytree(model, folder / MODEL, ignore=shutil.ignore_patterns("run"))
         (folder / "pictures").mkdir()
-        page = filled(PAGE.read_text("utf-8"), lambda language, text: _run(language, text, folder))
+        page = insert_outputs(PAGE.read_text("utf-8"), lambda language, text: _run(language, text, folder))
         (DOCS / "pictures").mkdir(exist_ok=True)
         for picture in (folder / "pictures").iterdir():
             shutil.copy(picture, DOCS / "pictures" / picture.name)

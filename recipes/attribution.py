@@ -1,4 +1,4 @@
-"""Write NOTICE: whose sentences the bundled models learnt from.
+"""Write NOTICE: the authors of the sentences that the bundled models were trained on.
 
 python recipes/attribution.py        # writes NOTICE at the top of the repository
 """
@@ -11,20 +11,20 @@ from pathlib import Path
 
 from corpora import TATOEBA
 
-LINE = re.compile(r"CC-BY 2\.0 \(France\) Attribution: tatoeba\.org #\d+ \((.*?)\) & #\d+ \((.*?)\)\n")
+ATTRIBUTION_LINE = re.compile(r"CC-BY 2\.0 \(France\) Attribution: tatoeba\.org #\d+ \((.*?)\) & #\d+ \((.*?)\)\n")
 TEXT = """\
 Regard's own text, code, word lists and grammar are under the MIT licence: see LICENSE.
 
-The models in src/regard/model_folder/bundled learnt from two sources. One is the built-in language, which is part of
-Regard. The other is pairs of English and French sentences from the Tatoeba project:
+The models in src/regard/model_folder/bundled were trained on two sources. One is the built-in synthetic language, which
+is part of Regard. The other is pairs of English and French sentences from the Tatoeba project:
 
     from      https://tatoeba.org, by way of https://www.manythings.org/anki/
     licence   Creative Commons Attribution 2.0 France, https://creativecommons.org/licenses/by/2.0/fr/
-    changes   divided into sentences to learn from, to validate on and to test with; pairs with one of the famous
-              sentences (FAMOUS in src/regard/data/synthetic/splits.py) left out; turned into the weights of models and
-              the pieces of their tokenizers. The sentences themselves are not part of Regard.
+    changes   divided into sentences for training, validation and test; pairs with one of the famous sentences (FAMOUS
+              in src/regard/data/synthetic/splits.py) left out; turned into the parameters of models and the tokens of
+              their tokenizers. The sentences themselves are not part of Regard.
 
-The weights and tokenizers in src/regard/model_folder/bundled are under the same licence, CC BY 2.0 FR.
+The parameters and tokenizers in src/regard/model_folder/bundled are under the same licence, CC BY 2.0 FR.
 
 The {count:,} authors of these sentences, by their names at tatoeba.org:
 """
@@ -34,23 +34,23 @@ def main() -> None:
     with gzip.open(TATOEBA / "attribution.tsv.gz", "rt", encoding="utf-8") as lines:
         names = authors(lines)
     notice = Path(__file__).parents[1] / "NOTICE"
-    notice.write_text(written(names), "utf-8")
+    notice.write_text(notice_text(names), "utf-8")
     print(f"{notice}: {len(names):,} names")
 
 
-def written(names: Sequence[str]) -> str:
+def notice_text(names: Sequence[str]) -> str:
     wrapped = textwrap.fill(", ".join(names), 120, break_long_words=False, break_on_hyphens=False)
     return f"{TEXT.format(count=len(names))}\n{wrapped}\n"
 
 
 def authors(lines: Iterable[str]) -> list[str]:
-    """Every name once, in the order of the alphabet."""
-    found = set()
+    """Return every name once, in alphabetical order."""
+    unique: set[str] = set()
     for line in lines:
-        match = LINE.fullmatch(line)
+        match = ATTRIBUTION_LINE.fullmatch(line)
         assert match, f"not a line of attribution: {line!r}"
-        found.update(match.groups())
-    return sorted(found, key=lambda name: (name.casefold(), name))
+        unique.update(match.groups())
+    return sorted(unique, key=lambda name: (name.casefold(), name))
 
 
 if __name__ == "__main__":

@@ -1,10 +1,9 @@
-"""From a trained model to a bundled one: half precision, the head that aligns words, and a card of what it can do.
+"""Turn a trained model into a bundled one: half precision, the alignment head, and a card with its scores.
 
     python recipes/bundle.py RUN_FOLDER... NAME     # writes src/regard/model_folder/bundled/NAME
 
-A model that was fine-tuned has several runs: name them in their order.
-
-Every figure is of the folder that was written. It takes some minutes.
+A fine-tuned model has several runs: give them in their order. All scores are those of the written folder. Takes a few
+minutes.
 """
 
 import json
@@ -17,7 +16,7 @@ from pathlib import Path
 
 import numpy as np
 import torch
-from corpora import TATOEBA, Sides, tatoeba
+from corpora import TATOEBA, TextPair, tatoeba
 
 from regard.data.synthetic import Pair
 from regard.data.synthetic.generator import minimal_pairs, pairs
@@ -26,7 +25,7 @@ from regard.inference.translator import Translator
 from regard.inference.translator_loader import load_translator
 from regard.interpret.annotated_pairs import reversed_synthetic_sample, synthetic_sample
 from regard.interpret.measure.alignment_heads import choose_head
-from regard.interpret.measure.pronoun_experiment import pronouns_right
+from regard.interpret.measure.pronoun_experiment import pronouns_correct
 from regard.interpret.trace import Array
 from regard.model_folder import bundled
 from regard.model_folder.folder import ModelFolder
@@ -39,54 +38,55 @@ from regard.storage.atomic_files import write_atomically
 from regard.storage.json_files import read_json
 from regard.storage.manifest import sha256
 
-DECODE = DecodeSettings()  # beam 4, as for everyone who sets nothing
-SEED = 7  # other sentences than the alignment head was chosen on
+DECODE = DecodeSettings()  # the defaults
+SEED = 7  # not the seed of the sentences that the alignment head was chosen on
 SENTENCES = 2000
-FLIPS = {  # by split; the last kind is rare, and takes long to find
-    "test": ("sentences never seen", 1000),
-    "noun-pairs": ("two nouns never seen together", 1000),
-    "noun-words": ("a noun never seen with the word that decides", 200),
+MINIMAL_PAIRS = {  # by split; pairs of the last split are rare and slow to sample
+    "test": ("unseen sentences", 1000),
+    "noun-pairs": ("two nouns unseen together", 1000),
+    "noun-words": ("a noun unseen with the cue", 200),
 }
 SCORES = """\
 | test | sentences | BLEU | chrF |
 |---|---|---|---|
 {rows}
 
-Word for word as the grammar has them are {right:,} of the {sentences:,} sentences of the built-in language.
-The weights were rounded to half precision, and that is what was measured; {same:,} of the {sources:,} sources of
-Tatoeba are translated as before. Beam {decode.beam_size}, length penalty {decode.length_penalty}.
-sacreBLEU's signatures: `{scores.bleu_signature}`, `{scores.chrf_signature}`; against all references, `nrefs:var`."""
-IT = """\
-Two sentences of the built-in language differ in one word, which decides which noun “it” is, and so between “il” and
-“elle”. Who always takes the same noun has both right in no pair.
+{right:,} of the {sentences:,} sentences of the built-in language equal the reference word for word. The parameters were
+rounded to half precision before the scores were measured; {same:,} of the {sources:,} distinct sources of Tatoeba have
+the same translation as before. Beam size {decode.beam_size}, length penalty {decode.length_penalty}. Signatures of
+sacreBLEU: `{scores.bleu_signature}`, `{scores.chrf_signature}`; against all references, `nrefs:var`."""
+PRONOUNS = """\
+The two sentences of a minimal pair differ in one word, the cue, which decides what “it” refers to, and therefore
+between “il” and “elle”. A system that always chooses the same noun gets 0 % of the pairs.
 
-| sentences | pairs | both pronouns right | both sentences word for word |
+| sentences | pairs | both pronouns correct | both sentences word for word |
 |---|---|---|---|
 {rows}
 
-In brackets, 95 % confidence. Beam {decode.beam_size}, length penalty {decode.length_penalty}."""
-MADE = """\
-In the folder that `python recipes/corpora.py` wrote for {name}; `python recipes/bundle.py` made the last into this:
+95 % confidence intervals in brackets. Beam size {decode.beam_size}, length penalty {decode.length_penalty}."""
+COMMANDS = """\
+These commands ran in the folder that `python recipes/corpora.py` wrote for {name}; `python recipes/bundle.py` made this
+model from the last run:
 
     {commands}"""
 CURVE = """\
-Along the way, on validation pairs, which the commands name; BLEU and chrF on 200 of them, with greedy search:
+Scores on the validation pairs of each run; BLEU and chrF on 200 of them, with greedy search:
 
-| run | step | minutes of learning | loss | BLEU | chrF |
+| run | step | minutes of training | loss | BLEU | chrF |
 |---|---|---|---|---|---|
 {rows}"""
 LIMITS = """\
-It learnt from short everyday sentences and from those of a grammar, and does best on such. Of long, technical or
-literary text, names, numbers and slang it often makes bad sentences, and they look no less sure. It sees one sentence
-at a time: what a pronoun stands for cannot come from the one before. Where a text leaves a gender open, it writes what
-Tatoeba's authors wrote more often. Nothing that matters should hang on it unread."""
+The model was trained on short everyday sentences and on sentences of a grammar, and works best on such sentences. It
+often mistranslates long, technical or literary text, names, numbers and slang, and its scores do not warn you. It
+translates each sentence separately, so it cannot find the antecedent of a pronoun in the previous sentence. Where the
+source leaves a gender open, it chooses the more frequent one of Tatoeba. Have a person check anything that matters."""
 TO_FRENCH = """
-"You" may become "tu" or "vous". Which of two nouns "it" is, it learnt from the built-in language alone: in sentences of
-another build, "il" or "elle" is a guess."""
+"You" may become "tu" or "vous". The model learned to resolve "it" from the built-in language only: in sentences of
+another structure, "il" or "elle" is a guess."""
 LICENCE = """\
-CC BY 2.0 FR (https://creativecommons.org/licenses/by/2.0/fr/), as the sentences of https://tatoeba.org, by way of
-https://www.manythings.org/anki/, that it learnt from. NOTICE has the names of their authors, and what was changed. The
-built-in language is part of Regard, under the MIT licence."""
+CC BY 2.0 FR (https://creativecommons.org/licenses/by/2.0/fr/), like the training sentences from https://tatoeba.org,
+obtained from https://www.manythings.org/anki/. NOTICE has the names of their authors and the changes. The built-in
+language is part of Regard, under the MIT licence."""
 
 
 def main() -> None:
@@ -95,20 +95,20 @@ def main() -> None:
     opened = open_folder(run)
     assert opened.languages == tuple(name.split("-")), f"{run} translates {opened.languages}"
     folder = bundled.HERE / name
-    halve(opened, folder)
-    align(folder)
+    write_half_precision(opened, folder)
+    store_alignment_head(folder)
     card = (run / "card.md").read_text("utf-8").partition("## Licence")[0]
-    parts = [*measured(name, load_translator(folder), load_translator(run)), *made(runs, name)]
-    parts += [("Limits", LIMITS + (TO_FRENCH if name == "en-fr" else "")), ("Licence", LICENCE)]
-    write_atomically(folder / "card.md", card + "\n\n".join(f"## {title}\n{text}" for title, text in parts) + "\n")
+    sections = [*measure(name, load_translator(folder), load_translator(run)), *training_history(runs, name)]
+    sections += [("Limits", LIMITS + (TO_FRENCH if name == "en-fr" else "")), ("Licence", LICENCE)]
+    write_atomically(folder / "card.md", card + "\n\n".join(f"## {title}\n{text}" for title, text in sections) + "\n")
     print(f"{folder}: {sum(file.stat().st_size for file in folder.iterdir()):,} bytes")
 
 
-def halve(opened: ModelFolder, folder: Path) -> None:
-    """The same model in half precision."""
+def write_half_precision(opened: ModelFolder, folder: Path) -> None:
+    """Write the model in half precision."""
     weights = {name: tensor.half() for name, tensor in opened.build().state_dict().items()}
     for name, tensor in weights.items():
-        assert bool(torch.isfinite(tensor).all()), f"{name} is beyond what half precision holds"
+        assert bool(torch.isfinite(tensor).all()), f"{name} exceeds the range of half precision"
     save_folder(
         folder,
         settings=opened.settings,
@@ -120,98 +120,99 @@ def halve(opened: ModelFolder, folder: Path) -> None:
     (folder / "alignment.json").unlink(missing_ok=True)
 
 
-def align(folder: Path) -> None:
-    """Find and store the head, as `regard measure alignment` does in folders that are not bundled."""
+def store_alignment_head(folder: Path) -> None:
+    """Choose and store the alignment head, as `regard measure alignment` does for folders that are not bundled."""
     opened = open_folder(folder)
     sample = synthetic_sample if opened.languages == ("en", "fr") else reversed_synthetic_sample
-    found = run_to_end(choose_head(opened.build(), sample(opened.tokenizer, 500)))
-    assert found.usable, f"no head aligns better than a fixed offset does: {found}"
-    save_alignment_head(folder, found.chosen)
-    print(f"{found.chosen} aligns, error {found.error.value:.3f}")
+    result = run_to_end(choose_head(opened.build(), sample(opened.tokenizer, 500)))
+    assert result.usable, f"no head aligns better than a fixed offset: {result}"
+    save_alignment_head(folder, result.chosen)
+    print(f"alignment head {result.chosen}, error {result.error.value:.3f}")
 
 
-def measured(name: str, ours: Translator, single: Translator) -> Iterator[tuple[str, str]]:
-    """What the model does on test sets, and what the rounding changed."""
-    turn = 1 if name == "en-fr" else -1
-    test = [sides[::turn] for sides in tatoeba(TATOEBA / "test.tsv.gz")]
-    one, every = (scored(ours, test, by_source=by_source) for by_source in (False, True))
-    made = islice(pairs(SEED, "test"), SENTENCES)
-    language = scored(ours, [(pair.source, pair.target)[::turn] for pair in made])
-    before = single.translate_all(every.sources, DECODE)
+def measure(name: str, rounded: Translator, original: Translator) -> Iterator[tuple[str, str]]:
+    """Yield the scores on the test sets, and the pronoun accuracy of English to French."""
+    direction = 1 if name == "en-fr" else -1
+    test = [pair[::direction] for pair in tatoeba(TATOEBA / "test.tsv.gz")]
+    one_reference, all_references = (score_pairs(rounded, test, by_source=by_source) for by_source in (False, True))
+    sampled = islice(pairs(SEED, "test"), SENTENCES)
+    synthetic = score_pairs(rounded, [(pair.source, pair.target)[::direction] for pair in sampled])
+    before = original.translate(all_references.sources, DECODE)
     tests = {
-        "Tatoeba, against one reference": one,
-        "Tatoeba, against all references of a source": every,
-        "the built-in language, test split": language,
+        "Tatoeba, against one reference": one_reference,
+        "Tatoeba, against all references of a source": all_references,
+        "the built-in language, test split": synthetic,
     }
     text = SCORES.format(
-        rows="\n".join(row(said, found) for said, found in tests.items()),
-        right=sum(text == found[0] for text, found in zip(language.translations, language.references, strict=True)),
-        sentences=len(language.sources),
-        same=sum(found.text == text for found, text in zip(before, every.translations, strict=True)),
-        sources=len(every.sources),
+        rows="\n".join(row(label, evaluation) for label, evaluation in tests.items()),
+        right=sum(text == refs[0] for text, refs in zip(synthetic.translations, synthetic.references, strict=True)),
+        sentences=len(synthetic.sources),
+        same=sum(old.text == new for old, new in zip(before, all_references.translations, strict=True)),
+        sources=len(all_references.sources),
         decode=DECODE,
-        scores=one.scores,
+        scores=one_reference.scores,
     )
     yield "Scores on test sets", text
     if name == "en-fr":
         rows = "\n".join(
-            f"| {said} ({split}) | {it(ours, list(islice(minimal_pairs(SEED, split), count)))} |"
-            for split, (said, count) in FLIPS.items()
+            f"| {label} ({split}) | {pronoun_accuracy(rounded, list(islice(minimal_pairs(SEED, split), count)))} |"
+            for split, (label, count) in MINIMAL_PAIRS.items()
         )
-        yield "What “it” stands for", IT.format(rows=rows, decode=DECODE)
+        yield "What “it” stands for", PRONOUNS.format(rows=rows, decode=DECODE)
 
 
-def scored(translator: Translator, test: Iterable[Sides], *, by_source: bool = False) -> Evaluation:
+def score_pairs(translator: Translator, test: Iterable[TextPair], *, by_source: bool = False) -> Evaluation:
     with tempfile.TemporaryDirectory() as folder:
         file = Path(folder) / "test.tsv"
-        file.write_text("".join("\t".join(sides) + "\n" for sides in test), "utf-8")
+        file.write_text("".join("\t".join(pair) + "\n" for pair in test), "utf-8")
         return evaluate(translator, [file], DECODE, by_source=by_source)
 
 
-def row(name: str, found: Evaluation) -> str:
-    return f"| {name} | {len(found.sources):,} | {found.scores.bleu:.1f} | {found.scores.chrf:.1f} |"
+def row(label: str, evaluation: Evaluation) -> str:
+    scores = evaluation.scores
+    return f"| {label} | {len(evaluation.sources):,} | {scores.bleu:.1f} | {scores.chrf:.1f} |"
 
 
-def it(translator: Translator, both: Sequence[tuple[Pair, Pair]]) -> str:
-    """Pairs of sentences that differ in the deciding word alone: how many, and in how many both are right."""
-    written: dict[str, str] = {}
+def pronoun_accuracy(translator: Translator, pairs: Sequence[tuple[Pair, Pair]]) -> str:
+    """Return the number of minimal pairs, and the proportions with two correct pronouns and two exact sentences."""
+    translations: dict[str, str] = {}
 
     def translate(texts: Iterable[str]) -> Iterator[str]:
-        for found in translator.translate_iterable(texts, DECODE):
-            written[found.source] = found.text
-            yield found.text
+        for translation in translator.translate_iterable(texts, DECODE):
+            translations[translation.source] = translation.text
+            yield translation.text
 
-    right = pronouns_right(both, translate)
-    exact = np.array([float(all(written[pair.source] == pair.target for pair in two)) for two in both])
-    return " | ".join([f"{len(both):,}", figure(right), figure(exact)])
-
-
-def figure(each: Array) -> str:
-    found = proportion(each, np.ones(len(each)))
-    assert found is not None
-    return f"{100 * found.value:.1f} % [{100 * found.low:.1f}, {100 * found.high:.1f}]"
+    correct = pronouns_correct(pairs, translate)
+    exact = [float(all(translations[pair.source] == pair.target for pair in members)) for members in pairs]
+    return " | ".join([f"{len(pairs):,}", show_proportion(correct), show_proportion(np.array(exact))])
 
 
-def made(runs: Sequence[Path], name: str) -> Iterator[tuple[str, str]]:
-    """The commands, each going on from the one before, and how the model got better."""
-    commands = [shlex.join(command(run, parent)) for run, parent in zip(runs, (None, *runs), strict=False)]
-    yield "How it was made", MADE.format(name=name, commands="\n    ".join(commands))
+def show_proportion(values: Array) -> str:
+    estimate = proportion(values, np.ones(len(values)))
+    assert estimate is not None
+    return f"{100 * estimate.value:.1f} % [{100 * estimate.low:.1f}, {100 * estimate.high:.1f}]"
+
+
+def training_history(runs: Sequence[Path], name: str) -> Iterator[tuple[str, str]]:
+    """Yield the commands of all runs, each fine-tuning the previous one, and the validation scores."""
+    commands = [shlex.join(training_command(run, parent)) for run, parent in zip(runs, (None, *runs), strict=False)]
+    yield "How it was made", COMMANDS.format(name=name, commands="\n    ".join(commands))
     rows, before = [], 0.0
     for run in runs:
-        took: dict[int, float] = {}  # by step: one that was taken again after a stop counts once
+        seconds: dict[int, float] = {}  # by step: a step that was repeated after an interruption counts once
         for entry in map(json.loads, (run / "run" / "log.jsonl").read_text("utf-8").splitlines()):
             if "seconds" in entry:
-                took[entry["step"]] = entry["seconds"]
+                seconds[entry["step"]] = entry["seconds"]
             elif "bleu" in entry:
-                minutes = (before + sum(took.values())) / 60
+                minutes = (before + sum(seconds.values())) / 60
                 scores = f"{entry['validation_loss']:.3f} | {entry['bleu']:.1f} | {entry['chrf']:.1f}"
                 rows.append(f"| {run.name} | {entry['step']:,} | {minutes:.0f} | {scores} |")
-        before += sum(took.values())
+        before += sum(seconds.values())
     yield "Learning curve", CURVE.format(rows="\n".join(rows))
 
 
-def command(run: Path, parent: Path | None) -> list[str]:
-    """What started a run, from its plan."""
+def training_command(run: Path, parent: Path | None) -> list[str]:
+    """Return the command of a run, from its plan."""
     plan = read_json(run / "run" / "plan.json")
     request = plan["request"]
     assert request["from"] == (sha256(parent / "manifest.json") if parent else None), f"{run} is not from {parent}"

@@ -1,22 +1,31 @@
-"""What all tests share: one thread per worker, fixed seeds, and the way to real corpora."""
+"""Fixtures for all tests: one thread per worker, fixed seeds, small models and real corpora."""
 
+import atexit
 import os
 import shutil
 import sys
+import tempfile
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
-# Before anyone imports torch, and for child processes too: workers that share cores are slower with more threads.
+# Before torch is imported, and also for child processes: test workers share the cores, so more threads are slower.
 os.environ.setdefault("OMP_NUM_THREADS", "1")
+
+# The user's cache folder stays as it is: tests, their workers and child processes have one of their own.
+if "PYTEST_XDIST_WORKER" not in os.environ:
+    os.environ["XDG_CACHE_HOME"] = tempfile.mkdtemp(prefix="regard-tests-cache-")
+    atexit.register(shutil.rmtree, os.environ["XDG_CACHE_HOME"], ignore_errors=True)
 
 import pytest
 from hypothesis import settings
 
-import regard.inference  # noqa: F401 (says how threads wait, which torch takes up when it is imported)
 from regard.machine import bfloat16
+from regard.machine.process import tune
 
-# On some virtual machines; the tests' workers inherit it.
+tune()
+
+# On some virtual machines bfloat16 crashes; test workers inherit this setting.
 if "PYTEST_XDIST_WORKER" not in os.environ and not bfloat16.is_safe():
     os.environ.update(bfloat16.DISABLE_AMX)
     bfloat16.is_safe.cache_clear()
@@ -25,15 +34,16 @@ REPOSITORY = Path(__file__).parents[1]
 SHARED_DATA = Path(os.environ.get("REGARD_SHARED_DATA", REPOSITORY.parent / "shared" / "data"))
 
 # The same examples in every run, and no time limit: the machine may be busy.
-settings.register_profile("repeatable", derandomize=True, deadline=None)
+settings.register_profile("repeatable", derandomize=True, deadline=None, database=None)
 settings.load_profile("repeatable")
 
 
 @pytest.hookimpl(tryfirst=True)
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """A test that asks for the `shared_data` fixture is marked so, and is skipped where there is none.
+    """Mark tests that use the `shared_data` fixture, and skip them if there are no corpora.
 
-    The pages' commands take minutes, one after the other, and come first: at the end they would leave a core idle.
+    The commands of the documentation take minutes and run one after another, so they come first: at the end they would
+    leave a core idle.
     """
     items.sort(key=lambda item: item.path.name != "test_readme.py")
     for item in items:
@@ -57,7 +67,7 @@ def shared_data() -> Path:
 
 @pytest.fixture(scope="session")
 def make_model(tmp_path_factory: pytest.TempPathFactory) -> Callable[..., Path]:
-    """Makes folders of small models with random weights, which write texts of some length."""
+    """Return a function that writes the folder of a small model with random parameters."""
     import torch
 
     from regard.model_folder.writer import save_folder
@@ -96,36 +106,36 @@ def make_model(tmp_path_factory: pytest.TempPathFactory) -> Callable[..., Path]:
 
 @pytest.fixture(scope="session")
 def folder_of(tmp_path_factory: pytest.TempPathFactory) -> Callable[[str], Path]:
-    """The folder of a model of that shape, made once."""
+    """Return a function that returns the folder of a small model of a named shape, written once."""
     root = tmp_path_factory.mktemp("models")
 
-    def made(shape: str) -> Path:
+    def folder_of_shape(shape: str) -> Path:
         from tests.interpret.small_models import SHAPES, write_model
 
         folder = root / shape
         return folder if folder.exists() else write_model(folder, SHAPES[shape])
 
-    return made
+    return folder_of_shape
 
 
 @pytest.fixture(scope="session")
 def model_of(folder_of: Callable[[str], Path]) -> Callable[[str], Any]:
-    """The model of that shape, on torch's road (the engine's need files of their own)."""
+    """Return a function that loads a small model of a named shape, with the torch backend, which needs no export."""
     import regard
 
-    made: dict[str, Any] = {}
+    models: dict[str, Any] = {}
 
     def load(shape: str) -> Any:
-        if shape not in made:
-            made[shape] = regard.load(folder_of(shape), fast=None)
-        return made[shape]
+        if shape not in models:
+            models[shape] = regard.load(folder_of(shape), backend="torch")
+        return models[shape]
 
     return load
 
 
 @pytest.fixture(scope="session")
 def browser() -> Iterator[Any]:
-    """Chromium, started once: two of Playwright's loops in one process are an error."""
+    """Chromium, started once: Playwright allows one event loop per process."""
     from playwright.sync_api import sync_playwright
     from tests.page.browser import ARGUMENTS
 
@@ -139,13 +149,13 @@ def browser() -> Iterator[Any]:
 
 @pytest.fixture(autouse=True)
 def _seed() -> None:
-    """Start every test from the same torch seed, without importing torch for those that do not use it."""
+    """Start every test from the same torch seed, without importing torch for tests that do not use it."""
     if torch := sys.modules.get("torch"):
         torch.manual_seed(1)
 
 
 def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
-    """What campaigns found, word for word as docs/reliability.md has it."""
+    """Print the results of the campaigns, in the words of docs/reliability.md."""
     lines = [
         f"{value}"
         for report in terminalreporter.getreports("passed")

@@ -1,8 +1,8 @@
-"""Makes a notebook of each lesson beside it: prose stays prose, `python` and `sh` blocks become cells.
+"""Convert each lesson to a notebook: prose becomes Markdown cells, `python` and `sh` blocks become code cells.
 
     python docs/course/notebooks.py
 
-A `text` block right after a `python` block is what that prints, and so becomes the cell's output.
+A `text` block directly after a `python` block is its output, and becomes the output of the cell.
 """
 
 import json
@@ -15,26 +15,26 @@ _BLOCK = re.compile(r"^```(python|sh)\n(.*?)^```\n(?:```text\n(.*?)^```\n)?", re
 
 
 def lessons() -> list[Path]:
-    """The pages that are lessons, in order."""
+    """Return the pages of the lessons, in order."""
     return sorted(COURSE.glob("[0-9]-*.md"))
 
 
 def notebook(page: str) -> str:
-    """The notebook of a lesson, as a file has it."""
+    """Return the content of the notebook file of a lesson."""
     cells: list[dict[str, Any]] = []
     end = 0
     for block in _BLOCK.finditer(page):
         cells += _prose(page[end : block.start()])
         language, text, output = block.groups()
-        # What a notebook takes for a command begins with an exclamation mark.
+        # In a notebook, an exclamation mark starts a shell command.
         cells.append(_code(text if language == "python" else f"!{text}", output))
         end = block.end()
     cells += _prose(page[end:])
     for number, cell in enumerate(cells, start=1):
         cell["id"] = f"cell-{number}"
     kernel = {"display_name": "Python 3", "language": "python", "name": "python3"}
-    made = {"cells": cells, "metadata": {"kernelspec": kernel}, "nbformat": 4, "nbformat_minor": 5}
-    return json.dumps(made, ensure_ascii=False, indent=1, sort_keys=True) + "\n"
+    content = {"cells": cells, "metadata": {"kernelspec": kernel}, "nbformat": 4, "nbformat_minor": 5}
+    return json.dumps(content, ensure_ascii=False, indent=1, sort_keys=True) + "\n"
 
 
 def _prose(text: str) -> list[dict[str, Any]]:

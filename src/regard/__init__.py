@@ -1,11 +1,11 @@
-"""Regard: the Transformer of "Attention Is All You Need", for people who want to use it and look inside it.
+"""Regard: train, use and inspect translation models of the kind of "Attention Is All You Need".
 
     import regard
-    model = regard.load()  # the bundled one, or regard.load("my-model")
+    model = regard.load()  # the bundled model, or regard.load("my-model")
     model.translate("I am a student.").text
     model.look("I am a student.")
 
-The public names are found lazily: importing regard imports neither torch nor numpy.
+The public names are imported lazily: importing regard imports neither torch nor numpy.
 """
 
 from typing import TYPE_CHECKING, Any
@@ -15,37 +15,37 @@ __all__ = [
     "DecodeSettings",
     "Model",
     "Translation",
-    "Translator",
     "UserError",
     "View",
     "average",
     "evaluate",
+    "iter_train",
     "load",
+    "score",
     "train",
 ]
 
 if TYPE_CHECKING:
-    from regard.api import Model, load
+    from regard.api import Model, average, load, score, train
     from regard.errors import UserError
     from regard.evaluation.evaluator import evaluate
     from regard.inference.result import Translation
-    from regard.inference.translator import Translator
     from regard.interpret.report.view import View
     from regard.settings.decode import DecodeSettings
-    from regard.training.run import train
-    from regard.training.weight_average import average
+    from regard.training.run import iter_train
 
-_HOMES = {
+_MODULES = {
     "DecodeSettings": "regard.settings.decode",
     "Model": "regard.api",
     "Translation": "regard.inference.result",
-    "Translator": "regard.inference.translator",
     "UserError": "regard.errors",
     "View": "regard.interpret.report.view",
-    "average": "regard.training.weight_average",
+    "average": "regard.api",
     "evaluate": "regard.evaluation.evaluator",
+    "iter_train": "regard.training.run",
     "load": "regard.api",
-    "train": "regard.training.run",
+    "score": "regard.api",
+    "train": "regard.api",
 }
 
 
@@ -54,8 +54,8 @@ def __dir__() -> list[str]:
 
 
 def __getattr__(name: str) -> Any:
-    if name not in _HOMES:
+    if name not in _MODULES:
         raise AttributeError(f"module 'regard' has no attribute {name!r}")
     from importlib import import_module
 
-    return getattr(import_module(_HOMES[name]), name)
+    return getattr(import_module(_MODULES[name]), name)

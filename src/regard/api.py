@@ -1,28 +1,31 @@
-"""A loaded model: it translates, and one can look into what it did.
+"""The public Python interface: `load`, `Model`, `train`, `score` and `average`.
 
     model = regard.load("my-model")
+    model.translate("I am a student.").text
     view = model.look("The animal didn't cross the street because it was too tired.")
     view.attention("decoder.3.cross.1")
     model.measure_heads()
 
-Torch is imported when someone looks.
+Heavy imports are inside functions: a program that only translates does not import torch.
 """
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import fields
 from itertools import islice
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, overload
 
+from regard.data.formats.records import LanguagePair
 from regard.errors import LookError
-from regard.inference.search.hypothesis import Hypothesis
-from regard.inference.translator import DEFAULT, Sources, TokenPairs, Translator
+from regard.evaluation.evaluator import score_references
+from regard.inference.result import Translation
+from regard.inference.translator import DEFAULT, WINDOW, Translator
 from regard.inference.translator_loader import make_translator, open_folders
 from regard.interpret.look.inspection import Inspector
 from regard.interpret.report.view import View
 from regard.interpret.tokens import Tokens
 from regard.interpret.trace import Trace
-from regard.model_folder.folder import Languages
+from regard.model_folder.folder import AlignmentHead
 from regard.progress import Work, run_to_end
 from regard.render.text import escape_control_characters
 from regard.settings.decode import DecodeSettings
@@ -36,35 +39,88 @@ if TYPE_CHECKING:
     from regard.interpret.report.pronoun_report import PronounReport
     from regard.models.kinds.transformer import Transformer
 
-Pairs = Iterable[tuple[str, str]]  # a source and its translation
-
-_PICTURED = 64  # rows of the table of positions that make a picture
+Pairs = Iterable[tuple[str, str]]  # sources and their translations
 
 
 def load(
-    folder: str | Path | None = None, *others: str | Path, fast: str | None = "float32", device: str = "cpu"
+    folder: str | Path | None = None,
+    *others: str | Path,
+    compute_type: str = "float32",
+    backend: str = "auto",
+    device: str = "cpu",
 ) -> "Model":
-    """The model in a folder, or several folders as one model, with the mean of their probabilities.
+    """Load a model folder or a bundled model ("en-fr", "fr-en"); several folders are loaded as one ensemble.
 
-    A folder may be the name of a bundled model, "en-fr" or "fr-en"; without any, it is the first.
-
-    `fast` is how the engine computes: float32, or int8, int16, bfloat16 where the processor can. None takes torch's
-    road, and so does any device but the processor, and several models.
+    Without a folder, the bundled model en-fr is loaded. `compute_type` is the number format of CTranslate2: float32,
+    or int8, int16 or bfloat16 where the CPU supports it. `backend` is "ctranslate2", "torch", or "auto": CTranslate2
+    for one model on the CPU, torch for everything else.
     """
     folders = open_folders(folder, *others)
-    translator = make_translator(folders, fast=fast, device=device)
+    translator = make_translator(folders, compute_type=compute_type, backend=backend, device=device)
 
     def build() -> "Transformer":
         if others:
-            raise LookError(f"{len(folders)} models together cannot be looked into; load one of them")
+            raise LookError(f"an ensemble of {len(folders)} models cannot be inspected; load one of the models")
         return getattr(translator, "model", None) or folders[0].build().to(device)
 
     name = " + ".join(map(str, (folder or folders[0].path.name, *others)))
     return Model(translator, folders[0].tokenizer, build, name=name, languages=folders[0].languages)
 
 
-class Model(Translator):
-    """A translator, on either road, that can also be looked into."""
+def train(
+    paths: Sequence[str | Path],
+    *,
+    out: str | Path,
+    valid: Sequence[str | Path] = (),
+    size: str | None = None,
+    budget: float | None = None,
+    steps: int | None = None,
+    parent: str | Path | None = None,
+    languages: tuple[str, str] | None = None,
+    overrides: Sequence[str] = (),
+    config: Path | None = None,
+) -> "Model":
+    """Train a model on files of pairs (docs/data.md), write it to the folder `out`, and return it.
+
+    `budget` is in seconds, `parent` is a model to fine-tune, `overrides` are settings such as "train.dropout=0.2". The
+    same call resumes an interrupted run. `regard.iter_train` does the same and yields its progress.
+    """
+    from regard.training.run import iter_train
+
+    for _ in iter_train(
+        paths,
+        out=out,
+        valid=valid,
+        size=size,
+        budget=budget,
+        steps=steps,
+        parent=parent,
+        languages=languages,
+        overrides=overrides,
+        config=config,
+    ):
+        pass
+    return load(out)
+
+
+def score(model: "Model", paths: Sequence[str | Path], decode: DecodeSettings = DEFAULT) -> list[Translation]:
+    """Return the references of a test set with their log-probabilities, in the order of the files.
+
+    `paths` are one TSV (source, tab, one or more references), or a source file and one or more reference files.
+    """
+    return list(score_references(model._translator, paths, decode))
+
+
+def average(folders: Sequence[str | Path], *, out: str | Path) -> "Model":
+    """Write a model whose parameters are the mean of those of other models to the folder `out`, and return it."""
+    from regard.training.weight_average import average_models
+
+    average_models(folders, out=out)
+    return load(out)
+
+
+class Model:
+    """A loaded model: it translates, scores translations, and can be inspected."""
 
     def __init__(
         self,
@@ -73,72 +129,102 @@ class Model(Translator):
         build: "Callable[[], Transformer]",
         *,
         name: str,
-        languages: Languages = (None, None),
+        languages: LanguagePair = (None, None),
     ) -> None:
-        super().__init__(tokenizer, max_positions=translator.max_positions, alignment_head=translator.alignment_head)
         self.name = name
         self.languages = languages
-        self.batch_tokens, self.min_source_tokens = translator.batch_tokens, translator.min_source_tokens
+        self.tokenizer = tokenizer
         self._translator = translator
-        self.tokenizer: SentencePieceTokenizer = tokenizer
         self._build = build
-        self._built: Transformer | None = None
+        self._network: Transformer | None = None
         self._inspector = Inspector(translator, lambda: self.network, tokenizer, name=name)
 
     @property
     def network(self) -> "Transformer":
-        """The model itself, a plain torch module."""
-        if self._built is None:
-            self._built = self._build()
-        return self._built
+        """The network, a plain `torch.nn.Module`."""
+        if self._network is None:
+            self._network = self._build()
+        return self._network
+
+    @property
+    def max_positions(self) -> int:
+        """The maximum number of tokens of a source or target, EOS included."""
+        return self._translator.max_positions
+
+    @property
+    def alignment_head(self) -> AlignmentHead | None:
+        """The head that aligns words, if one was measured."""
+        return self._translator.alignment_head
+
+    @overload
+    def translate(self, texts: str, decode: DecodeSettings = DEFAULT) -> Translation: ...  # type: ignore[overload-overlap]
+
+    @overload
+    def translate(self, texts: Sequence[str], decode: DecodeSettings = DEFAULT) -> list[Translation]: ...
+
+    def translate(
+        self, texts: str | Sequence[str], decode: DecodeSettings = DEFAULT
+    ) -> Translation | list[Translation]:
+        """Translate one text, or a list of texts. A text may have any length and any number of lines."""
+        return self._translator.translate(texts, decode)
+
+    def translate_iterable(
+        self, lines: Iterable[str], decode: DecodeSettings = DEFAULT, *, window: int = WINDOW
+    ) -> Iterator[Translation]:
+        """Translate lines as they come, in order, in constant memory; `window` lines are translated together."""
+        return self._translator.translate_iterable(lines, decode, window=window)
+
+    def score(self, pairs: Pairs, decode: DecodeSettings = DEFAULT) -> Iterator[Translation]:
+        """Yield given translations with their log-probabilities."""
+        return self._translator.score(pairs, decode)
 
     def look(
         self, text: str, decode: DecodeSettings = DEFAULT, *, target: str | None = None, without: str | None = None
     ) -> View:
-        """Every number of one pass over a text and what `translate` makes of it, or a target given instead.
+        """Translate a text and return every number of the pass over it; `target` is inspected instead, if given.
 
-        `without` leaves a part out of that pass, "positions" or "scaling"; what was written stays the same. Without a
-        head, such as "encoder.2.self.5", the text is translated without it.
+        `without` removes "positions", "scaling" or a head such as "encoder.2.self.5". Without a head the text is
+        translated again; without positions or scaling the translation stays the same.
         """
-        found = self._inspector.inspect(text, decode, target=target, without=without)
-        return View(**{one.name: getattr(found, one.name) for one in fields(found)})
+        inspection = self._inspector.inspect(text, decode, target=target, without=without)
+        return View(**{field.name: getattr(inspection, field.name) for field in fields(inspection)})
 
     def trace(self, source: Tokens, written: Tokens, without: str | None = None) -> Trace:
         """Record one teacher-forced pass over the tokens of a source and a target."""
         return self._inspector.trace(source, written, without)
 
     def source(self, text: str) -> Tokens:
-        """The tokens of a text as the encoder reads them."""
+        """Return the tokens of a text as the encoder reads them."""
         return self._inspector.source(text)
 
     def measure_heads(self, pairs: Pairs | None = None, count: int = 500) -> "HeadReport":
-        """What every head attends to, and the effect of removing it, on pairs or on the synthetic language."""
+        """Measure what every head attends to and the effect of removing it, on pairs or on the synthetic language."""
         return run_to_end(self.iter_measure_heads(pairs, count))
 
     def measure_pronouns(self, count: int = 1000) -> "PronounReport":
-        """Whether heads follow the antecedent of "it", and whether the French pronoun depends on them."""
+        """Measure whether heads attend from "it" to its antecedent, and whether the French pronoun depends on them."""
         return run_to_end(self.iter_measure_pronouns(count))
 
     def measure_probes(self, count: int = 500) -> "ProbeReport":
-        """What each layer encodes about words and sentences of the synthetic language."""
+        """Train linear probes: which properties of words and sentences does each layer encode?"""
         return run_to_end(self.iter_measure_probes(count))
 
     def measure_alignment(self, pairs: Pairs | None = None, count: int = 500) -> "AlignmentHeadResult":
-        """Which head aligns words best. Nothing is stored; `regard measure alignment` does that."""
+        """Find the head that aligns words best. `regard measure alignment` also stores it in the model folder."""
         return run_to_end(self.iter_measure_alignment(pairs, count))
 
     def iter_measure_heads(
         self, pairs: Pairs | None = None, count: int = 500, *, files: Sequence[Path] = ()
     ) -> "Work[HeadReport]":
-        """As `measure_heads`, and yields its progress; `files` are read instead of `pairs`."""
-        from regard.interpret.report.head_report import measure_head_report
+        """Measure heads as `measure_heads` does, and yield progress; `files` replace `pairs`."""
+        from regard.interpret.measure.head_ablation import measure_heads
+        from regard.interpret.report.head_report import HeadReport
 
-        return measure_head_report(
-            self.network, self.tokenizer, self._sample(pairs, files, count), name=self._shown_name
-        )
+        measured = yield from measure_heads(self.network, self.tokenizer, self._sample(pairs, files, count))
+        return HeadReport(self._shown_name, measured)
 
     def iter_measure_pronouns(self, count: int = 1000) -> "Work[PronounReport]":
-        """As `measure_it`, and yields its progress."""
+        """Measure pronouns as `measure_pronouns` does, and yield progress."""
         from regard.data.synthetic import minimal_pairs
         from regard.interpret.annotated_pairs import SEED, SPLIT, check_languages
         from regard.interpret.measure.pronoun_experiment import run_pronoun_experiment
@@ -156,18 +242,17 @@ class Model(Translator):
         return PronounReport(self._shown_name, found)
 
     def iter_measure_probes(self, count: int = 500) -> "Work[ProbeReport]":
-        """As `measure_layers`, and yields its progress."""
+        """Train probes as `measure_probes` does, and yield progress."""
         from regard.interpret.measure.probes import measure_probes
         from regard.interpret.report.probe_report import ProbeReport
 
-        sample = self._sample(None, (), count)
-        probed = yield from measure_probes(self.network, sample)
-        return ProbeReport(self._shown_name, len(sample), sample.name, probed)
+        measured = yield from measure_probes(self.network, self._sample(None, (), count))
+        return ProbeReport(self._shown_name, measured)
 
     def iter_measure_alignment(
         self, pairs: Pairs | None = None, count: int = 500, *, files: Sequence[Path] = ()
     ) -> "Work[AlignmentHeadResult]":
-        """As `measure_alignment`, and yields its progress; `files` are read instead of `pairs`."""
+        """Measure alignment as `measure_alignment` does, and yield progress; `files` replace `pairs`."""
         from regard.interpret.annotated_pairs import reversed_synthetic_sample
         from regard.interpret.measure.alignment_heads import choose_head
 
@@ -183,18 +268,6 @@ class Model(Translator):
 
     @property
     def _shown_name(self) -> str:
-        """The name of the folder, without its path: a report may be read by others."""
+        """The name of the folder without its path, because reports are passed on to others."""
         folder = Path(self.name)
         return escape_control_characters(folder.absolute().name if folder.is_dir() else self.name)
-
-    def workers(self, decode: DecodeSettings) -> int:
-        return self._translator.workers(decode)
-
-    def _generate(self, batches: Iterable[Sources], decode: DecodeSettings) -> Iterator[list[list[Hypothesis]]]:
-        return self._translator._generate(batches, decode)
-
-    def _score_tokens(self, pairs: TokenPairs) -> list[tuple[float, ...]]:
-        return self._translator._score_tokens(pairs)
-
-    def _attend(self, pairs: TokenPairs) -> list[Any]:
-        return self._translator._attend(pairs)

@@ -1,6 +1,6 @@
-"""What people see: progress bars with time left on a terminal, plain lines elsewhere, and errors that teach.
+"""What the command line prints: results, messages, and progress with the time left.
 
-Everything but results goes to standard error, so that output can be piped.
+Results go to standard output; everything else goes to standard error, so that results can be piped.
 """
 
 import io
@@ -23,26 +23,26 @@ if TYPE_CHECKING:
 
 Item = TypeVar("Item")
 
-PLAIN_SECONDS = 15.0  # between plain lines
+PLAIN_SECONDS = 15.0  # between progress lines where standard error is not a terminal
 
 
 def say(text: str) -> None:
-    """Tell the person something, beside the output."""
+    """Write a message to standard error."""
     sys.stderr.write(text + "\n")
     sys.stderr.flush()
 
 
-class _Saying(logging.Handler):
+class _MessageHandler(logging.Handler):
     def emit(self, record: logging.LogRecord) -> None:
         say(record.getMessage())
 
 
-def listen() -> None:
-    """Say what the library notes on the way; it does not print."""
-    notes = logging.getLogger("regard")
-    if not notes.handlers:
-        notes.addHandler(_Saying())
-        notes.setLevel(logging.INFO)
+def show_log_messages() -> None:
+    """Show what the library logs; the library itself prints nothing."""
+    logger = logging.getLogger("regard")
+    if not logger.handlers:
+        logger.addHandler(_MessageHandler())
+        logger.setLevel(logging.INFO)
 
 
 def fail(message: str) -> None:
@@ -50,14 +50,14 @@ def fail(message: str) -> None:
 
 
 class Screen:
-    """One live bar on a terminal; a plain line now and then elsewhere."""
+    """Progress on standard error: a live bar on a terminal, a line every few seconds elsewhere."""
 
     def __init__(self) -> None:
         self._live = sys.stderr.isatty()
         self._bar: Progress | None = None
         self._task = None
         self._stage = ""
-        self._spoke = 0.0
+        self._last_line = 0.0
         self._steps = 0
         self._first = 0
         self._began = 0.0
@@ -92,12 +92,12 @@ class Screen:
         for reason in event.plan.reasons:
             self.line(f"  {reason}")
         left = event.plan.seconds * (1 - event.resumed / event.plan.settings.train.steps)
-        where = f"going on after step {event.resumed:,}" if event.resumed else "learning"
-        self.line(f"{where}: about {format_duration(left)}")
+        start = f"resuming after step {event.resumed:,}" if event.resumed else "training"
+        self.line(f"{start}: about {format_duration(left)}")
         self._steps, self._first, self._began = event.plan.settings.train.steps, event.resumed, time.monotonic()
 
     def step(self, step: int, loss: float, rate: float, tokens: int, seconds: float) -> None:
-        # Batches of short sentences are easier and slower than those of long ones: show the mean of the last steps.
+        # Loss and speed depend on the length of the sentences in a batch, so a moving average is shown.
         self._speed = 0.95 * (self._speed or tokens / seconds) + 0.05 * tokens / seconds
         if math.isfinite(loss):
             self._loss = loss if math.isnan(self._loss) else 0.95 * self._loss + 0.05 * loss
@@ -105,9 +105,9 @@ class Screen:
         left = elapsed / (step - self._first) * (self._steps - step)
         state = (
             f"{format_duration(left)} left, step {step:,} of {self._steps:,}, loss {self._loss:.3f}, "
-            f"{self._speed:,.0f} pieces/s, rate {rate:.1e}"
+            f"{self._speed:,.0f} tokens/s, rate {rate:.1e}"
         )
-        self._update("learning", step, self._steps, state, quiet=step == self._steps)
+        self._update("training", step, self._steps, state, quiet=step == self._steps)
 
     def _update(self, stage: str, done: int, total: int, state: str, *, quiet: bool) -> None:
         if self._bar is not None:
@@ -116,32 +116,32 @@ class Screen:
                     self._bar.remove_task(self._task)
                 self._task = self._bar.add_task(stage, total=total, state="")  # type: ignore[assignment]
             self._bar.update(self._task, completed=done, total=total, state=state)  # type: ignore[arg-type]
-        elif (stage != self._stage and not quiet) or time.monotonic() - self._spoke > PLAIN_SECONDS:
+        elif (stage != self._stage and not quiet) or time.monotonic() - self._last_line > PLAIN_SECONDS:
             say(f"{stage}: {state}")
-            self._spoke = time.monotonic()
+            self._last_line = time.monotonic()
         self._stage = stage
 
 
 def follow(items: Iterable[Item], unit: str, total: int | None = None) -> Iterator[Item]:
-    """Pass items on, showing how many have come and, with a total, the time left, once two seconds have gone by."""
-    began = spoke = time.monotonic()
+    """Yield items; after two seconds, show their number, their rate and, with a total, the time left."""
+    began = last_shown = time.monotonic()
     live = sys.stderr.isatty()
     count = 0
     for count, item in enumerate(items, start=1):
         yield item
         now = time.monotonic()
-        if now - began > 2 and now - spoke > (0.5 if live else PLAIN_SECONDS):
-            spoke = now
+        if now - began > 2 and now - last_shown > (0.5 if live else PLAIN_SECONDS):
+            last_shown = now
             left = f", {format_duration((now - began) / count * (total - count))} left" if total else ""
             text = f"{count:,}{f' of {total:,}' if total else ''} {unit}, {count / (now - began):,.0f} a second{left}"
             sys.stderr.write(f"\r\x1b[K{text}" if live else text + "\n")
             sys.stderr.flush()
-    if live and spoke != began:
+    if live and last_shown != began:
         sys.stderr.write("\r\x1b[K")
 
 
 def show_work(work: "Work[Item]") -> Item:
-    """Show how far some work is; return its result."""
+    """Run work to its end, show its progress, and return its result."""
     screen = Screen()
     with screen.open():
         while True:
@@ -154,16 +154,16 @@ def show_work(work: "Work[Item]") -> Item:
 
 
 def show_lines(lines: Iterable[str]) -> None:
-    """Lines for people or programs, on standard output."""
+    """Write lines to standard output."""
     with standard_output() as output:
         try:
             output.writelines(line + "\n" for line in lines)
             output.flush()
         except BrokenPipeError:
-            # Whoever read us has enough. Nothing more can be written, not even at exit.
+            # The reader closed the pipe. Redirect standard output, so that the flush at exit does not fail too.
             os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
 
 def standard_output() -> io.TextIOWrapper:
-    """Standard output in UTF-8 whose lines end at `\\n`, whatever the system."""
+    """Return standard output in UTF-8 with `\\n` as line end, on every system."""
     return io.TextIOWrapper(sys.stdout.buffer, encoding="utf-8", newline="\n", write_through=False)

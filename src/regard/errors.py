@@ -1,32 +1,32 @@
-"""What a user can mend. Every such error says what is wrong, where, and how to fix it.
+"""Errors that a user can fix. Each message says what is wrong, where, and how to fix it.
 
-Anything else that goes wrong is our own fault and stays a plain exception with a traceback.
+Any other exception is a bug in Regard and reaches the user as a traceback.
 """
 
 
 class UserError(Exception):
-    """Something the user can fix. The command line prints it after `error:` and exits 2."""
+    """An error that the user can fix. The command line prints it after `error:` and exits with code 2."""
 
 
 class DataError(UserError):
-    """A corpus that cannot be read as it is."""
+    """A corpus that cannot be read."""
 
 
 class SettingsError(UserError):
-    """A setting that is unknown, of the wrong type, or contradicts another."""
+    """A setting that is unknown, has the wrong type, or contradicts another setting."""
 
 
 class FolderError(UserError):
-    """A model folder that is missing, damaged, or of another format."""
+    """A model folder that is missing, damaged, or in an unsupported format."""
 
 
 class DiskError(UserError):
-    """A disk without room for what must be written."""
+    """A disk without enough space for a file that must be written."""
 
 
 class RunError(UserError):
-    """A training run that cannot start or go on as asked."""
+    """A training run that cannot start or continue."""
 
 
 class LookError(UserError):
-    """A text, word or address that cannot be looked at."""
+    """A text, word or address that cannot be inspected."""

@@ -1,4 +1,4 @@
-"""Long work as a generator: it yields its progress and returns its result."""
+"""Long work is a generator that yields its progress and returns its result."""
 
 from collections.abc import Generator
 from dataclasses import dataclass
@@ -11,7 +11,7 @@ Work = Generator["Progress", None, Result]
 
 @dataclass(frozen=True)
 class Progress:
-    """How far a stage is, in bytes or lines."""
+    """How much of a stage is done, in bytes, lines or other units."""
 
     stage: str
     done: int
@@ -19,7 +19,7 @@ class Progress:
 
 
 def run_to_end(work: Work[Result]) -> Result:
-    """What some work comes to, when nobody watches."""
+    """Run work to its end without showing its progress, and return its result."""
     while True:
         try:
             next(work)

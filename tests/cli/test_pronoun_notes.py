@@ -1,4 +1,4 @@
-"""Beside every validation stands what the model knows of "it" after that step."""
+"""During the demo each validation is followed by the pronoun accuracy of the model."""
 
 from itertools import islice, pairwise
 from pathlib import Path
@@ -9,10 +9,10 @@ import torch
 
 from regard.cli.pronoun_notes import pronouns_line, with_pronouns
 from regard.data.synthetic.generator import minimal_pairs, pairs
-from regard.data.synthetic.tsv_files import export, lines
+from regard.data.synthetic.tsv_files import format_pair, write_files
 from regard.interpret.measure.pronoun_task import PronounTask
 from regard.model_folder.loader import open_folder
-from regard.training.run import train
+from regard.training.run import iter_train
 from regard.training.tracking.events import Finished, Note
 from regard.training.validation import Validation
 
@@ -28,8 +28,10 @@ SETTINGS = (
 @pytest.fixture
 def events(tmp_path: Path):
     for split in ("train", "valid"):
-        export(tmp_path / f"{split}.tsv", map(lines, islice(pairs(1, split), 200 if split == "train" else 5)))
-    return train(
+        write_files(
+            tmp_path / f"{split}.tsv", map(format_pair, islice(pairs(1, split), 200 if split == "train" else 5))
+        )
+    return iter_train(
         [tmp_path / "train.tsv"],
         valid=[tmp_path / "valid.tsv"],
         out=tmp_path / "model",
@@ -40,20 +42,20 @@ def events(tmp_path: Path):
     )
 
 
-def test_each_validation_is_followed_by_its_pronouns(events, tmp_path):
+def test_each_validation_is_followed_by_pronoun_accuracy(events, tmp_path):
     asked = list(islice(minimal_pairs(1, "valid"), 10))
     seen = list(with_pronouns(events, tmp_path / "model", asked))
     followed = [(one.step, note) for one, note in pairwise(seen) if isinstance(one, Validation)]
     assert [step for step, _ in followed] == [4, 8]
     notes = [note.text for _, note in followed if isinstance(note, Note)]
-    assert len(notes) == 2 and all("of 10 flips" in note for note in notes)
+    assert len(notes) == 2 and all("of 10 minimal pairs" in note for note in notes)
     assert isinstance(seen[-1], Finished) and seen[-1].kept == "the last checkpoint"
     opened = open_folder(tmp_path / "model")
     assert notes[-1] == pronouns_line(opened.build(), opened.tokenizer, asked)
 
 
-def test_a_flip_counts_if_both_its_sentences_are_right(model_of, monkeypatch):
+def test_a_minimal_pair_counts_if_both_sentences_are_right(model_of, monkeypatch):
     model = model_of("pre")
     monkeypatch.setattr(PronounTask, "preference", lambda self: np.array([1, 2, 3, -1, -1, -1, -1, 1.0]))
     line = pronouns_line(model.network, model.tokenizer, list(islice(minimal_pairs(1, "valid"), 4)))
-    assert line.startswith(f"    “it” {'█' * 5}{'·' * 15} the right pronoun in both sentences of 25% of 4 flips")
+    assert line.startswith(f"    “it” {'█' * 5}{'·' * 15} the right pronoun in both sentences of 25% of 4")

@@ -10,7 +10,7 @@ from regard.data.formats.corpus import Corpus
 
 @pytest.fixture
 def corpus(tmp_path: Path) -> Callable[[str, Sequence[tuple[str, str]]], Corpus]:
-    """Writes pairs as two aligned files."""
+    """A function that writes pairs as two aligned files."""
 
     def write(name: str, pairs: Sequence[tuple[str, str]]) -> Corpus:
         paths = tmp_path / f"{name}.en", tmp_path / f"{name}.fr"
@@ -23,7 +23,7 @@ def corpus(tmp_path: Path) -> Callable[[str, Sequence[tuple[str, str]]], Corpus]
 
 @pytest.fixture
 def write(tmp_path: Path) -> Callable[[str, bytes], Path]:
-    """Writes a file."""
+    """A function that writes a file."""
 
     def write_file(name: str, data: bytes) -> Path:
         path = tmp_path / name

@@ -1,4 +1,4 @@
-"""docs/looking-inside.md: its commands are commands, its pictures are there, and its script puts in what is printed."""
+"""The commands and pictures of docs/looking-inside.md exist, and its script inserts the outputs."""
 
 import re
 import runpy
@@ -18,18 +18,18 @@ BLOCKS: list[tuple[str, str]] = SCRIPT["blocks"](PAGE)
 
 
 def regard_commands() -> list[list[str]]:
-    """The words of every command, without what it is piped into."""
-    found = []
+    """Return the arguments of every command, without the pipes that follow."""
+    commands = []
     for language, text in BLOCKS:
         for line in text.splitlines() if language == "sh" else ():
             words = shlex.split(line)
             assert words[0] == "regard", line
-            found.append(words[1 : words.index("|")] if "|" in words else words[1:])
-    return found
+            commands.append(words[1 : words.index("|")] if "|" in words else words[1:])
+    return commands
 
 
 @pytest.mark.parametrize("words", regard_commands(), ids=lambda words: " ".join(words[:2]))
-def test_a_command_can_be_given(words, monkeypatch):
+def test_a_command_parses(words, monkeypatch):
     monkeypatch.chdir(DOCS)
     command: click.Command = main
     while isinstance(command, click.Group):
@@ -38,29 +38,29 @@ def test_a_command_can_be_given(words, monkeypatch):
         assert "en-fr" in map(str, context.params.get("models") or [context.params["model"]])
 
 
-def test_the_programs_can_be_read():
+def test_the_programs_compile():
     programs = [text for language, text in BLOCKS if language == "python"]
     assert len(programs) == 2
     for text in programs:
         compile(text, "looking-inside.md", "exec")
 
 
-def test_every_picture_is_made_by_a_command_and_comes_with_what_is_printed():
+def test_every_picture_exists_and_is_written_by_a_command():
     shown = set(re.findall(r"\]\((pictures/.+?)\)", PAGE))
     assert shown == set(re.findall(r"--svg (\S+)", PAGE))
     assert "```text\n" in PAGE
     assert [name for name in shown if not (DOCS / name).exists()] == []
 
 
-def test_every_section_says_what_it_is_compared_with_and_what_it_does_not_show():
+def test_every_section_states_its_comparison_and_its_limits():
     sections = [text for text in PAGE.split("\n## ")[1:] if "```" in text]
     for text in sections:
         assert "*Compare with:*" in text and "*Not shown:*" in text, text.splitlines()[0]
 
 
-def test_what_is_printed_is_put_after_its_block():
+def test_outputs_are_inserted_after_their_blocks():
     page = "a\n\n```sh\nregard one\n```\n```text\nold\n```\n\nb\n\n```python\nx\n```\nc\n"
-    filled = SCRIPT["filled"](page, lambda language, text: f"{language}: {text} \n" if language == "sh" else "")
+    filled = SCRIPT["insert_outputs"](page, lambda language, text: f"{language}: {text} \n" if language == "sh" else "")
     assert filled == "a\n\n```sh\nregard one\n```\n```text\nsh: regard one\n\n```\n\nb\n\n```python\nx\n```\nc\n"
-    assert SCRIPT["filled"](filled, lambda language, text: "new") != filled
+    assert SCRIPT["insert_outputs"](filled, lambda language, text: "new") != filled
     assert SCRIPT["blocks"](filled) == SCRIPT["blocks"](page)

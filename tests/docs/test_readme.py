@@ -1,7 +1,7 @@
-"""Every command and every snippet of README.md runs, and of docs/translating.md, in order, in one folder, on tiny data.
+"""Every command and program of README.md and docs/translating.md runs, in order, in one folder, on small data.
 
-`sh` blocks hold commands; where some lines begin with `$ `, the others are output. `python` blocks are whole programs.
-A comment just before a block says what a test must do differently, and why:
+`sh` blocks hold commands; if some lines start with `$ `, the other lines are output. `python` blocks are complete
+programs. A comment directly before a block changes how the test runs it:
 
     <!-- test: skip (trains for an hour) -->
     <!-- test: append "--steps 20" to "regard train" -->
@@ -24,13 +24,13 @@ ROOT = Path(__file__).parents[2]
 README = ROOT / "README.md"
 PAGES = [README, ROOT / "docs" / "translating.md"]
 
-# What sets the stage: the reader has done it once, and so has whoever runs this test.
-STAGE = ("cd ", "git clone ", "python -m venv ", "python3 -m venv ", ". .venv/", "source ")
+# Installation commands, which must have run before this test does.
+SETUP = ("cd ", "git clone ", "python -m venv ", "python3 -m venv ", ". .venv/", "source ")
 
 
 @dataclass(frozen=True)
 class Step:
-    """One thing to run: a shell command, or a Python program."""
+    """A shell command or a Python program to run."""
 
     line: int
     language: str
@@ -38,8 +38,8 @@ class Step:
 
 
 def steps(readme: str) -> list[Step]:
-    """What is to be run, in order, after the comments have had their say."""
-    found = []
+    """Return the commands and programs of a page, in order, as changed by the comments."""
+    result: list[Step] = []
     directives: list[str] = []
     lines = iter(enumerate(readme.splitlines(), start=1))
     for number, line in lines:
@@ -51,11 +51,11 @@ def steps(readme: str) -> list[Step]:
                 if inner.startswith("```"):
                     break
                 block.append(inner)
-            found += _steps_of_block(number, line[3:].strip(), block, directives)
+            result += _steps_of_block(number, line[3:].strip(), block, directives)
             directives = []
         elif line.strip():
-            assert not directives, f"README.md:{number}: {directives[-1]} must stand just before a block"
-    return found
+            assert not directives, f"README.md:{number}: {directives[-1]} must be directly before a block"
+    return result
 
 
 def _steps_of_block(number: int, language: str, block: list[str], directives: list[str]) -> list[Step]:
@@ -63,36 +63,40 @@ def _steps_of_block(number: int, language: str, block: list[str], directives: li
     for directive in directives:
         if re.fullmatch(r"<!-- test: skip \(.+\) -->", directive):
             return []
-        wish = re.fullmatch(r'<!-- test: append "(.+)" to "(.+)" -->', directive)
-        assert wish, f"README.md:{number}: cannot read {directive}"
-        append.append(wish.groups())
+        if match := re.fullmatch(r'<!-- test: replace "(.+)" by "(.+)" -->', directive):
+            assert any(match[1] in line for line in block), f"README.md:{number}: no command has {match[1]!r}"
+            block = [line.replace(match[1], match[2]) for line in block]
+            continue
+        match = re.fullmatch(r'<!-- test: append "(.+)" to "(.+)" -->', directive)
+        assert match, f"README.md:{number}: cannot parse {directive}"
+        append.append(match.groups())
     if language == "python":
         return [Step(number, language, "\n".join(block))]
     if language not in ("sh", "bash", "console"):
-        assert language, f"README.md:{number}: say what this block is: sh, python, text, ..."
+        assert language, f"README.md:{number}: name the language of this block: sh, python, text, ..."
         return []
-    found: list[Step] = []
+    result: list[Step] = []
     is_session = any(line.startswith("$ ") for line in block)
     continues = False
-    for at, line in enumerate(block, start=number + 1):
+    for line_number, line in enumerate(block, start=number + 1):
         if continues:
-            found[-1] = Step(found[-1].line, language, found[-1].text[:-1] + line)
+            result[-1] = Step(result[-1].line, language, result[-1].text[:-1] + line)
         elif is_session and line.startswith("$ "):
-            found.append(Step(at, language, line[2:]))
+            result.append(Step(line_number, language, line[2:]))
         elif not is_session and line.strip() and not line.startswith("#"):
-            found.append(Step(at, language, line))
+            result.append(Step(line_number, language, line))
         else:
             continue
         continues = line.endswith("\\")
-    for words, beginning in append:
-        touched = [step for step in found if step.text.startswith(beginning)]
-        assert touched, f"README.md:{number}: no command begins with {beginning!r}"
-        # After a trailing remark they would be part of it.
-        found = [
-            Step(step.line, language, f"{step.text.partition(' #')[0]} {words}") if step in touched else step
-            for step in found
+    for words, prefix in append:
+        changed = [step for step in result if step.text.startswith(prefix)]
+        assert changed, f"README.md:{number}: no command starts with {prefix!r}"
+        # After a trailing comment the words would be part of the comment.
+        result = [
+            Step(step.line, language, f"{step.text.partition(' #')[0]} {words}") if step in changed else step
+            for step in result
         ]
-    return found
+    return result
 
 
 def make_targets() -> set[str]:
@@ -100,7 +104,7 @@ def make_targets() -> set[str]:
 
 
 def check(step: Step, folder: Path, page: str = "README.md") -> str:
-    """Run one step in `folder`; what it prints. What installs or is run elsewhere is only checked to exist."""
+    """Run one step in `folder` and return its output. Only check that `make` targets and extras of `pip` exist."""
     where = f"{page}:{step.line}: {step.text}"
     words = shlex.split(step.text, comments=True) if step.language != "python" else []
     if words[:1] == ["make"]:
@@ -110,7 +114,7 @@ def check(step: Step, folder: Path, page: str = "README.md") -> str:
         extras = set(re.findall(r"[\w-]+", "".join(re.findall(r"\[(.+?)\]", step.text))))
         project = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))["project"]
         assert extras <= set(project["optional-dependencies"]), f"{where}\nno such extra"
-    elif step.language == "python" or not step.text.startswith(STAGE):
+    elif step.language == "python" or not step.text.startswith(SETUP):
         shell = [sys.executable, "-c"] if step.language == "python" else ["bash", "-euo", "pipefail", "-c"]
         path = f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"
         done = subprocess.run(
@@ -130,7 +134,7 @@ def check(step: Step, folder: Path, page: str = "README.md") -> str:
 
 
 def write_data(folder: Path) -> None:
-    """The files the README speaks of: a few hundred made-up sentences in English and French."""
+    """Write the files that the README mentions: a few hundred generated English and French sentences."""
     who = [("the cat", "le chat"), ("the dog", "le chien"), ("my sister", "ma sœur"), ("a student", "un étudiant")]
     does = [("sees", "voit"), ("wants", "veut"), ("takes", "prend"), ("paints", "peint"), ("finds", "trouve")]
     what = [("the house", "la maison"), ("an apple", "une pomme"), ("the table", "la table"), ("a book", "un livre")]
@@ -151,16 +155,24 @@ def write_data(folder: Path) -> None:
 
 
 @pytest.mark.skipif(shutil.which("bash") is None, reason="the commands of README.md are written for a POSIX shell")
-def test_every_command_and_snippet_of_the_readme_runs(tmp_path):
+def test_every_command_and_program_of_the_docs_runs(tmp_path):
     write_data(tmp_path)
     for page in PAGES:
-        found = steps(page.read_text("utf-8"))
-        assert found
-        for step in found:
+        to_run = steps(page.read_text("utf-8"))
+        assert to_run
+        for step in to_run:
             check(step, tmp_path, page.name)
 
 
-def test_the_two_first_commands_are_there():
+@pytest.mark.parametrize(
+    "page", [README, ROOT / "CHANGELOG.md", *sorted((ROOT / "docs").glob("*.md"))], ids=lambda page: page.name
+)
+def test_every_link_of_a_page_resolves(page):
+    links = re.findall(r"\]\((?!http|#)([^)#]+)", page.read_text("utf-8"))
+    assert [link for link in links if not (page.parent / link).exists()] == []
+
+
+def test_the_readme_contains_make_demo_and_make_test():
     commands = {step.text for step in steps(README.read_text("utf-8"))}
     assert {"make demo", "make test"} <= {command.partition(" #")[0].rstrip() for command in commands}
 
@@ -168,7 +180,7 @@ def test_the_two_first_commands_are_there():
 @pytest.mark.slow
 def test_the_demo_runs_in_a_fresh_copy(tmp_path):
     if shutil.which("git") is None or not (ROOT / ".git").exists():
-        pytest.skip("not a git repository: which files belong to it is unknown")
+        pytest.skip("not a git repository: its files are unknown")
     listed = subprocess.run(
         ["git", "ls-files", "-z", "--cached", "--others", "--exclude-standard"],
         cwd=ROOT,
@@ -195,7 +207,7 @@ def test_the_demo_runs_in_a_fresh_copy(tmp_path):
 
 EXAMPLE = """
 ```sh
-# a remark
+# a comment
 first --now  # and why
 second \\
   --more
@@ -225,7 +237,7 @@ print("bonjour")
 """
 
 
-def test_the_reader_of_the_readme():
+def test_steps_reads_commands_directives_and_programs():
     assert [(step.line, step.text) for step in steps(EXAMPLE)] == [
         (4, "first --now  # and why"),
         (5, "second   --more"),
@@ -236,16 +248,16 @@ def test_the_reader_of_the_readme():
 
 
 @pytest.mark.parametrize(
-    ("readme", "complaint"),
+    ("readme", "message"),
     [
-        ("<!-- test: skip -->\n```sh\nx\n```", "cannot read"),
-        ("<!-- test: skip (why) -->\nprose", "just before a block"),
-        ('<!-- test: append "--x" to "y" -->\n```sh\nz\n```', "no command begins with 'y'"),
-        ("```\nx\n```", "say what this block is"),
+        ("<!-- test: skip -->\n```sh\nx\n```", "cannot parse"),
+        ("<!-- test: skip (why) -->\nprose", "directly before a block"),
+        ('<!-- test: append "--x" to "y" -->\n```sh\nz\n```', "no command starts with 'y'"),
+        ("```\nx\n```", "name the language of this block"),
     ],
 )
-def test_what_the_reader_of_the_readme_refuses(readme, complaint):
-    with pytest.raises(AssertionError, match=complaint):
+def test_steps_refuses_malformed_pages(readme, message):
+    with pytest.raises(AssertionError, match=message):
         steps(readme)
 
 
@@ -259,6 +271,6 @@ def test_what_the_reader_of_the_readme_refuses(readme, complaint):
         ("python", "1/0"),
     ],
 )
-def test_a_broken_readme_is_noticed(language, text, tmp_path):
+def test_a_broken_step_fails(language, text, tmp_path):
     with pytest.raises(AssertionError, match=r"README\.md:7"):
         check(Step(7, language, text), tmp_path)

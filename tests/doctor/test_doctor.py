@@ -1,4 +1,4 @@
-"""The doctor finds a machine well when it is, and when it is not, says what is wrong and all the rest too."""
+"""The doctor reports no problems on a good installation, and all problems with their fixes on a broken one."""
 
 import json
 import math
@@ -18,63 +18,62 @@ import pytest
 from regard.doctor import system, training_trial
 from regard.doctor.check_result import CheckResult, Diagnosis
 from regard.doctor.child_process import ChildError, run_child
-from regard.doctor.libraries import LIBRARIES, library
-from regard.doctor.system import computer, paths
+from regard.doctor.libraries import LIBRARIES, check_library
+from regard.doctor.system import check_machine, check_paths
 from regard.model_folder.bundled import available
-from regard.render.units import format_size
+from regard.render.units import format_bytes
 
 
 @dataclass(frozen=True)
-class Visit:
-    """What `regard doctor --json` said, by name."""
+class Report:
+    """The output of `regard doctor --json`, with the results by name."""
 
     code: int
     well: bool
-    found: dict[str, dict[str, Any]]
-    said: list[str]
+    results: dict[str, dict[str, Any]]
+    messages: list[str]
 
 
-def visit(**environment: str) -> Visit:
-    done = subprocess.run(
+def run_doctor(**environment: str) -> Report:
+    process = subprocess.run(
         [sys.executable, "-m", "regard", "doctor", "--json"],
         capture_output=True,
         text=True,
         env={**os.environ, **environment},
         check=False,
     )
-    report = json.loads(done.stdout)
-    return Visit(
-        done.returncode, report["well"], {one["name"]: one for one in report["findings"]}, done.stderr.splitlines()
-    )
+    report = json.loads(process.stdout)
+    results = {result["name"]: result for result in report["findings"]}
+    return Report(process.returncode, report["well"], results, process.stderr.splitlines())
 
 
-# A machine as it is
+# A good installation
 
 
 @pytest.fixture(scope="module")
-def well(tmp_path_factory: pytest.TempPathFactory) -> Visit:
-    return visit(XDG_CACHE_HOME=str(tmp_path_factory.mktemp("cache")))
+def good(tmp_path_factory: pytest.TempPathFactory) -> Report:
+    return run_doctor(XDG_CACHE_HOME=str(tmp_path_factory.mktemp("cache")))
 
 
-def test_all_is_well(well: Visit) -> None:
-    assert [one for one in well.found.values() if one["wrong"]] == []
-    assert (well.code, well.well) == (0, True)
+def test_a_good_installation_has_no_problems(good: Report) -> None:
+    assert [result for result in good.results.values() if result["wrong"]] == []
+    assert (good.code, good.well) == (0, True)
 
 
-def test_ten_steps_and_the_same_text_on_both_roads(well: Visit) -> None:
-    first, last = map(float, re.findall(r"\d+\.\d\d", well.found["training"]["found"]))
-    assert well.found["training"]["found"] == f"10 steps, loss {first:.2f} to {last:.2f}"
+def test_the_self_test_trains_ten_steps_and_both_backends_agree(good: Report) -> None:
+    first, last = map(float, re.findall(r"\d+\.\d\d", good.results["training"]["found"]))
+    assert good.results["training"]["found"] == f"10 steps, loss {first:.2f} to {last:.2f}"
     assert last < first
     assert re.fullmatch(
-        r"20 of 20 texts are the same from the engine and from torch, their scores within \S+; \d+ s",
-        well.found["translating"]["found"],
+        r"CTranslate2 and torch agree on 20 of 20 texts, with scores within \S+; \d+ s",
+        good.results["translating"]["found"],
     )
 
 
-def test_every_version_and_path_is_told(well: Visit) -> None:
+def test_every_version_and_path_is_reported(good: Report) -> None:
     for name in LIBRARIES:
-        assert re.match(r"\d+\.\d+", well.found[name]["found"]), name
-    here = (
+        assert re.match(r"\d+\.\d+", good.results[name]["found"]), name
+    names = (
         "Python",
         "system",
         "cores",
@@ -85,73 +84,72 @@ def test_every_version_and_path_is_told(well: Visit) -> None:
         "bundled",
         *available(),
     )
-    for name in here:
-        assert well.found[name]["found"], name
-    assert well.found["OMP_NUM_THREADS"]["found"] == os.environ["OMP_NUM_THREADS"]
-    assert well.found["torch computes"]["found"].startswith(f"in {os.environ['OMP_NUM_THREADS']} threads; ")
+    for name in names:
+        assert good.results[name]["found"], name
+    assert good.results["OMP_NUM_THREADS"]["found"] == os.environ["OMP_NUM_THREADS"]
+    assert good.results["torch computes"]["found"].startswith(f"in {os.environ['OMP_NUM_THREADS']} threads; ")
 
 
-def test_progress_is_shown(well: Visit) -> None:
-    assert well.said == [
-        "looking at libraries",
-        *(f"looking at the bundled model {name}" for name in available()),
-        "looking at self-test, training ten steps",
-        "looking at self-test, translating",
+def test_progress_is_shown(good: Report) -> None:
+    assert good.messages == [
+        "checking libraries",
+        *(f"checking the bundled model {name}" for name in available()),
+        "checking self-test, training ten steps",
+        "checking self-test, translating",
     ]
 
 
-# One that is broken
+# A broken installation
 
 
 @pytest.fixture(scope="module")
-def broken(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Visit]:
-    """Torch cannot find a file of its own, the engine wants another processor, the cache is no folder."""
+def broken(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Report]:
+    """An installation where torch lacks a file, CTranslate2 needs another processor, and the cache is not a folder."""
     folder = tmp_path_factory.mktemp("broken")
     (folder / "torch.py").write_text("raise OSError('libtorch_cpu.so: cannot open shared object file')\n", "utf-8")
     (folder / "ctranslate2.py").write_text("import os, signal\nos.kill(os.getpid(), signal.SIGILL)\n", "utf-8")
     (folder / "polib.py").write_text("import nothing_of_the_kind\n", "utf-8")
     (folder / "regard").write_text("", "utf-8")
     path = os.pathsep.join([str(folder), os.environ.get("PYTHONPATH", "")])
-    return folder, visit(PYTHONPATH=path, XDG_CACHE_HOME=str(folder), MKL_NUM_THREADS="many")
+    return folder, run_doctor(PYTHONPATH=path, XDG_CACHE_HOME=str(folder), MKL_NUM_THREADS="many")
 
 
-@pytest.mark.skipif(sys.platform != "linux", reason="signals, and where the cache is")
-def test_what_is_wrong_is_said_with_its_mending(broken: tuple[Path, Visit]) -> None:
-    folder, found = broken
-    assert {name: one["wrong"] for name, one in found.found.items() if one["wrong"]} == {
+@pytest.mark.skipif(sys.platform != "linux", reason="depends on signals and the cache folder of Linux")
+def test_problems_are_reported_with_their_fixes(broken: tuple[Path, Report]) -> None:
+    folder, report = broken
+    assert {name: result["wrong"] for name, result in report.results.items() if result["wrong"]} == {
         "torch": "torch cannot be imported: OSError: libtorch_cpu.so: cannot open shared object file; "
         "install it again: pip install --force-reinstall torch",
-        "ctranslate2": "ctranslate2 cannot be imported: it was ended by SIGILL; "
+        "ctranslate2": "ctranslate2 cannot be imported: the process was killed by SIGILL; "
         "install it again: pip install --force-reinstall ctranslate2",
         "polib": "polib cannot be imported: ModuleNotFoundError: No module named 'nothing_of_the_kind'; "
         "install it again: pip install --force-reinstall polib",
-        "MKL_NUM_THREADS": "MKL_NUM_THREADS=many is no number of threads; set it to one, or unset it",
-        "cache": f"{folder / 'regard'} cannot be written: File exists; "
-        "make it a folder that you may write to, with room in it",
+        "MKL_NUM_THREADS": "MKL_NUM_THREADS=many is not a number of threads; set it to a positive number, or unset it",
+        "cache": f"{folder / 'regard'} cannot be written to: File exists; make it a writable folder with free space",
     }
-    assert (found.code, found.well) == (1, False)
-    assert found.said[-1] == "error: not all is well: torch, ctranslate2, polib, MKL_NUM_THREADS, cache"
+    assert (report.code, report.well) == (1, False)
+    assert report.messages[-1] == "error: failed checks: torch, ctranslate2, polib, MKL_NUM_THREADS, cache"
 
 
-@pytest.mark.skipif(sys.platform != "linux", reason="signals, and where the cache is")
-def test_the_rest_is_told_all_the_same(broken: tuple[Path, Visit], well: Visit) -> None:
-    found = broken[1].found
+@pytest.mark.skipif(sys.platform != "linux", reason="depends on signals and the cache folder of Linux")
+def test_other_checks_are_reported_despite_problems(broken: tuple[Path, Report], good: Report) -> None:
+    results = broken[1].results
     for name in (*LIBRARIES, "system", "cores", "Python", "bundled"):
-        assert found[name]["found"] == well.found[name]["found"]
-    assert found["self-test"]["found"] == "not run: it needs all libraries"
+        assert results[name]["found"] == good.results[name]["found"]
+    assert results["self-test"]["found"] == "not run: it needs all libraries"
 
 
-# Its parts
+# Single checks
 
 
-def test_the_libraries_are_those_that_are_installed(repository: Path) -> None:
+def test_the_checked_libraries_are_the_dependencies(repository: Path) -> None:
     project = tomllib.loads((repository / "pyproject.toml").read_text("utf-8"))["project"]
     names = {re.split(r"[;>=<\s]", dependency)[0] for dependency in project["dependencies"]}
     assert names - ({"backports.zstd"} if sys.version_info >= (3, 14) else set()) == set(LIBRARIES)
 
 
-def test_a_library_that_is_missing() -> None:
-    assert list(library("no-such-library")) == [
+def test_a_missing_library_is_reported() -> None:
+    assert list(check_library("no-such-library")) == [
         CheckResult(
             "Libraries",
             "no-such-library",
@@ -161,70 +159,70 @@ def test_a_library_that_is_missing() -> None:
     ]
 
 
-def test_a_child_tells_values_beside_whatever_it_prints() -> None:
-    code = "import sys\nprint('noise', end='')\ntell({'one': 1})\nsys.stderr.write('more')\ntell(sys.argv[1])"
+def test_a_child_process_reports_values_among_other_output() -> None:
+    code = "import sys\nprint('noise', end='')\nreport({'one': 1})\nsys.stderr.write('more')\nreport(sys.argv[1])"
     assert list(run_child(code, "given")) == [{"one": 1}, "given"]
 
 
-def test_a_child_that_fails_has_the_last_word() -> None:
+def test_a_failed_child_process_is_explained_by_its_last_line() -> None:
     with pytest.raises(ChildError, match=r"^ValueError: no$"):
         list(run_child("raise ValueError('no')"))
-    with pytest.raises(ChildError, match=r"^it ended with code 3$"):
+    with pytest.raises(ChildError, match=r"^the process exited with code 3$"):
         list(run_child("raise SystemExit(3)"))
 
 
-@pytest.mark.skipif(sys.platform == "win32", reason="signals")
-def test_a_child_that_is_ended() -> None:
+@pytest.mark.skipif(sys.platform == "win32", reason="Windows has no such signals")
+def test_a_killed_child_process_is_explained_by_its_signal() -> None:
     assert signal.SIGSEGV.name == "SIGSEGV"
-    with pytest.raises(ChildError, match=r"^it was ended by SIGSEGV$"):
+    with pytest.raises(ChildError, match=r"^the process was killed by SIGSEGV$"):
         list(run_child("import os, signal\nos.kill(os.getpid(), signal.SIGSEGV)"))
 
 
-def by_name(findings: Iterator[CheckResult]) -> dict[str, CheckResult]:
-    return {finding.name: finding for finding in findings}
+def by_name(results: Iterator[CheckResult]) -> dict[str, CheckResult]:
+    return {result.name: result for result in results}
 
 
-@pytest.mark.parametrize(("value", "right"), [("2", True), ("0", False), ("-1", False), ("", False), ("4,2", False)])
-def test_numbers_of_threads(monkeypatch: pytest.MonkeyPatch, value: str, right: bool) -> None:
+@pytest.mark.parametrize(("value", "valid"), [("2", True), ("0", False), ("-1", False), ("", False), ("4,2", False)])
+def test_the_number_of_threads_must_be_positive(monkeypatch: pytest.MonkeyPatch, value: str, valid: bool) -> None:
     monkeypatch.setenv("OMP_NUM_THREADS", value)
-    assert (by_name(computer())["OMP_NUM_THREADS"].wrong is None) == right
+    assert (by_name(check_machine())["OMP_NUM_THREADS"].wrong is None) == valid
 
 
-def test_the_cache_is_weighed(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+def test_the_size_of_the_cache_is_reported(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     monkeypatch.setattr("platformdirs.user_cache_path", lambda name: tmp_path / name)
-    assert by_name(paths())["cache"].found.endswith(" free; holds 0 files, 0 MB")
+    assert by_name(check_paths())["cache"].found.endswith(" free; holds 0 files, 0 MB")
     (tmp_path / "regard" / "fast").mkdir()
     (tmp_path / "regard" / "fast" / "model.bin").write_bytes(bytes(3_000_000))
-    assert by_name(paths())["cache"].found.endswith(" free; holds 1 files, 3 MB")
+    assert by_name(check_paths())["cache"].found.endswith(" free; holds 1 files, 3 MB")
 
 
-def test_a_full_disk(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(system, "LEAST_FREE", 1 << 62)
-    found = by_name(paths())["temporary files"]
-    assert found.wrong is not None
-    assert re.fullmatch(r"only [\d.,]+ [GM]B are free in .*; make room", found.wrong)
+def test_a_full_disk_is_reported(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(system, "MIN_FREE_BYTES", 1 << 62)
+    result = by_name(check_paths())["temporary files"]
+    assert result.wrong is not None
+    assert re.fullmatch(r"only [\d.,]+ [GM]B are free in .*; free some space", result.wrong)
 
 
-def test_nowhere_to_put_temporary_files(monkeypatch: pytest.MonkeyPatch) -> None:
-    def nowhere() -> str:
+def test_a_missing_folder_for_temporary_files_is_reported(monkeypatch: pytest.MonkeyPatch) -> None:
+    def fail() -> str:
         raise FileNotFoundError(2, "No usable temporary directory found in ['/tmp']")
 
-    monkeypatch.setattr("tempfile.gettempdir", nowhere)
-    assert by_name(paths())["temporary files"].wrong == (
-        "No usable temporary directory found in ['/tmp']; make room in one of them"
+    monkeypatch.setattr("tempfile.gettempdir", fail)
+    assert by_name(check_paths())["temporary files"].wrong == (
+        "No usable temporary directory found in ['/tmp']; free some space in one of them"
     )
 
 
-def test_a_self_test_that_fails(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(training_trial, "_CODE", "tell('training')\nraise MemoryError('too little')")
-    assert list(training_trial.trial()) == [
+def test_a_failed_self_test_is_reported(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(training_trial, "_CODE", "report('training')\nraise MemoryError('too little')")
+    assert list(training_trial.check_training()) == [
         "self-test, training",
-        CheckResult("Self-test", "self-test", "failed", "it should train and translate, but: MemoryError: too little"),
+        CheckResult("Self-test", "self-test", "failed", "Regard cannot train and translate: MemoryError: too little"),
     ]
 
 
 @pytest.mark.parametrize(
-    ("losses", "same", "apart", "wrong"),
+    ("losses", "same", "difference", "wrong"),
     [
         ([5.0, 4.0], 20, 1e-5, [False, False]),
         ([5.0, 5.0], 20, 1e-5, [True, False]),
@@ -234,32 +232,32 @@ def test_a_self_test_that_fails(monkeypatch: pytest.MonkeyPatch) -> None:
         ([5.0, 4.0], 20, math.nan, [False, True]),
     ],
 )
-def test_what_a_self_test_must_show(
-    monkeypatch: pytest.MonkeyPatch, losses: list[float], same: int, apart: float, wrong: list[bool]
+def test_the_self_test_needs_a_falling_loss_and_equal_translations(
+    monkeypatch: pytest.MonkeyPatch, losses: list[float], same: int, difference: float, wrong: list[bool]
 ) -> None:
-    result = {"losses": losses, "same": same, "apart": apart}
-    monkeypatch.setattr(training_trial, "_CODE", f"nan = float('nan')\ntell({result})")
-    findings = [found for found in training_trial.trial() if isinstance(found, CheckResult)]
-    assert [found.wrong is not None for found in findings] == wrong
+    result = {"losses": losses, "same": same, "difference": difference}
+    monkeypatch.setattr(training_trial, "_CODE", f"nan = float('nan')\nreport({result})")
+    results = [event for event in training_trial.check_training() if isinstance(event, CheckResult)]
+    assert [result.wrong is not None for result in results] == wrong
 
 
-def test_a_report_for_people() -> None:
-    well, ill = (
+def test_the_diagnosis_as_text() -> None:
+    passed, failed = (
         CheckResult("Paths", "cache", "/here"),
-        CheckResult("Libraries", "torch", "2.0", "it is broken; mend it"),
+        CheckResult("Libraries", "torch", "2.0", "it is broken; fix it"),
     )
-    assert list(Diagnosis((well,)).lines()) == ["Paths", "  cache  /here", "", "All is well."]
-    assert list(Diagnosis((ill, well)).lines()) == [
+    assert list(Diagnosis((passed,)).lines()) == ["Paths", "  cache  /here", "", "No problems found."]
+    assert list(Diagnosis((failed, passed)).lines()) == [
         "Libraries",
         "  torch  2.0",
-        "  WRONG  it is broken; mend it",
+        "  WRONG  it is broken; fix it",
         "Paths",
         "  cache  /here",
         "",
-        "Something is wrong, see above.",
+        "There are problems, see above.",
     ]
-    assert (Diagnosis((well,)).wrong, Diagnosis((ill, well)).wrong) == ([], ["torch"])
+    assert (Diagnosis((passed,)).wrong, Diagnosis((failed, passed)).wrong) == ([], ["torch"])
 
 
-def test_sizes_are_told_in_words() -> None:
-    assert (format_size(120e6), format_size(3.42e9)) == ("120 MB", "3.4 GB")
+def test_numbers_of_bytes_have_units() -> None:
+    assert (format_bytes(120e6), format_bytes(3.42e9)) == ("120 MB", "3.4 GB")

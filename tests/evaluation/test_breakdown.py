@@ -1,4 +1,4 @@
-"""Every sentence is in one group of each table; rarity is that of the training text, where that is still there."""
+"""Every sentence is in one group of each breakdown; frequencies are those of the training text if it exists."""
 
 import shutil
 from collections import Counter
@@ -18,23 +18,23 @@ from regard.progress import run_to_end
 def test_every_sentence_is_in_one_group(sources: list[str]) -> None:
     own, _ = run_to_end(word_frequencies(sources, None))
     for groups in (by_length(sources), by_rarity(sources, own)):
-        assert sorted(place for places in groups.values() for place in places) == list(range(len(sources)))
+        assert sorted(index for indices in groups.values() for index in indices) == list(range(len(sources)))
         assert all(groups.values())
 
 
-def test_lengths_are_in_words() -> None:
+def test_lengths_are_counted_in_words() -> None:
     sources = ["", "one two three four five.", "one two three four five six", "a " * 20, "a " * 40, "a " * 41]
     assert by_length(sources) == {"0 to 5": [0, 1], "6 to 10": [2], "11 to 20": [3], "21 to 40": [4], "over 40": [5]}
 
 
-def test_a_script_without_spaces_is_counted_by_letters() -> None:
+def test_in_scripts_without_spaces_letters_are_counted() -> None:
     assert by_length(["今天天气很好。"]) == {"6 to 10": [0]}
 
 
-def test_the_rarest_word_decides() -> None:
-    times = Counter({"the": 5000, "cat": 100, "sat": 10, "on": 9, "mat": 1})
+def test_sentences_are_grouped_by_their_rarest_word() -> None:
+    frequencies = Counter({"the": 5000, "cat": 100, "sat": 10, "on": 9, "mat": 1})
     sources = ["The cat!", "the", "the cat sat", "ON the cat", "the mat sat", "the dog", "?!"]
-    assert by_rarity(sources, times) == {
+    assert by_rarity(sources, frequencies) == {
         "0": [5],
         "1": [4],
         "2 to 9": [3],
@@ -45,19 +45,19 @@ def test_the_rarest_word_decides() -> None:
     }
 
 
-def test_without_training_text_the_sources_themselves_are_counted(tmp_path: Path) -> None:
+def test_without_training_text_words_are_counted_in_the_sources(tmp_path: Path) -> None:
     sources = ["A cat.", "a dog", "A"]
     own = Counter({"a": 3, "cat": 1, "dog": 1})
-    assert run_to_end(word_frequencies(sources, None)) == (own, "these sources themselves")
+    assert run_to_end(word_frequencies(sources, None)) == (own, "these sources")
     assert run_to_end(word_frequencies(sources, tmp_path)) == (
         own,
-        f"these sources themselves ({tmp_path} has its training text no more)",
+        f"these sources ({tmp_path} no longer has its training text)",
     )
 
 
 @pytest.fixture
 def model(tmp_path: Path) -> Path:
-    """A model folder, as far as its training text goes."""
+    """A model folder that has only its training text."""
     sides = [tmp_path / "train.en", tmp_path / "train.fr"]
     for side in sides:
         side.write_text("a cat\nA dog, a cat\nthe end\n", "utf-8")
@@ -70,13 +70,13 @@ def model(tmp_path: Path) -> Path:
 def test_words_are_counted_in_the_training_text(model: Path) -> None:
     assert run_to_end(word_frequencies(["Cat a a", "mouse"], model)) == (
         Counter({"a": 3, "cat": 2}),
-        "the 3 sources it was trained on",
+        "the 3 training sources",
     )
 
 
-def test_a_damaged_training_text_is_not_counted(model: Path) -> None:
+def test_a_damaged_training_text_is_ignored(model: Path) -> None:
     (model / "run" / "texts" / "train" / "source.txt").write_bytes(b"a cat\n")
     assert run_to_end(word_frequencies(["cat"], model))[0] == Counter({"cat": 1})
     shutil.rmtree(model / "run")
-    (model / "run").write_text("no folder", "utf-8")
+    (model / "run").write_text("not a folder", "utf-8")
     assert run_to_end(word_frequencies(["cat"], model))[0] == Counter({"cat": 1})

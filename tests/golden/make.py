@@ -1,8 +1,8 @@
-"""Make the golden folder of the current format: a model of a few kilobytes that has learnt eight sentences by heart.
+"""Make the golden folder of the current format: a model of a few kilobytes that has memorised eight sentences.
 
     python tests/golden/make.py tests/golden/format-1
 
-A released format's folder is never made again: it is what proves that later versions still read it.
+The folder of a released format is never made again: it proves that later versions still read that format.
 """
 
 import shutil
@@ -42,12 +42,12 @@ def main(out: Path) -> None:
     with tempfile.TemporaryDirectory() as folder:
         corpus = Path(folder) / "pairs.tsv"
         corpus.write_text("".join(f"{source}\t{target}\n" for source, target in PAIRS), "utf-8")
-        run = regard.train(
+        run = regard.iter_train(
             [corpus], valid=[corpus], out=out, size="tiny", steps=700, languages=("en", "fr"), overrides=SETTINGS
         )
         for _ in run:
             pass
-    # How it was made does not matter, and the engine's files are for one version of the engine.
+    # The training run is not needed, and the CTranslate2 files are for one version of CTranslate2.
     for name in ("run", "fast"):
         shutil.rmtree(out / name)
 

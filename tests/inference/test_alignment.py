@@ -1,4 +1,4 @@
-"""Links between words: the same on both roads, from the weights that the lens sees, in texts of any form."""
+"""Word alignments are the same on both backends and equal the recorded attention weights, for any text."""
 
 import shutil
 from collections.abc import Callable
@@ -35,18 +35,18 @@ TEXTS = [
     " ".join(["the old cat sees a red tree and it was tired,"] * 12),
     "cat" * 150,
 ]
-LINKS = DecodeSettings(beam_size=3, max_length_offset=9, min_length=8, alignment=True)
+ALIGNED = DecodeSettings(beam_size=3, max_length_offset=9, min_length=8, alignment=True)
 
 
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A model of random weights that writes words."""
-    made = tmp_path_factory.mktemp("links")
-    opened = open_folder(write_model(made / "bytes", {"norm": "pre", "decoder_layers": 3, "heads": 4}))
+    """A model with random parameters that generates words."""
+    parent = tmp_path_factory.mktemp("alignment")
+    opened = open_folder(write_model(parent / "bytes", {"norm": "pre", "decoder_layers": 3, "heads": 4}))
     weights = opened.build().state_dict()
     weights["embedding.weight"][EOS + 1 : FIRST_SUBWORD] = 0
-    save(made / "model", opened.settings, weights, opened.tokenizer)
-    return made / "model"
+    save(parent / "model", opened.settings, weights, opened.tokenizer)
+    return parent / "model"
 
 
 def save(
@@ -56,85 +56,89 @@ def save(
 
 
 @pytest.fixture(params=[("decoder.2.cross.3", "written"), ("decoder.3.cross.4", "read")], ids=lambda head: head[1])
-def aligning(
+def load_aligned(
     request: pytest.FixtureRequest, folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> Callable[[str | None], Any]:
-    """The model with that head stored, on either road."""
+) -> Callable[[str], Any]:
+    """Return a function that loads the model, with this alignment head, on a backend."""
     monkeypatch.setattr(cache_module, "user_cache_path", lambda name: tmp_path / "cache" / name)
     shutil.copytree(folder, tmp_path / "model")
     save_alignment_head(tmp_path / "model", AlignmentHead(*request.param))
-    return lambda road: regard.load(tmp_path / "model", fast=road)
+    return lambda backend: regard.load(tmp_path / "model", backend=backend)
 
 
-def same(one: Translation, other: Translation) -> None:
-    assert (one.text, one.alignment) == (other.text, other.alignment)
-    for its, others in zip(one.alternatives, other.alternatives, strict=True):
-        same(its, others)
+def assert_same(fast: Translation, slow: Translation) -> None:
+    assert (fast.text, fast.alignment) == (slow.text, slow.alignment)
+    for pair in zip(fast.alternatives, slow.alternatives, strict=True):
+        assert_same(*pair)
 
 
-def test_both_roads_give_the_same_links(aligning: Callable[[str | None], Any]) -> None:
-    engine, torch = aligning("float32"), aligning(None)
+def test_both_backends_give_the_same_alignment(load_aligned: Callable[[str], Any]) -> None:
+    ctranslate2, torch = load_aligned("ctranslate2"), load_aligned("torch")
     count = 0
     for decode in (
-        LINKS,
-        replace(LINKS, min_length=0, n_best=3, log_probabilities=True),
-        replace(LINKS, beam_size=1, max_length=8),
+        ALIGNED,
+        replace(ALIGNED, min_length=0, n_best=3, log_probabilities=True),
+        replace(ALIGNED, beam_size=1, max_length=8),
     ):
-        for one, other in zip(engine.translate_all(TEXTS, decode), torch.translate_all(TEXTS, decode), strict=True):
-            same(one, other)
-            assert (one.alignment is None) == (not one.source)
-            count += len(one.alignment or ())
-            words = len(one.source.split()), len(one.text.split())
-            assert all(link[0] < words[0] and link[1] < words[1] for link in one.alignment or ())
-            assert len(set(one.alignment or ())) == len(one.alignment or ())
+        for fast, slow in zip(ctranslate2.translate(TEXTS, decode), torch.translate(TEXTS, decode), strict=True):
+            assert_same(fast, slow)
+            assert (fast.alignment is None) == (not fast.source)
+            links = fast.alignment or ()
+            count += len(links)
+            words = len(fast.source.split()), len(fast.text.split())
+            assert all(link[0] < words[0] and link[1] < words[1] for link in links)
+            assert len(set(links)) == len(links)
     assert count > 20
-    assert engine.translate(TEXTS[0]).alignment is None
+    assert ctranslate2.translate(TEXTS[0]).alignment is None
 
 
 @pytest.mark.parametrize(
-    "head", [("decoder.1.cross.1", "written"), ("decoder.1.cross.2", "read")], ids=lambda it: it[1]
+    "head", [("decoder.1.cross.1", "written"), ("decoder.1.cross.2", "read")], ids=lambda head: head[1]
 )
-@pytest.mark.parametrize("road", ["float32", None])
-def test_a_planted_head_links_what_it_carries_over(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, head: tuple[str, str], road: str | None
+@pytest.mark.parametrize("backend", ["ctranslate2", "torch"])
+def test_a_planted_head_gives_the_planted_alignment(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, head: tuple[str, str], backend: str
 ) -> None:
     monkeypatch.setattr(cache_module, "user_cache_path", lambda name: tmp_path / "cache" / name)
-    made = planted_model()
-    save(tmp_path / "a", made.network.settings, made.network.state_dict(), made.tokenizer)
+    planted = planted_model()
+    save(tmp_path / "a", planted.network.settings, planted.network.state_dict(), planted.tokenizer)
     save_alignment_head(tmp_path / "a", AlignmentHead(*head))
-    text = planted_sample(made.tokenizer, 1).pairs[0].source
-    found = regard.load(tmp_path / "a", fast=road).translate(text, replace(LINKS, min_length=0))
-    assert found.alignment == tuple((at ^ 1, at) for at in range(8))
+    text = planted_sample(planted.tokenizer, 1).pairs[0].source
+    translation = regard.load(tmp_path / "a", backend=backend).translate(text, replace(ALIGNED, min_length=0))
+    assert translation.alignment == tuple((at ^ 1, at) for at in range(8))
 
 
-def test_links_are_those_of_the_recorded_weights(aligning: Callable[[str | None], Any]) -> None:
-    model = aligning(None)
-    found = model.translate(TEXTS[0], LINKS)
-    view = model.look(TEXTS[0], LINKS)
-    assert view.text == found.text
-    ids = [[one for one in side.ids if one not in (BOS, EOS)] for side in (view.trace.source, view.trace.written)]
+def test_the_alignment_equals_that_of_the_recorded_attention_weights(load_aligned: Callable[[str], Any]) -> None:
+    model = load_aligned("torch")
+    translation = model.translate(TEXTS[0], ALIGNED)
+    view = model.look(TEXTS[0], ALIGNED)
+    assert view.text == translation.text
+    ids = [
+        [token_id for token_id in side.ids if token_id not in (BOS, EOS)]
+        for side in (view.trace.source, view.trace.written)
+    ]
     source, target = (whitespace_words(side, model.tokenizer) for side in ids)
     weights = view.trace[f"{model.alignment_head.head}.weight"]
-    assert found.alignment == tuple(align_words(weights, source, target, model.alignment_head.row))
+    assert translation.alignment == tuple(align_words(weights, source, target, model.alignment_head.row))
 
 
-def test_links_of_a_text_in_parts_count_its_words(aligning: Callable[[str | None], Any]) -> None:
-    model = aligning(None)
+def test_the_alignment_of_a_text_in_parts_counts_the_words_of_the_text(load_aligned: Callable[[str], Any]) -> None:
+    model = load_aligned("torch")
     lines = TEXTS[5].split("\n")
-    each = [model.translate(line, LINKS) for line in lines]
+    parts = [model.translate(line, ALIGNED) for line in lines]
     expected: list[tuple[int, int]] = []
     before = [0, 0]
-    for one in each:
-        expected += [(before[0] + source, before[1] + target) for source, target in one.alignment or ()]
-        before = [before[0] + len(one.source.split()), before[1] + len(one.text.split())]
-    assert list(model.translate(TEXTS[5], LINKS).alignment) == expected
+    for part in parts:
+        expected += [(before[0] + source, before[1] + target) for source, target in part.alignment or ()]
+        before = [before[0] + len(part.source.split()), before[1] + len(part.text.split())]
+    assert list(model.translate(TEXTS[5], ALIGNED).alignment) == expected
 
 
-def test_a_model_that_knows_no_head_has_no_links(folder: Path) -> None:
-    assert regard.load(folder, fast=None).translate(TEXTS[0], LINKS).alignment is None
+def test_a_model_without_an_alignment_head_has_no_alignment(folder: Path) -> None:
+    assert regard.load(folder, backend="torch").translate(TEXTS[0], ALIGNED).alignment is None
 
 
-def test_words_of_pieces_that_are_no_text() -> None:
+def test_tokens_that_are_not_valid_utf_8_form_words() -> None:
     plain = SentencePieceTokenizer(train_tokenizer(iter(["the cat sees a tree"] * 9), kind="unigram", vocab_size=290))
     byte = [4 + 0xE2, 4 + 0xFF]
     (cat, sees) = plain.encode(["cat", "sees"])
@@ -143,7 +147,7 @@ def test_words_of_pieces_that_are_no_text() -> None:
     assert words[0].end == len(cat) + len(byte) and words[1].end == len(cat) + len(byte) + len(sees)
 
 
-def test_words_that_go_on_in_the_next_part_count_once() -> None:
+def test_a_word_that_continues_in_the_next_part_counts_once() -> None:
     words = WordCount()
     for part, first in (("the cat", 0), ("s see ", 1), ("", 3), ("a", 3), ("", 3), ("dog", 3), (" \n", 4), ("!", 4)):
         assert words.before(part) == first, part

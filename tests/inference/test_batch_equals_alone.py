@@ -1,7 +1,7 @@
-"""A thousand sentences come out the same alone and in batches of any size, whatever company they are in.
+"""A thousand sentences get the same translation alone and in batches of any size.
 
-The campaign (`pytest -s -m slow tests/decoding/test_batch_equals_alone.py`) takes five thousand, on both roads, and
-prints its result.
+The campaign (`pytest -s -m slow tests/inference/test_batch_equals_alone.py`) translates five thousand sentences on both
+backends and prints its result.
 """
 
 import random
@@ -37,7 +37,7 @@ _TENS = ("twenty", "thirty", "forty", "fifty", "sixty", "seventy", "eighty", "ni
 
 
 def spell(number: int) -> str:
-    """The name of a number below a million."""
+    """Return a number below a million in words."""
     if number < 20:
         return _ONES[number]
     if number < 100:
@@ -48,7 +48,7 @@ def spell(number: int) -> str:
 
 
 NUMBERS = random.Random(1).sample(range(100_000), 6500)
-LEARNT = [(str(number), spell(number)) for number in NUMBERS[:1500]]
+TRAINED = [(str(number), spell(number)) for number in NUMBERS[:1500]]
 ALL = [spell(number) for number in NUMBERS[1500:]]
 TEXTS = ALL[:1000]
 STEPS = 250
@@ -56,9 +56,9 @@ STEPS = 250
 
 @pytest.fixture(scope="module")
 def translator() -> TorchBackend:
-    """A small model that has begun to learn what numbers are, and is still in doubt about many."""
+    """A small model that is partly trained to convert numbers in words to digits."""
     tokenizer = SentencePieceTokenizer(
-        train_tokenizer((text for pair in LEARNT for text in pair), kind="unigram", vocab_size=320)
+        train_tokenizer((text for pair in TRAINED for text in pair), kind="unigram", vocab_size=320)
     )
     settings = TransformerSettings(
         vocab_size=tokenizer.embedding_rows,
@@ -72,16 +72,16 @@ def translator() -> TorchBackend:
     torch.manual_seed(1)
     model = Transformer(settings)
     optimizer = make_optimizer(model, TrainSettings())
-    sources, targets = (tokenizer.encode([pair[side] for pair in LEARNT]) for side in (1, 0))
+    sources, targets = (tokenizer.encode([pair[side] for pair in TRAINED]) for side in (1, 0))
     numbers = random.Random(1)
     for step in range(STEPS):
-        chosen = [int(len(LEARNT) * numbers.random()) for _ in range(48)]
+        chosen = [int(len(TRAINED) * numbers.random()) for _ in range(48)]
         for group in optimizer.param_groups:
             group["lr"] = 0.01 * (1 - step / STEPS)
         model.zero_grad()
         source_BS, target_BT = (padded([side[index] for index in chosen]) for side in (sources, targets))
         tokens = int((target_BT != PAD).sum())
-        backward_in_chunks(model, source_BS, target_BT, start=BOS, pad=PAD, smoothing=0.1, tokens=tokens)
+        backward_in_chunks(model, source_BS, target_BT, bos=BOS, pad=PAD, label_smoothing=0.1, tokens=tokens)
         optimizer.step()
     return TorchBackend(model.eval(), tokenizer, max_positions=64)
 
@@ -96,60 +96,62 @@ DECODE = DecodeSettings(max_length_offset=5)
 
 @pytest.fixture(scope="module")
 def alone(translator: TorchBackend) -> dict[str, tuple[str, float]]:
-    """Each text's translation by itself, and its score."""
+    """The translation and the score of each text, translated alone."""
     assert len(TEXTS) == len(set(TEXTS)) == 1000
-    found = [translator.translate(text, DECODE) for text in TEXTS]
-    return {each.source: (each.text, each.score) for each in found}
+    translations = [translator.translate(text, DECODE) for text in TEXTS]
+    return {each.source: (each.text, each.score) for each in translations}
 
 
-def test_the_translations_are_worth_comparing(alone: dict[str, tuple[str, float]]) -> None:
-    """Texts of many lengths become many different texts; an untrained model would write the same again and again."""
+def test_the_translations_differ_enough_to_be_compared(alone: dict[str, tuple[str, float]]) -> None:
+    """An untrained model would give many texts the same translation."""
     assert len({text for text, _ in alone.values()}) > 300
     assert len({len(text) for text in TEXTS}) > 20
 
 
 @pytest.mark.parametrize("size", [2, 8, 64])
-def test_in_a_batch_as_alone(translator: TorchBackend, alone: dict[str, tuple[str, float]], size: int) -> None:
+def test_a_batch_gives_the_translations_of_the_sentences_alone(
+    translator: TorchBackend, alone: dict[str, tuple[str, float]], size: int
+) -> None:
     texts = random.Random(size).sample(TEXTS, len(TEXTS))
     different = []
     for start in range(0, len(texts), size):
-        for found in translator.translate_iterable(texts[start : start + size], DECODE, batch_tokens=1 << 30):
-            text, score = alone[found.source]
-            assert found.score == pytest.approx(score, abs=1e-4)
-            if found.text != text:
-                different.append((found.source, found.text, text))
+        for each in translator.translate_iterable(texts[start : start + size], DECODE, batch_tokens=1 << 30):
+            text, score = alone[each.source]
+            assert each.score == pytest.approx(score, abs=1e-4)
+            if each.text != text:
+                different.append((each.source, each.text, text))
     assert different == []
 
 
 @pytest.mark.parametrize(("window", "batch_tokens"), [(2048, 8192), (100, 300)])
-def test_in_a_stream_as_alone(
+def test_a_stream_gives_the_translations_of_the_sentences_alone(
     translator: TorchBackend, alone: dict[str, tuple[str, float]], window: int, batch_tokens: int
 ) -> None:
-    found = translator.translate_iterable(TEXTS, DECODE, window=window, batch_tokens=batch_tokens)
-    assert [each.text for each in found] == [alone[text][0] for text in TEXTS]
+    translations = translator.translate_iterable(TEXTS, DECODE, window=window, batch_tokens=batch_tokens)
+    assert [each.text for each in translations] == [alone[text][0] for text in TEXTS]
 
 
-DRAWN = DecodeSettings(max_length_offset=5, temperature=1.0)
+SAMPLED = DecodeSettings(max_length_offset=5, temperature=1.0)
 
 
 def different(translator: Translator, texts: list[str], sizes: list[int], decode: DecodeSettings) -> Iterator[str]:
-    """Those that come out otherwise in shuffled batches than alone."""
+    """Yield the texts that get another translation in shuffled batches than alone."""
     alone = {text: translator.translate(text, decode).text for text in texts}
     for size in sizes:
         shuffled = random.Random(size).sample(texts, len(texts))
         for start in range(0, len(texts), size):
-            for found in translator.translate_iterable(shuffled[start : start + size], decode, batch_tokens=1 << 30):
-                if found.text != alone[found.source]:
-                    yield found.source
+            for each in translator.translate_iterable(shuffled[start : start + size], decode, batch_tokens=1 << 30):
+                if each.text != alone[each.source]:
+                    yield each.source
 
 
-def test_drawn_in_a_batch_as_alone(translator: TorchBackend) -> None:
-    assert list(different(translator, TEXTS[:200], [7], DRAWN)) == []
+def test_a_batch_gives_the_samples_of_the_sentences_alone(translator: TorchBackend) -> None:
+    assert list(different(translator, TEXTS[:200], [7], SAMPLED)) == []
 
 
 @pytest.fixture(scope="module")
 def folder(translator: TorchBackend, tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The same model for the engine."""
+    """The folder of the same model, exported to CTranslate2."""
     folder = tmp_path_factory.mktemp("model")
     model, tokenizer = translator.model, translator.tokenizer
     assert isinstance(model, Transformer) and isinstance(tokenizer, SentencePieceTokenizer)
@@ -166,29 +168,28 @@ def folder(translator: TorchBackend, tmp_path_factory: pytest.TempPathFactory) -
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("fast", ["float32", None], ids=["engine", "torch"])
-def test_five_thousand_in_batches_as_alone(folder: Path, fast: str | None) -> None:
-    found = list(different(load_translator(folder, fast=fast), ALL, [2, 8, 32], DECODE))
-    road = "engine" if fast else "torch"
-    print(f"{road}: {len(ALL):,} sentences alone and shuffled in batches of 2, 8, 32: {len(found)} different")
-    assert found == []
+@pytest.mark.parametrize("backend", ["ctranslate2", "torch"])
+def test_five_thousand_sentences_in_batches_equal_those_alone(folder: Path, backend: str) -> None:
+    changed = list(different(load_translator(folder, backend=backend), ALL, [2, 8, 32], DECODE))
+    print(f"{backend}: {len(ALL):,} sentences alone and shuffled in batches of 2, 8, 32: {len(changed)} different")
+    assert changed == []
 
 
 @pytest.mark.slow
-def test_five_thousand_drawn_in_batches_as_alone(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """But for those with a draw at the very border between two pieces, where the last digit of a sum decides."""
-    translator = load_translator(folder, fast=None)
-    found = list(different(translator, ALL, [2, 8, 32], DRAWN))
-    print(f"drawn: {len(ALL):,} sentences alone and shuffled in batches of 2, 8, 32: {len(found)} different")
+def test_five_thousand_samples_in_batches_equal_those_alone(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Except where a random number is so close to the boundary of two tokens that rounding decides."""
+    translator = load_translator(folder, backend="torch")
+    changed = list(different(translator, ALL, [2, 8, 32], SAMPLED))
+    print(f"sampled: {len(ALL):,} sentences alone and shuffled in batches of 2, 8, 32: {len(changed)} different")
     distances: list[float] = []
 
-    def watched(log_NV: torch.Tensor, total_BK: torch.Tensor, chances_BK: torch.Tensor, decode: DecodeSettings) -> Any:
+    def watched(log_NV: torch.Tensor, total_BK: torch.Tensor, uniform_BK: torch.Tensor, decode: DecodeSettings) -> Any:
         sums_V = log_NV[0].double().exp().cumsum(0)
-        distances.append(float((sums_V / sums_V[-1] - chances_BK[0, 0]).abs().min()))
-        return sample(log_NV, total_BK, chances_BK, decode)
+        distances.append(float((sums_V / sums_V[-1] - uniform_BK[0, 0]).abs().min()))
+        return sample(log_NV, total_BK, uniform_BK, decode)
 
-    monkeypatch.setattr(beam, "draw", watched)
-    for text in found:
+    monkeypatch.setattr(beam, "sample", watched)
+    for text in changed:
         distances.clear()
-        translator.translate(text, DRAWN)
+        translator.translate(text, SAMPLED)
         assert min(distances) < 1e-6, text

@@ -1,4 +1,4 @@
-"""Long texts are cut well, quickly, and without losing a character."""
+"""Long texts are split at good places, quickly, and without losing a character."""
 
 from collections.abc import Callable
 
@@ -17,7 +17,7 @@ def joined(parts: list[tuple[str, str]]) -> str:
     return "".join(part + space for part, space in parts)
 
 
-def test_what_fits_stays_whole() -> None:
+def test_a_text_that_fits_is_not_split() -> None:
     assert split_text("  One. Two.  ", at_most(20)) == [("  One. Two.  ", "")]
 
 
@@ -32,11 +32,11 @@ def test_what_fits_stays_whole() -> None:
         ("version 1.5 of it. Done", [("version 1.5 of it.", " "), ("Done", "")]),
     ],
 )
-def test_cuts_fall_at_the_ends_of_sentences(text: str, parts: list[tuple[str, str]]) -> None:
+def test_a_text_is_split_after_sentences(text: str, parts: list[tuple[str, str]]) -> None:
     assert split_text(text, lambda part: part != text) == parts
 
 
-def test_a_long_sentence_is_cut_at_white_space() -> None:
+def test_a_long_sentence_is_split_at_white_space() -> None:
     assert split_text("one two three  four five.", at_most(10)) == [
         ("one two", " "),
         ("three", "  "),
@@ -44,30 +44,30 @@ def test_a_long_sentence_is_cut_at_white_space() -> None:
     ]
 
 
-def test_a_long_word_is_cut_anywhere() -> None:
+def test_a_long_word_is_split_anywhere() -> None:
     assert split_text("ab abcdefghij", at_most(4)) == [("ab", " "), ("abcd", ""), ("efgh", ""), ("ij", "")]
 
 
-def test_the_rest_of_a_long_word_joins_the_next() -> None:
+def test_the_rest_of_a_long_word_shares_a_part_with_the_next_words() -> None:
     assert split_text("abcdef g h", at_most(4)) == [("abcd", ""), ("ef g", " "), ("h", "")]
 
 
-def test_nothing_fits() -> None:
-    with pytest.raises(ValueError, match="'a' alone does not fit"):
+def test_a_character_that_does_not_fit_is_an_error() -> None:
+    with pytest.raises(ValueError, match="'a' does not fit"):
         split_text("abc", lambda part: False)
 
 
 @pytest.mark.parametrize("text", ["a" * 100_000, "ab " * 33_333, "Yes. " * 20_000, "." * 100_000 + "a", " " * 100_000])
 def test_a_hundred_thousand_characters_take_near_linear_time(text: str) -> None:
-    seen = 0
+    characters = 0
 
     def fits(part: str) -> bool:
-        nonlocal seen
-        seen += len(part)
+        nonlocal characters
+        characters += len(part)
         return len(part) <= 100
 
     assert joined(split_text(text, fits)) == text
-    assert seen < 60 * len(text)
+    assert characters < 60 * len(text)
 
 
 @settings(max_examples=300, deadline=None)
@@ -81,7 +81,7 @@ def test_nothing_is_lost_and_every_part_fits(text: str, length: int) -> None:
 
 @settings(max_examples=100, deadline=None)
 @given(st.text(max_size=60), st.integers(min_value=4, max_value=30))
-def test_any_text_and_a_measure_in_bytes(text: str, length: int) -> None:
+def test_any_text_is_split_by_a_limit_in_bytes(text: str, length: int) -> None:
     parts = split_text(text, lambda part: len(part.encode("utf-8", "surrogatepass")) <= length)
     assert joined(parts) == text
     assert all(len(part.encode("utf-8", "surrogatepass")) <= length for part, _ in parts)

@@ -1,4 +1,4 @@
-"""Text goes in, text comes out: with a model of a few lines that can be checked by eye, and with a real tiny one."""
+"""The translator, with a model of a few lines whose output is obvious, and with a tiny Transformer."""
 
 import itertools
 import math
@@ -30,13 +30,13 @@ ROWS = FIRST + 256
 
 
 class Bytes:
-    """A tokenizer whose pieces are bytes."""
+    """A tokenizer whose tokens are bytes."""
 
     def encode(self, texts: Sequence[str]) -> list[list[int]]:
         return [[FIRST + byte for byte in text.encode()] for text in texts]
 
     def decode(self, ids: Sequence[Sequence[int]]) -> list[str]:
-        return [bytes(each - FIRST for each in one).decode("utf-8", "replace") for one in ids]
+        return [bytes(token_id - FIRST for token_id in text).decode("utf-8", "replace") for text in ids]
 
     def tokens(self, ids: Sequence[int]) -> list[str]:
         return [f"{each - FIRST:02x}" for each in ids]
@@ -60,7 +60,7 @@ class CopyState:
 
 
 class Upper(nn.Module):
-    """Writes its source in capitals, with the lower-case letter as second choice; notes what it was given."""
+    """A model that writes its source in capitals, with lower case as the second choice, and records its batches."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -73,16 +73,16 @@ class Upper(nn.Module):
         self.batches.append(tuple(source_BS.shape))
         return source_BS
 
-    def start(self, memory: Tensor) -> CopyState:
-        return CopyState(memory)
+    def start(self, encoded: Tensor) -> CopyState:
+        return CopyState(encoded)
 
     def decode(self, tokens_NT: Tensor, state: CopyState) -> tuple[Tensor, CopyState]:
         assert tokens_NT.shape == (len(state.source_BS) * state.beams, 1)
         self.steps += 1
         width = state.source_BS.size(1)
         past_the_end = torch.full_like(state.source_BS[:, 0], EOS)
-        wanted_B = state.source_BS[:, state.length] if state.length < width else past_the_end
-        hidden_N1 = wanted_B.repeat_interleave(state.beams)[:, None, None]
+        next_B = state.source_BS[:, state.length] if state.length < width else past_the_end
+        hidden_N1 = next_B.repeat_interleave(state.beams)[:, None, None]
         return hidden_N1, replace(state, length=state.length + 1)
 
     def project(self, hidden_N1: Tensor) -> Tensor:
@@ -95,7 +95,7 @@ class Upper(nn.Module):
 
 
 class Endless(Upper):
-    """Never wants to end."""
+    """A model that gives EOS almost no probability."""
 
     def project(self, hidden_N1: Tensor) -> Tensor:
         logits_NV = torch.zeros(len(hidden_N1), ROWS)
@@ -104,14 +104,14 @@ class Endless(Upper):
         return logits_NV
 
 
-def upper(longest: int = 64, model: Upper | None = None) -> TorchBackend:
-    return TorchBackend(model or Upper().eval(), Bytes(), max_positions=longest)
+def upper(max_positions: int = 64, model: Upper | None = None) -> TorchBackend:
+    return TorchBackend(model or Upper().eval(), Bytes(), max_positions=max_positions)
 
 
 GREEDY = DecodeSettings(beam_size=1)
 
 
-def test_one_text() -> None:
+def test_one_text_is_translated() -> None:
     translation = upper().translate("one.")
     assert (translation.source, translation.text, translation.alternatives) == ("one.", "ONE.", ())
     assert translation.tokens == ("4f", "4e", "45", "2e")
@@ -119,31 +119,31 @@ def test_one_text() -> None:
 
 
 @pytest.mark.parametrize("text", ["", " ", "\t  ", "\u00a0", "\n", " \n\n "])
-def test_blank_texts_come_back_without_asking_the_model(text: str) -> None:
+def test_blank_texts_are_returned_without_running_the_model(text: str) -> None:
     model = Upper().eval()
     assert upper(model=model).translate(text) == Translation(text, text, 0.0, 0.0, ())
     assert model.batches == []
 
 
-def test_white_space_goes_through_the_model() -> None:
+def test_white_space_is_translated_by_the_model() -> None:
     assert upper().translate("  a  b ").text == "  A  B "
 
 
-def test_alternatives_are_what_comes_after_the_best() -> None:
+def test_alternatives_are_the_next_best_translations() -> None:
     translation = upper().translate("a", DecodeSettings(beam_size=4, n_best=2))
     assert [each.text for each in (translation, *translation.alternatives)] == ["A", "a"]
     assert translation.score > translation.alternatives[0].score
     assert translation.alternatives[0].source == "a"
 
 
-def test_a_list_in_order_and_equal_texts_once() -> None:
+def test_a_list_is_translated_in_order_and_equal_texts_once() -> None:
     model = Upper().eval()
     texts = ["bb", "", "a", "bb", "cccc", "a"]
-    assert [each.text for each in upper(model=model).translate_all(texts)] == ["BB", "", "A", "BB", "CCCC", "A"]
+    assert [each.text for each in upper(model=model).translate(texts)] == ["BB", "", "A", "BB", "CCCC", "A"]
     assert model.batches == [(3, 5)]
 
 
-def test_batches_are_of_like_length_and_bounded() -> None:
+def test_batches_have_similar_lengths_and_a_bounded_size() -> None:
     model = Upper().eval()
     texts = [chr(ord("a") + number % 26) * (1 + number % 7) for number in range(60)]
     translations = list(upper(model=model).translate_iterable(texts, GREEDY, batch_tokens=24))
@@ -152,7 +152,7 @@ def test_batches_are_of_like_length_and_bounded() -> None:
     assert [width for _, width in model.batches] == sorted((width for _, width in model.batches), reverse=True)
 
 
-def test_beams_count_in_a_batch() -> None:
+def test_beams_count_towards_the_size_of_a_batch() -> None:
     model = Upper().eval()
     list(
         upper(model=model).translate_iterable(
@@ -162,18 +162,18 @@ def test_beams_count_in_a_batch() -> None:
     assert model.batches == [(2, 4), (2, 4)]
 
 
-def test_for_several_workers_the_last_batches_are_smaller() -> None:
-    class Two(TorchBackend):
+def test_the_last_batches_are_smaller_for_several_workers() -> None:
+    class TwoWorkers(TorchBackend):
         def workers(self, decode: DecodeSettings) -> int:
             return 2
 
     model = Upper().eval()
     texts = [f"{number:03}" for number in range(64)]
-    two = Two(model, Bytes(), max_positions=64)
+    two = TwoWorkers(model, Bytes(), max_positions=64)
     assert [each.text for each in two.translate_iterable(texts, GREEDY, batch_tokens=64)] == texts
-    # What is left is divided among them, but not into less than half of the largest.
+    # The rest is divided among the workers, into batches of at least half the usual size.
     assert model.batches == [(rows, 4) for rows in (16, 16, 16, 8, 8)]
-    # Where more may follow, nobody is about to be left without work. Whether it does is not known of a full window.
+    # After a full window more lines may follow, so its last batches are not smaller.
     model.batches.clear()
     more = [f"{number:03}" for number in range(128)]
     assert [each.text for each in two.translate_iterable(more, GREEDY, window=64, batch_tokens=64)] == more
@@ -184,8 +184,8 @@ def test_for_several_workers_the_last_batches_are_smaller() -> None:
     assert len(model.batches) > 8
 
 
-def test_batches_are_smaller_until_it_is_known_how_many_to_compute_at_once() -> None:
-    class Untried(TorchBackend):
+def test_batches_are_smaller_until_the_number_of_workers_is_measured() -> None:
+    class Unmeasured(TorchBackend):
         def workers(self, decode: DecodeSettings) -> int:
             return UNKNOWN
 
@@ -193,12 +193,12 @@ def test_batches_are_smaller_until_it_is_known_how_many_to_compute_at_once() -> 
     texts = [f"{number:03}" for number in range(32)]
     assert [
         each.text
-        for each in Untried(model, Bytes(), max_positions=64).translate_iterable(texts, GREEDY, batch_tokens=64)
+        for each in Unmeasured(model, Bytes(), max_positions=64).translate_iterable(texts, GREEDY, batch_tokens=64)
     ] == texts
     assert model.batches == [(8, 4)] * 4
 
 
-def test_a_text_larger_than_a_batch_is_a_batch() -> None:
+def test_a_text_larger_than_a_batch_is_a_batch_of_its_own() -> None:
     assert next(upper().translate_iterable(["abcdefgh"], batch_tokens=1)).text == "ABCDEFGH"
 
 
@@ -218,8 +218,8 @@ def test_a_stream_reads_no_further_than_its_window() -> None:
     assert read == 6
 
 
-def test_a_stream_of_single_lines_answers_before_it_reads_on() -> None:
-    """Or a person at a terminal would wait for an answer until they had typed the next line."""
+def test_a_stream_of_single_lines_yields_before_it_reads_the_next_line() -> None:
+    """Otherwise a person at a terminal would get an answer only after typing the next line."""
     read = 0
 
     def lines() -> Iterator[str]:
@@ -233,35 +233,35 @@ def test_a_stream_of_single_lines_answers_before_it_reads_on() -> None:
     assert (next(stream).text, read) == ("LINE 1", 2)
 
 
-def test_a_line_that_comes_again_is_not_translated_again() -> None:
+def test_a_repeated_line_is_translated_once() -> None:
     for window in (1, 2, 9):
         model = Upper().eval()
-        assert [one.text for one in upper(model=model).translate_iterable(["a"] * 5, GREEDY, window=window)] == [
+        assert [each.text for each in upper(model=model).translate_iterable(["a"] * 5, GREEDY, window=window)] == [
             "A"
         ] * 5
         assert model.batches == [(1, 2)]
 
 
-def test_what_is_remembered_is_bounded_and_begun_anew(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_number_of_remembered_translations_is_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("regard.inference.translator.MAX_REMEMBERED", 2)
     model = Upper().eval()
     lines = ["a", "b", "c", "c", "c"]
-    assert [one.text for one in upper(model=model).translate_iterable(lines, GREEDY, window=1)] == [
+    assert [each.text for each in upper(model=model).translate_iterable(lines, GREEDY, window=1)] == [
         line.upper() for line in lines
     ]
     assert len(model.batches) == 3
 
 
-def test_lines_are_translated_one_by_one() -> None:
+def test_the_lines_of_a_text_are_translated_separately() -> None:
     model = Upper().eval()
     assert upper(model=model).translate("one\n\n  two\r\nthree\n").text == "ONE\n\n  TWO\r\nTHREE\n"
     assert model.batches == [(3, 7)]
 
 
-def test_what_is_too_long_is_split_and_joined_never_cut_off() -> None:
+def test_a_long_text_is_split_and_joined_and_never_truncated() -> None:
     model = Upper().eval()
     text = "  a first sentence.  and a second one!\u00a0" + "w" * 40 + " the end "
-    translation = upper(longest=20, model=model).translate(text, DecodeSettings(beam_size=2, n_best=2))
+    translation = upper(max_positions=20, model=model).translate(text, DecodeSettings(beam_size=2, n_best=2))
     assert translation.text == text.upper()
     assert translation.source == text
     assert all(width <= 20 for _, width in model.batches)
@@ -271,21 +271,21 @@ def test_what_is_too_long_is_split_and_joined_never_cut_off() -> None:
     assert translation.alternatives[0].text.upper() == text.upper()
 
 
-def test_exactly_the_longest_is_not_split() -> None:
+def test_a_text_of_exactly_the_maximum_length_is_not_split() -> None:
     model = Upper().eval()
-    upper(longest=16, model=model).translate("a" * 15)
-    upper(longest=16, model=model).translate("a" * 16)
+    upper(max_positions=16, model=model).translate("a" * 15)
+    upper(max_positions=16, model=model).translate("a" * 16)
     assert model.batches == [(1, 16), (2, 16)]
 
 
-@pytest.mark.parametrize(("length", "longest", "written"), [(3, 64, 8), (20, 64, 25), (30, 32, 32)])
-def test_limits_follow_the_source(length: int, longest: int, written: int) -> None:
-    translator = upper(longest, Endless().eval())
+@pytest.mark.parametrize(("length", "max_positions", "generated"), [(3, 64, 8), (20, 64, 25), (30, 32, 32)])
+def test_the_length_limit_depends_on_the_source(length: int, max_positions: int, generated: int) -> None:
+    translator = upper(max_positions, Endless().eval())
     translation = translator.translate("a" * length, DecodeSettings(beam_size=2, max_length_offset=5))
-    assert translation.text == "x" * written
+    assert translation.text == "x" * generated
 
 
-def test_a_model_in_training_goes_back_to_it() -> None:
+def test_a_model_in_training_mode_stays_in_training_mode() -> None:
     model = Upper().train()
     assert upper(model=model).translate("a").text == "A"
     assert model.training
@@ -293,9 +293,9 @@ def test_a_model_in_training_goes_back_to_it() -> None:
 
 @settings(max_examples=50)
 @given(st.text(alphabet="ab. \n\u00a0é", max_size=120))
-def test_any_text_comes_back_whole(text: str) -> None:
+def test_any_text_is_translated_completely(text: str) -> None:
     capitals = text.translate({ord("a"): "A", ord("b"): "B"})
-    assert upper(longest=16).translate(text, GREEDY).text == capitals
+    assert upper(max_positions=16).translate(text, GREEDY).text == capitals
 
 
 @pytest.fixture(scope="module")
@@ -306,13 +306,13 @@ def tiny() -> Callable[[], TorchBackend]:
             vocab_size=ROWS + 4, width=32, heads=4, feedforward=64, encoder_layers=2, decoder_layers=2, max_positions=48
         )
     ).eval()
-    # Sharper than a fresh model, so that no two hypotheses are as good as each other; and willing to end.
+    # Sharper than a fresh model, so that hypotheses have distinct scores and some end.
     with torch.no_grad():
         model.embedding.weight.mul_(4)
 
     class Wide(Bytes):
         def decode(self, ids: Sequence[Sequence[int]]) -> list[str]:
-            return [" ".join(map(str, one)) for one in ids]
+            return [" ".join(map(str, text)) for text in ids]
 
         @property
         def generable(self) -> list[bool]:
@@ -325,219 +325,222 @@ TEXTS = ["a", "hello there", "one two three four five six seven", "x y z", "", "
 
 
 @pytest.mark.parametrize("beams", [1, 4])
-def test_a_real_model_translates_the_same_alone_and_in_any_batch(tiny: Callable[[], TorchBackend], beams: int) -> None:
+def test_a_text_gets_the_same_translation_alone_and_in_any_batch(tiny: Callable[[], TorchBackend], beams: int) -> None:
     translator = tiny()
     decode = DecodeSettings(beam_size=beams, n_best=min(2, beams), max_length_offset=10)
     alone = [translator.translate(text, decode) for text in TEXTS]
-    for tokens in (8, 100, 10_000):
-        together = list(translator.translate_iterable(TEXTS, decode, batch_tokens=tokens))
+    for batch_tokens in (8, 100, 10_000):
+        together = list(translator.translate_iterable(TEXTS, decode, batch_tokens=batch_tokens))
         assert [each.text for each in together] == [each.text for each in alone]
         assert [each.score for each in together] == pytest.approx([each.score for each in alone], abs=1e-4)
-        assert [[other.text for other in each.alternatives] for each in together] == [
-            [other.text for other in each.alternatives] for each in alone
+        assert [[alternative.text for alternative in each.alternatives] for each in together] == [
+            [alternative.text for alternative in each.alternatives] for each in alone
         ]
 
 
-def test_a_real_model_scores_what_it_wrote(tiny: Callable[[], TorchBackend]) -> None:
-    """The score of a stepwise, cached, reordered search is that of one pass over what it returned."""
+def test_the_score_of_a_search_equals_that_of_one_teacher_forced_pass(tiny: Callable[[], TorchBackend]) -> None:
+    """The search runs step by step, with a cache and reordered beams; the pass computes all positions at once."""
     translator = tiny()
     for text in ["hello there", "x y z"]:
-        found = translator.translate(text, DecodeSettings(beam_size=3, length_penalty=0.0, max_length_offset=5))
-        written = [int(each) for each in found.text.split()]
-        ended = len(written) < len(text.encode()) + 5
-        target = [2, *written, EOS] if ended else [2, *written]
+        translation = translator.translate(text, DecodeSettings(beam_size=3, length_penalty=0.0, max_length_offset=5))
+        generated = ids(translation)
+        ended = len(generated) < len(text.encode()) + 5
+        target = [2, *generated, EOS] if ended else [2, *generated]
         source = torch.tensor([[*translator.tokenizer.encode([text])[0], EOS]])
         with torch.inference_mode():
             logits_TV = translator.model(source, torch.tensor([target[:-1]]))[0].clone()  # type: ignore[operator]
             logits_TV[:, ~torch.tensor([EOS <= row < ROWS for row in range(ROWS + 4)])] = -torch.inf
-            gains_T = logits_TV.log_softmax(-1).gather(1, torch.tensor(target[1:])[:, None])
-        assert found.score == pytest.approx(gains_T.sum().item(), abs=1e-3)
+            log_T = logits_TV.log_softmax(-1).gather(1, torch.tensor(target[1:])[:, None])
+        assert translation.score == pytest.approx(log_T.sum().item(), abs=1e-3)
 
 
-def test_the_part_the_engine_shares_is_free_of_torch() -> None:
+def test_the_translator_does_not_import_torch() -> None:
     code = "import sys, regard.inference.translator; sys.exit('torch' in sys.modules)"
     assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0
 
 
-def test_what_came_before_an_unreadable_line_is_translated() -> None:
+def test_lines_before_an_unreadable_line_are_translated() -> None:
     def lines() -> Iterator[str]:
         yield from ["a", "b", "a"]
         raise DataError("line 4")
 
-    found = []
+    texts = []
     with pytest.raises(DataError, match="line 4"):  # noqa: PT012
         for translation in upper().translate_iterable(lines(), GREEDY, window=2):
-            found.append(translation.text)  # noqa: PERF401
-    assert found == ["A", "B", "A"]
+            texts.append(translation.text)  # noqa: PERF401
+    assert texts == ["A", "B", "A"]
 
 
-def test_a_stream_of_one_text_repeated_comes_out_as_it_goes_in() -> None:
+def test_an_endless_stream_of_one_text_is_translated() -> None:
     assert [
-        one.text for one in itertools.islice(upper().translate_iterable(itertools.repeat("a"), GREEDY, window=3), 7)
+        each.text for each in itertools.islice(upper().translate_iterable(itertools.repeat("a"), GREEDY, window=3), 7)
     ] == ["A"] * 7
 
 
-# Drawing, prefixes, lengths
+# Sampling, prefixes, lengths
 
 
 def ids(translation: Translation) -> list[int]:
-    """What the tiny model wrote: its tokenizer spells ids."""
+    """Return the ids in a translation of the tiny model, whose tokenizer decodes ids to numbers."""
     return [int(each) for each in translation.text.split()]
 
 
-DRAWN = DecodeSettings(temperature=1.0, top_k=20, n_best=2, max_length_offset=10)
+SAMPLED = DecodeSettings(temperature=1.0, top_k=20, n_best=2, max_length_offset=10)
 
 
-def test_the_same_seed_draws_the_same_text_alone_and_in_any_batch(tiny: Callable[[], TorchBackend]) -> None:
-    alone = [tiny().translate(text, DRAWN) for text in TEXTS]
-    for tokens in (8, 100, 10_000):
-        together = list(tiny().translate_iterable(TEXTS[::-1], DRAWN, batch_tokens=tokens))[::-1]
+def test_the_same_seed_samples_the_same_text_alone_and_in_any_batch(tiny: Callable[[], TorchBackend]) -> None:
+    alone = [tiny().translate(text, SAMPLED) for text in TEXTS]
+    for batch_tokens in (8, 100, 10_000):
+        together = list(tiny().translate_iterable(TEXTS[::-1], SAMPLED, batch_tokens=batch_tokens))[::-1]
         assert [each.text for each in together] == [each.text for each in alone]
-        assert [[other.text for other in each.alternatives] for each in together] == [
-            [other.text for other in each.alternatives] for each in alone
+        assert [[alternative.text for alternative in each.alternatives] for each in together] == [
+            [alternative.text for alternative in each.alternatives] for each in alone
         ]
-    others = tiny().translate_all(TEXTS, replace(DRAWN, seed=2))
-    assert sum(one.text == other.text for one, other in zip(alone, others, strict=True)) == 1  # the blank one
+    reseeded = tiny().translate(TEXTS, replace(SAMPLED, seed=2))
+    assert sum(first.text == second.text for first, second in zip(alone, reseeded, strict=True)) == 1  # the blank text
 
 
-def test_drawing_from_one_is_greedy(tiny: Callable[[], TorchBackend]) -> None:
+def test_sampling_from_one_token_is_greedy(tiny: Callable[[], TorchBackend]) -> None:
     decode = DecodeSettings(temperature=1.0, top_k=1, max_length_offset=10)
     greedy = DecodeSettings(beam_size=1, max_length_offset=10)
-    drawn, searched = (tiny().translate_all(TEXTS, each) for each in (decode, greedy))
-    assert [each.text for each in drawn] == [each.text for each in searched]
-    assert [each.score for each in drawn] == pytest.approx([each.score for each in searched], abs=1e-5)
+    sampled, searched = (tiny().translate(TEXTS, each) for each in (decode, greedy))
+    assert [each.text for each in sampled] == [each.text for each in searched]
+    assert [each.score for each in sampled] == pytest.approx([each.score for each in searched], abs=1e-5)
 
 
 @pytest.mark.parametrize(
     "decode", [DecodeSettings(max_length_offset=5), DecodeSettings(max_length_offset=5, temperature=1.0)], ids=str
 )
-def test_a_prefix_is_what_the_translation_begins_with(tiny: Callable[[], TorchBackend], decode: DecodeSettings) -> None:
-    wanted = tiny().tokenizer.encode(["by the way"])[0]
-    for translation in tiny().translate_all(["hello there", "x"], replace(decode, prefix="by the way")):
-        assert ids(translation)[: len(wanted)] == wanted
-        assert len(ids(translation)) > len(wanted)
+def test_a_translation_starts_with_its_prefix(tiny: Callable[[], TorchBackend], decode: DecodeSettings) -> None:
+    prefix = tiny().tokenizer.encode(["by the way"])[0]
+    for translation in tiny().translate(["hello there", "x"], replace(decode, prefix="by the way")):
+        assert ids(translation)[: len(prefix)] == prefix
+        assert len(ids(translation)) > len(prefix)
 
 
-def test_what_the_model_would_write_anyhow_is_no_different_as_a_prefix(tiny: Callable[[], TorchBackend]) -> None:
+def test_a_prefix_of_the_best_translation_does_not_change_it(tiny: Callable[[], TorchBackend]) -> None:
     translator = tiny()
     (best, *_), *_ = next(translator._generate([[translator._source([70, 80], [], GREEDY)]], GREEDY))
-    asked = translator._source([70, 80], best.token_ids[:4], GREEDY)
-    (again, *_), *_ = next(translator._generate([[asked]], GREEDY))
+    prefixed = translator._source([70, 80], best.token_ids[:4], GREEDY)
+    (again, *_), *_ = next(translator._generate([[prefixed]], GREEDY))
     assert again.token_ids == best.token_ids
     assert again.token_log_probabilities == pytest.approx(best.token_log_probabilities, abs=1e-5)
 
 
-def test_a_prefix_is_that_of_the_whole_text() -> None:
+def test_a_prefix_applies_to_the_first_part_of_a_text() -> None:
     decode = DecodeSettings(prefix="ab", max_length_offset=5)
     assert upper().translate(" \n\nxyz\nxyz\nx", decode).text.split("\n") == [" ", "", "abZ", "XYZ", "X"]
-    assert [each.text for each in upper().translate_all(["xyz", "", "xyz"], decode)] == ["abZ", "", "abZ"]
-    long = upper(longest=12).translate("one two three four five.", decode).text
+    assert [each.text for each in upper().translate(["xyz", "", "xyz"], decode)] == ["abZ", "", "abZ"]
+    long = upper(max_positions=12).translate("one two three four five.", decode).text
     assert long == "abE TWO THREE FOUR FIVE."
 
 
-@pytest.mark.parametrize(("longest", "written"), [(1, 1), (4, 4), (0, 8), (64, 8), (99, 8)])
-def test_the_most_pieces(longest: int, written: int) -> None:
+@pytest.mark.parametrize(("max_length", "generated"), [(1, 1), (4, 4), (0, 8), (64, 8), (99, 8)])
+def test_max_length_limits_the_tokens_of_a_translation(max_length: int, generated: int) -> None:
     translation = upper(model=Endless().eval()).translate(
-        "aaa", DecodeSettings(beam_size=2, max_length_offset=5, max_length=longest)
+        "aaa", DecodeSettings(beam_size=2, max_length_offset=5, max_length=max_length)
     )
-    assert translation.text == "x" * written
+    assert translation.text == "x" * generated
 
 
-@pytest.mark.parametrize(("shortest", "written"), [(0, 3), (2, 3), (6, 6), (64, 64)])
-def test_the_least_pieces_also_where_they_are_more_than_the_source_would_allow(shortest: int, written: int) -> None:
-    translation = upper().translate("abc", DecodeSettings(beam_size=2, max_length_offset=1, min_length=shortest))
-    assert len(translation.tokens) == written
+@pytest.mark.parametrize(("min_length", "generated"), [(0, 3), (2, 3), (6, 6), (64, 64)])
+def test_min_length_overrides_the_limit_of_the_source(min_length: int, generated: int) -> None:
+    translation = upper().translate("abc", DecodeSettings(beam_size=2, max_length_offset=1, min_length=min_length))
+    assert len(translation.tokens) == generated
     assert translation.text.startswith("ABC")
 
 
 @pytest.mark.parametrize(
     ("decode", "message"),
     [
-        (DecodeSettings(min_length=65), "decode.min_length (65) exceeds what the model can write (64)"),
-        (DecodeSettings(prefix="abcd", max_length=4), "decode.prefix takes 4 of the 4 pieces a translation may have; "),
-        (DecodeSettings(prefix="a" * 70), "decode.prefix takes 70 of the 64 pieces a translation may have; shorten it"),
+        (DecodeSettings(min_length=65), "decode.min_length (65) exceeds the maximum length of a translation (64)"),
+        (DecodeSettings(prefix="abcd", max_length=4), "decode.prefix takes 4 of the 4 tokens a translation may have; "),
+        (DecodeSettings(prefix="a" * 70), "decode.prefix takes 70 of the 64 tokens a translation may have; shorten it"),
     ],
     ids=str,
 )
-def test_lengths_that_cannot_be(decode: DecodeSettings, message: str) -> None:
+def test_impossible_lengths_are_refused(decode: DecodeSettings, message: str) -> None:
     with pytest.raises(SettingsError, match=re.escape(message)):
         upper().translate("a", decode)
 
 
-def test_no_run_of_pieces_comes_twice() -> None:
+def test_no_ngram_is_repeated() -> None:
     translator = upper(model=Endless().eval())
     assert translator.translate("aaaa", GREEDY).text == "x" * 54
-    found = translator.translate("aaaa", DecodeSettings(beam_size=1, no_repeat_ngram_size=2))
-    runs = [found.tokens[at : at + 2] for at in range(len(found.tokens) - 1)]
-    assert len(runs) == len(set(runs)) > 2
+    tokens = translator.translate("aaaa", DecodeSettings(beam_size=1, no_repeat_ngram_size=2)).tokens
+    bigrams = [tokens[at : at + 2] for at in range(len(tokens) - 1)]
+    assert len(bigrams) == len(set(bigrams)) > 2
 
 
 # Log-probabilities
 
 
-def test_each_pieces_log_probability_is_told_when_asked(tiny: Callable[[], TorchBackend]) -> None:
-    asked = DecodeSettings(max_length_offset=5, n_best=3, log_probabilities=True)
+def test_token_log_probabilities_are_returned_on_request(tiny: Callable[[], TorchBackend]) -> None:
+    decode = DecodeSettings(max_length_offset=5, n_best=3, log_probabilities=True)
     for text in ("hello there", "x y z"):
-        translation = tiny().translate(text, asked)
-        plain = tiny().translate(text, replace(asked, log_probabilities=False))
-        for one, other in zip((translation, *translation.alternatives), (plain, *plain.alternatives), strict=True):
-            ended = len(one.tokens) < len(text) + 5
-            assert len(one.log_probabilities) == len(one.tokens) + ended
-            assert math.fsum(one.log_probabilities) == one.log_probability
-            assert one.score == one.log_probability / length_penalty(len(one.log_probabilities), asked.length_penalty)
-            assert (other.log_probabilities, other.log_probability, other.text) == ((), one.log_probability, one.text)
+        translation = tiny().translate(text, decode)
+        plain = tiny().translate(text, replace(decode, log_probabilities=False))
+        for each, bare in zip((translation, *translation.alternatives), (plain, *plain.alternatives), strict=True):
+            ended = len(each.tokens) < len(text) + 5
+            length = len(each.log_probabilities)
+            assert length == len(each.tokens) + ended
+            assert math.fsum(each.log_probabilities) == each.log_probability
+            assert each.score == each.log_probability / length_penalty(length, decode.length_penalty)
+            assert (bare.log_probabilities, bare.log_probability, bare.text) == ((), each.log_probability, each.text)
 
 
-def test_the_parts_of_a_text_add_up() -> None:
+def test_the_log_probability_of_a_text_is_the_sum_over_its_parts() -> None:
     decode = DecodeSettings(log_probabilities=True)
-    whole = upper().translate("ab\ncd", decode)
-    parts = upper().translate_all(["ab", "cd"], decode)
-    assert whole.log_probabilities == parts[0].log_probabilities + parts[1].log_probabilities
-    assert len(whole.log_probabilities) == 6
-    assert whole.log_probability == parts[0].log_probability + parts[1].log_probability
+    text = upper().translate("ab\ncd", decode)
+    parts = upper().translate(["ab", "cd"], decode)
+    assert text.log_probabilities == parts[0].log_probabilities + parts[1].log_probabilities
+    assert len(text.log_probabilities) == 6
+    assert text.log_probability == parts[0].log_probability + parts[1].log_probability
 
 
-def test_what_was_written_is_scored_as_it_was_written(tiny: Callable[[], TorchBackend]) -> None:
-    """One pass over a given text finds what a stepwise, cached search found when it wrote it; alone and in company."""
+def test_scoring_a_translation_gives_the_log_probabilities_of_its_search(tiny: Callable[[], TorchBackend]) -> None:
+    """The search runs step by step with a cache; scoring is one pass, alone and in a batch."""
     translator = tiny()
     decode = DecodeSettings(max_length_offset=5, n_best=4, log_probabilities=True)
-    pairs, wanted = [], []
+    pairs, expected = [], []
     for text in TEXTS[:4]:
-        found = translator.translate(text, decode)
-        for one in (found, *found.alternatives):
-            pairs.append((translator.tokenizer.encode([text])[0], ids(one)))
-            wanted.append(one.log_probabilities)
-    for forced in (translator._score_tokens(pairs), [translator._score_tokens([pair])[0] for pair in pairs]):
-        for (_, target), logs, expected in zip(pairs, forced, wanted, strict=True):
+        translation = translator.translate(text, decode)
+        for each in (translation, *translation.alternatives):
+            pairs.append((translator.tokenizer.encode([text])[0], ids(each)))
+            expected.append(each.log_probabilities)
+    for scored in (translator._score_tokens(pairs), [translator._score_tokens([pair])[0] for pair in pairs]):
+        for (_, target), logs, search_logs in zip(pairs, scored, expected, strict=True):
             assert len(logs) == len(target) + 1
-            assert logs[: len(expected)] == pytest.approx(expected, abs=1e-4)
+            assert logs[: len(search_logs)] == pytest.approx(search_logs, abs=1e-4)
 
 
 def test_given_translations_are_scored_in_order(tiny: Callable[[], TorchBackend]) -> None:
     pairs = [("hello there", "one"), ("x", ""), ("hello there", "two three four"), ("", "x")] * 3
-    found = list(tiny().score(pairs))
-    assert [(one.source, one.text) for one in found] == pairs
-    for one, pair in zip(found, pairs, strict=True):
-        assert one.log_probability == pytest.approx(next(tiny().score([pair])).log_probability, abs=1e-4)
-    assert [len(one.log_probabilities) for one in found[:4]] == [4, 1, 15, 2]
-    assert all(math.fsum(one.log_probabilities) == one.log_probability < 0 for one in found)
-    assert found[0].score == found[0].log_probability / length_penalty(4, 0.6)
+    scored = list(tiny().score(pairs))
+    assert [(each.source, each.text) for each in scored] == pairs
+    for each, pair in zip(scored, pairs, strict=True):
+        assert each.log_probability == pytest.approx(next(tiny().score([pair])).log_probability, abs=1e-4)
+    assert [len(each.log_probabilities) for each in scored[:4]] == [4, 1, 15, 2]
+    assert all(math.fsum(each.log_probabilities) == each.log_probability < 0 for each in scored)
+    assert scored[0].score == scored[0].log_probability / length_penalty(4, 0.6)
 
 
 @pytest.mark.parametrize(("pair", "side"), [(("x" * 48, "y"), "source"), (("x", "y" * 48), "translation")])
-def test_a_pair_too_long_to_score_is_named(tiny: Callable[[], TorchBackend], pair: tuple[str, str], side: str) -> None:
+def test_a_pair_that_is_too_long_to_score_is_refused(
+    tiny: Callable[[], TorchBackend], pair: tuple[str, str], side: str
+) -> None:
     with pytest.raises(DataError) as refused:
         list(tiny().score([("a", "b"), ("y" * 47, "y" * 47), pair]))
     assert str(refused.value) == (
-        f"pair 3: its {side} takes 48 pieces, and the model takes at most 47 at once; divide the pair, or leave it out"
+        f"pair 3: the {side} has 48 tokens, but the model accepts at most 47; split the pair or leave it out"
     )
 
 
-# Long and odd texts
+# Long and unusual texts
 
 
 class Counting(Bytes):
-    """Notes how much it was asked to encode."""
+    """A tokenizer that counts the characters it encodes."""
 
     def __init__(self) -> None:
         self.characters = 0
@@ -560,8 +563,8 @@ LONG = {
 
 
 @pytest.mark.parametrize("kind", LONG)
-def test_a_hundred_thousand_characters_take_work_in_proportion(kind: str) -> None:
-    """Pieces counted and rows computed, not seconds: four times the text is about four times the work."""
+def test_the_work_grows_linearly_with_the_length_of_a_text(kind: str) -> None:
+    """Counts encoded characters and computed rows, not seconds: four times the text is about four times the work."""
     work = []
     for length in (25_000, 100_000):
         text = (LONG[kind] * length)[:length]
@@ -586,8 +589,8 @@ ODD = [
 
 
 @pytest.mark.parametrize("text", ODD, ids=ascii)
-@pytest.mark.parametrize("longest", [16, 4096])
-def test_control_and_combining_characters_pass_through(text: str, longest: int) -> None:
-    assert upper(longest=longest).translate(text, GREEDY).text == text.translate(
+@pytest.mark.parametrize("max_positions", [16, 4096])
+def test_control_and_combining_characters_are_translated(text: str, max_positions: int) -> None:
+    assert upper(max_positions=max_positions).translate(text, GREEDY).text == text.translate(
         {code: code - 32 for code in range(97, 123)}
     )

@@ -1,4 +1,4 @@
-"""Small models to look into."""
+"""Small models for the interpretation tests."""
 
 from collections.abc import Callable
 from pathlib import Path
@@ -17,5 +17,5 @@ def _cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 
 @pytest.fixture(params=SHAPES)
 def model(request: pytest.FixtureRequest, model_of: Callable[[str], Any]) -> Any:
-    """A model of each shape."""
+    """Return a model of each shape in turn."""
     return model_of(request.param)

@@ -6,7 +6,7 @@ from regard.interpret.selftest import planted_model as planted
 
 
 def planted_model() -> Model:
-    """The planted model, ready to translate and to be inspected."""
+    """Return the planted model, ready to translate and to be inspected."""
     model, tokenizer = planted.planted_model()
     translator = TorchBackend(model, tokenizer, max_positions=model.settings.max_positions)
     return Model(translator, tokenizer, lambda: model, name="planted")

@@ -1,4 +1,4 @@
-"""Small models of random weights, in folders, for looking into."""
+"""Small model folders with random parameters."""
 
 import random
 from pathlib import Path
@@ -24,24 +24,33 @@ SHAPES: dict[str, dict[str, Any]] = {
 
 
 def sentences(count: int) -> list[str]:
-    chance = random.Random(1)
-    return [" ".join(chance.choices(WORDS, k=chance.randint(2, 12))) + "." for _ in range(count)]
+    generator = random.Random(1)
+    return [" ".join(generator.choices(WORDS, k=generator.randint(2, 12))) + "." for _ in range(count)]
 
 
 def write_model(folder: Path, shape: dict[str, Any]) -> Path:
-    """A model that looks somewhere, and that writes texts of some length."""
+    """Write a model whose attention is not uniform and whose translations are neither empty nor endless."""
     tokenizer = SentencePieceTokenizer(train_tokenizer(iter(sentences(200)), kind="unigram", vocab_size=330))
-    plain = {"width": 16, "heads": 2, "feedforward": 24, "encoder_layers": 2, "decoder_layers": 2, "max_positions": 128}
-    settings = TransformerSettings(vocab_size=tokenizer.embedding_rows, **{**plain, **shape})
+    defaults = {
+        "width": 16,
+        "heads": 2,
+        "feedforward": 24,
+        "encoder_layers": 2,
+        "decoder_layers": 2,
+        "max_positions": 128,
+    }
+    settings = TransformerSettings(vocab_size=tokenizer.embedding_rows, **{**defaults, **shape})
     torch.manual_seed(3)
     model = Transformer(settings)
     with torch.no_grad():
         model.embedding.weight.mul_(1.5)
-        for name, weight in model.named_parameters():
+        for name, parameter in model.named_parameters():
             if ".query.weight" in name or ".key.weight" in name:
-                weight.mul_(2)  # no head should be indifferent
-        last: Any = model.decoder["norm"] if "norm" in model.decoder else model.decoder.layers()[-1][1].feedforward_norm
-        last.bias.add_(1.2 * model.embedding.weight[EOS])
+                parameter.mul_(2)  # no head should attend uniformly
+        last_norm: Any = (
+            model.decoder["norm"] if "norm" in model.decoder else model.decoder.layers()[-1][1].feedforward_norm
+        )
+        last_norm.bias.add_(1.2 * model.embedding.weight[EOS])
     weights = model.state_dict()
     save_folder(folder, settings=settings, weights=weights, tokenizer=tokenizer, languages=("en", "xx"), card="")
     return folder

@@ -1,4 +1,4 @@
-"""What a part is there for shows when it is gone."""
+"""Removing positions, scaling or a head has exactly the expected effect."""
 
 import numpy as np
 import pytest
@@ -15,53 +15,57 @@ TEXT = "the old cat sees a red tree and it was tired."
 DECODE = DecodeSettings(beam_size=2, max_length_offset=9)
 
 
-def test_without_positions_the_order_of_the_words_leaves_no_trace(model):
-    moved = position_effect(model.network, model.source(TEXT))
-    assert [one.token for one in moved] == list(model.source(TEXT).texts[:-1])
-    assert all(one.without_positions < 1e-5 for one in moved)
-    assert all(one.with_positions > 1e-2 for one in moved if one.token != moved[len(moved) // 2].token)
+def test_without_positions_word_order_has_no_effect(model):
+    shifts = position_effect(model.network, model.source(TEXT))
+    assert [shift.token for shift in shifts] == list(model.source(TEXT).texts[:-1])
+    assert all(shift.without_positions < 1e-5 for shift in shifts)
+    assert all(shift.with_positions > 1e-2 for shift in shifts if shift.token != shifts[len(shifts) // 2].token)
 
 
-def test_without_scaling_the_softmax_is_that_of_the_raw_scores_and_sharper(model):
-    whole, raw = model.look(TEXT, DECODE), model.look(TEXT, DECODE, without="scaling")
-    assert raw.text == whole.text and raw.without == "scaling"
+def test_without_scaling_weights_are_the_softmax_of_raw_scores_and_sharper(model):
+    full, raw = model.look(TEXT, DECODE), model.look(TEXT, DECODE, without="scaling")
+    assert raw.text == full.text and raw.without == "scaling"
     for attention in raw.trace.attentions:
         scores = np.where(raw.trace[f"{attention.address}.mask"], raw.trace[f"{attention.address}.score"], -np.inf)
-        powers = np.exp(scores - scores.max(axis=-1, keepdims=True))
-        expected = powers / powers.sum(axis=-1, keepdims=True)
+        exponentials = np.exp(scores - scores.max(axis=-1, keepdims=True))
+        expected = exponentials / exponentials.sum(axis=-1, keepdims=True)
         assert np.asarray(raw.trace[f"{attention.address}.weight"]) == pytest.approx(expected, abs=1e-6)
-    found = scaling_effect(whole.trace, raw.trace)
-    assert [one.address for one in found] == list(whole.heads)
-    first = [one for one in found if one.address.startswith("encoder.1.")]
-    assert all(one.unscaled > one.scaled for one in first)  # later layers read other vectors
+    effect = scaling_effect(full.trace, raw.trace)
+    assert [head.address for head in effect] == list(full.heads)
+    first_layer = [head for head in effect if head.address.startswith("encoder.1.")]
+    assert all(head.unscaled > head.scaled for head in first_layer)  # later layers have different inputs
 
 
-def test_without_positions_weights_are_shared_and_the_pass_has_none(model):
-    blind = without_positions(model.network)
-    assert all(a is b for a, b in zip(blind.encoder.parameters(), model.network.encoder.parameters(), strict=True))
+def test_without_positions_parameters_are_shared_and_positions_are_zero(model):
+    positionless = without_positions(model.network)
+    assert all(
+        a is b for a, b in zip(positionless.encoder.parameters(), model.network.encoder.parameters(), strict=True)
+    )
     trace = model.look(TEXT, DECODE, without="positions").trace
     assert not trace["encoder.position"].any() and not trace["decoder.position"].any()
 
 
-def test_what_cannot_be_left_out(model_of):
-    with pytest.raises(LookError, match=r"without positions, scaling or a head such as .*, not without 'heads'"):
+def test_an_unknown_component_or_head_is_refused(model_of):
+    with pytest.raises(
+        LookError, match=r"without 'heads'; choose positions, scaling or a head such as encoder\.1\.self\.1"
+    ):
         model_of("pre").look(TEXT, without="heads")
     with pytest.raises(LookError, match=r"no head 'encoder\.9\.self\.1'"):
         model_of("pre").look(TEXT, without="encoder.9.self.1")
 
 
-def test_without_a_head_the_text_is_translated_anew():
+def test_without_a_head_the_text_is_translated_again():
     model = planted_model()
     text = "ant bee cow dog eel fox gnu hen"
-    whole = model.look(text)
-    assert whole.text == "bee ant dog cow fox eel hen gnu" and whole.whole_text is None
+    full = model.look(text)
+    assert full.text == "bee ant dog cow fox eel hen gnu" and full.full_model_text is None
     view = model.look(text, without="decoder.1.cross.1")
-    assert view.whole_text == whole.text != view.text and view.torch_text is None
+    assert view.full_model_text == full.text != view.text and view.torch_text is None
     assert not view.trace["decoder.1.cross.1.weight"].any() and view.trace["decoder.1.cross.2.weight"].any()
-    assert "Translated without decoder.1.cross.1. The whole model writes: " + whole.text in list(
+    assert "Translated without decoder.1.cross.1. Translation of the full model: " + full.text in list(
         heading(view, TerminalStyle())
     )
     same = model.look(text, without="encoder.1.self.1")
-    assert same.text == same.whole_text == whole.text
-    given = model.look(text, target=whole.text, without="decoder.1.cross.1")
-    assert given.text == whole.text and given.whole_text is None
+    assert same.text == same.full_model_text == full.text
+    given = model.look(text, target=full.text, without="decoder.1.cross.1")
+    assert given.text == full.text and given.full_model_text is None

@@ -1,44 +1,50 @@
-"""Pieces to words, and words found by what people write."""
+"""Tokens are grouped into words, and words are found by their text."""
 
 from collections.abc import Sequence
 
 import pytest
 
 from regard.errors import LookError
-from regard.interpret.tokens import Tokens, chosen_word, find_word
+from regard.interpret.tokens import Tokens, find_word, get_word
 from regard.render.text import escape_control_characters
+from regard.tokenizers.special_ids import BOS, EOS
 from regard.tokenizers.word_spans import WordSpan
 
-END, START = 3, 2
 
+class SentenceTokenizer:
+    """A tokenizer whose vocabulary is the tokens of one sentence."""
 
-class Reader:
-    """A tokenizer whose vocabulary is the pieces of one sentence."""
-
-    def __init__(self, pieces: str) -> None:
-        self.table = {2: "<s>", 3: "</s>", **dict(enumerate(pieces.split(), start=10))}
+    def __init__(self, tokens: str) -> None:
+        self.table = {BOS: "<s>", EOS: "</s>", **dict(enumerate(tokens.split(), start=10))}
 
     @property
     def ids(self) -> list[int]:
-        return [number for number in self.table if number >= 10]
+        return [token_id for token_id in self.table if token_id >= 10]
+
+    @property
+    def generable(self) -> list[bool]:
+        raise NotImplementedError
+
+    def encode(self, texts: Sequence[str]) -> list[list[int]]:
+        raise NotImplementedError
 
     def tokens(self, ids: Sequence[int]) -> list[str]:
-        return [self.table[number] for number in ids]
+        return [self.table[token_id] for token_id in ids]
 
     def decode(self, ids: Sequence[Sequence[int]]) -> list[str]:
-        return ["".join(self.tokens(one)).replace("▁", " ").removeprefix(" ") for one in ids]
+        return ["".join(self.tokens(sentence)).replace("▁", " ").removeprefix(" ") for sentence in ids]
 
 
-def words(pieces: str) -> list[str]:
-    reader = Reader(pieces)
-    tokens = Tokens.of(reader.ids, reader)
+def words(texts: str) -> list[str]:
+    tokenizer = SentenceTokenizer(texts)
+    tokens = Tokens.from_ids(tokenizer.ids, tokenizer)
     assert [word.begin for word in tokens.words] == [0, *(word.end for word in tokens.words[:-1])]
     assert tokens.words[-1].end == len(tokens.ids)
     return [word.text for word in tokens.words]
 
 
 @pytest.mark.parametrize(
-    ("pieces", "expected"),
+    ("texts", "expected"),
     [
         ("▁The ▁anim al ▁sleep s .", ["The", "animal", "sleeps", "."]),
         ("▁did n ' t", ["didn't"]),
@@ -49,24 +55,24 @@ def words(pieces: str) -> list[str]:
         ("▁... ▁- -", ["...", "-", "-"]),
     ],
 )
-def test_pieces_make_words(pieces, expected):
-    assert words(pieces) == expected
+def test_tokens_are_grouped_into_words(texts, expected):
+    assert words(texts) == expected
 
 
-def test_marks_are_words_of_their_own():
-    reader = Reader("▁anim al s")
-    tokens = Tokens.of([START, *reader.ids, END], reader)
+def test_special_tokens_are_separate_words():
+    tokenizer = SentenceTokenizer("▁anim al s")
+    tokens = Tokens.from_ids([BOS, *tokenizer.ids, EOS], tokenizer)
     assert [word.text for word in tokens.words] == ["<s>", "animals", "</s>"]
 
 
-def test_what_looks_like_a_mark_is_text():
-    """Ids say what is a mark; a text may say anything."""
+def test_text_that_looks_like_a_special_token_is_text():
+    """Special tokens are recognised by id, never by text."""
     assert words("▁</ s > ▁</s>") == ["</s>", "</s>"]
 
 
-def test_pieces_may_stand_for_themselves():
-    reader = Reader("▁anim al")
-    units = Tokens.of(reader.ids, reader).units(pieces=True)
+def test_units_may_be_single_tokens():
+    tokenizer = SentenceTokenizer("▁anim al")
+    units = Tokens.from_ids(tokenizer.ids, tokenizer).units(tokens=True)
     assert [(unit.text, unit.begin, unit.end) for unit in units] == [("▁anim", 0, 1), ("al", 1, 2)]
 
 
@@ -76,25 +82,25 @@ UNITS = tuple(
 
 
 @pytest.mark.parametrize(
-    ("wanted", "place"),
+    ("name", "index"),
     [("cat", 1), ("CAT", 1), ("it", 2), ("it:2", 5), ("It", 4), ("the", 3), ("the:2", 7), ("10:30", 6), ("THE:3", 7)],
 )
-def test_a_word_is_found(wanted, place):
-    assert find_word(wanted, UNITS) is UNITS[place]
+def test_a_word_is_found_by_text_case_and_number(name, index):
+    assert find_word(name, UNITS) is UNITS[index]
 
 
-@pytest.mark.parametrize("wanted", ["dog", "it:3", "it:0", "cat:x", ""])
-def test_a_word_that_is_not_there(wanted):
+@pytest.mark.parametrize("name", ["dog", "it:3", "it:0", "cat:x", ""])
+def test_a_missing_word_raises_an_error_that_lists_the_words(name):
     with pytest.raises(
         LookError, match=r"no word .* here; the words are: The, cat, it, the, It, it:2, 10:30, the:2; a$"
     ):
-        chosen_word(wanted, UNITS, [WordSpan("a", 0, 1)])
+        get_word(name, UNITS, [WordSpan("a", 0, 1)])
 
 
-def test_the_first_side_that_has_a_word_has_it():
-    other = (WordSpan("cat", 7, 8), WordSpan("dog", 8, 9))
-    assert chosen_word("cat", UNITS, other) is UNITS[1]
-    assert chosen_word("dog", UNITS, other) is other[1]
+def test_the_first_side_that_has_a_word_is_used():
+    second = (WordSpan("cat", 7, 8), WordSpan("dog", 8, 9))
+    assert get_word("cat", UNITS, second) is UNITS[1]
+    assert get_word("dog", UNITS, second) is second[1]
 
 
 @pytest.mark.parametrize(
@@ -109,5 +115,5 @@ def test_the_first_side_that_has_a_word_has_it():
         ("<script>", "<script>"),
     ],
 )
-def test_text_acts_on_nothing(text, expected):
+def test_control_characters_are_escaped(text, expected):
     assert escape_control_characters(text) == expected

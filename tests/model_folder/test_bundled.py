@@ -1,4 +1,4 @@
-"""The models that come with Regard: found by name and by languages, used when none is named, and never written to."""
+"""The bundled models: found by name and by languages, used by default, and never written to."""
 
 import gzip
 import importlib.util
@@ -11,121 +11,121 @@ from types import ModuleType
 
 import pytest
 from safetensors import safe_open
-from tests.cli.test_cli import call
+from tests.cli.runner import call
 
 import regard
 from regard.cli import main
-from regard.cli.commands.bench import bench
+from regard.cli.commands.bench.group import bench
 from regard.cli.commands.measure import measure
 from regard.data.synthetic import FAMOUS, is_famous
-from regard.doctor.bundled_models import models, translations
+from regard.doctor.bundled_models import check_models, check_translations
 from regard.doctor.check_result import CheckResult
 from regard.errors import FolderError
 from regard.inference.translator_loader import load_translator
 from regard.interchange.ctranslate2 import cache as cache_module
 from regard.interchange.ctranslate2.export import ensure_export
 from regard.interpret.annotated_pairs import reversed_synthetic_sample, synthetic_sample
-from regard.interpret.measure.role_criteria import truth_links
+from regard.interpret.measure.role_criteria import gold_alignment
 from regard.model_folder import bundled
 from regard.model_folder.loader import open_folder
 from regard.storage.manifest import sha256
 
-MOST = 40_000_000  # bytes, all of them
+MAX_BYTES = 40_000_000  # of all bundled models together
 TEXT = "the red cat sees a house"
 
 
 @pytest.fixture(scope="module")
-def made(make_model: Callable[..., Path]) -> dict[str, Path]:
-    """A small model for each direction, with the engine's files: to make them anew for every test takes long."""
-    ways = {1: ("en", "fr"), 2: ("fr", "en")}
-    found = {"-".join(way): make_model(seed, languages=way, max_positions=512) for seed, way in ways.items()}
-    for folder in found.values():
+def small_models(make_model: Callable[..., Path]) -> dict[str, Path]:
+    """A small model for each direction, already exported to CTranslate2, which takes long."""
+    seeds = {1: ("en", "fr"), 2: ("fr", "en")}
+    models = {"-".join(pair): make_model(seed, languages=pair, max_positions=512) for seed, pair in seeds.items()}
+    for folder in models.values():
         ensure_export(folder)
-    return found
+    return models
 
 
 @pytest.fixture
-def shelf(made: dict[str, Path], tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """Small models in the place of the bundled ones, a cache of one's own, and a current folder without models."""
-    for name, folder in made.items():
-        shutil.copytree(folder, tmp_path / "shelf" / name)
+def bundle(small_models: dict[str, Path], tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """Small models in place of the bundled ones, a separate cache, and a current folder without models."""
+    for name, folder in small_models.items():
+        shutil.copytree(folder, tmp_path / "bundle" / name)
     (tmp_path / "here").mkdir()
     monkeypatch.chdir(tmp_path / "here")
     monkeypatch.setattr(cache_module, "user_cache_path", lambda name: tmp_path / "cache" / name)
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))  # for child processes
-    monkeypatch.setattr(bundled, "HERE", tmp_path / "shelf")
-    return tmp_path / "shelf"
+    monkeypatch.setattr(bundled, "HERE", tmp_path / "bundle")
+    return tmp_path / "bundle"
 
 
 def text(*words: object) -> str:
-    """What `translate` writes."""
+    """Return the output of `regard translate`."""
     done = call("translate", *words, TEXT)
     assert done.code == 0, done.said
     (line,) = done.lines
     return line
 
 
-# Which there are
+# Finding a bundled model
 
 
-def test_names_and_languages(shelf: Path) -> None:
+def test_bundled_models_are_found_by_their_languages(bundle: Path) -> None:
     assert bundled.available() == ["en-fr", "fr-en"]
-    assert bundled.for_languages() == bundled.for_languages(("en", "fr")) == shelf / "en-fr"
-    assert bundled.for_languages(("fr", "en")) == shelf / "fr-en"
+    assert bundled.for_languages() == bundled.for_languages(("en", "fr")) == bundle / "en-fr"
+    assert bundled.for_languages(("fr", "en")) == bundle / "fr-en"
 
 
-def test_languages_that_are_not_bundled(shelf: Path) -> None:
+def test_languages_without_a_bundled_model_are_refused(bundle: Path) -> None:
     done = call("translate", "--languages", "de", "en", "Hallo.")
     assert (done.code, done.output) == (2, b"")
     assert done.said == (
-        "error: no model de-en comes with Regard, only en-fr, fr-en; train your own: "
-        "`regard train SOURCE TARGET --out my-model` makes it, and --model my-model uses it\n"
+        "error: no bundled model de-en; the bundled models are en-fr, fr-en; train your own with "
+        "`regard train SOURCE TARGET --out my-model` and use it with --model my-model\n"
     )
 
 
 @pytest.mark.parametrize("words", [[], ["--languages", "fr", "en"]])
-def test_a_copy_without_models(shelf: Path, words: list[str]) -> None:
-    shutil.rmtree(shelf)
+def test_an_installation_without_bundled_models_says_how_to_get_one(bundle: Path, words: list[str]) -> None:
+    shutil.rmtree(bundle)
     done = call("translate", *words, "Hello.")
     assert (done.code, done.output) == (2, b"")
     assert done.said == (
-        "error: this copy of Regard comes without models; name a model folder of your own: "
-        "`regard train SOURCE TARGET --out my-model` makes one, and --model my-model uses it\n"
+        "error: this copy of Regard has no bundled models; train one with `regard train SOURCE TARGET --out my-model` "
+        "and use it with --model my-model\n"
     )
 
 
-def test_a_folder_that_is_not_finished_is_no_model(shelf: Path) -> None:
-    (shelf / "fr-en" / "manifest.json").unlink()
+def test_a_folder_without_a_manifest_is_not_a_bundled_model(bundle: Path) -> None:
+    (bundle / "fr-en" / "manifest.json").unlink()
     assert bundled.available() == ["en-fr"]
 
 
-def test_a_name_that_is_neither_a_folder_nor_bundled(shelf: Path) -> None:
+def test_a_name_that_is_neither_a_folder_nor_a_bundled_model_is_refused(bundle: Path) -> None:
     done = call("translate", "--model", "en-de", "x")
     assert done.code == 2
     assert done.said == (
         f"error: en-de: no such model folder; check the name and the current folder ({Path.cwd()}); "
-        "`regard train SOURCE TARGET --out en-de` makes one; with Regard come en-fr, fr-en\n"
+        "`regard train SOURCE TARGET --out en-de` trains one; bundled models: en-fr, fr-en\n"
     )
 
 
-# Which is used
+# Choosing a model
 
 
-def test_without_a_model_the_bundled_one_translates(shelf: Path) -> None:
-    first, second = text("--model", shelf / "en-fr"), text("--model", shelf / "fr-en")
+def test_the_default_is_the_bundled_english_french_model(bundle: Path) -> None:
+    first, second = text("--model", bundle / "en-fr"), text("--model", bundle / "fr-en")
     assert first != second
     assert text() == text("--model", "en-fr") == text("--languages", "en", "fr") == first
     assert text("--model", "fr-en") == text("--languages", "fr", "en") == second
 
 
-def test_a_folder_in_the_current_one_wins_by_its_name_alone(shelf: Path) -> None:
+def test_a_local_folder_takes_precedence_over_a_bundled_model_of_its_name(bundle: Path) -> None:
     other = text("--model", "fr-en")
-    shutil.copytree(shelf / "fr-en", "en-fr")
+    shutil.copytree(bundle / "fr-en", "en-fr")
     assert text("--model", "en-fr") == other
-    assert text() == text("--languages", "en", "fr") == text("--model", shelf / "en-fr") != other
+    assert text() == text("--languages", "en", "fr") == text("--model", bundle / "en-fr") != other
 
 
-def test_languages_and_a_model_together_are_refused(shelf: Path) -> None:
+def test_languages_together_with_a_model_are_refused(bundle: Path) -> None:
     for words in (["--model", "fr-en", "--languages", "fr", "en"], ["--languages", "fr", "en", "--model", "fr-en"]):
         done = call("translate", *words, "x")
         assert (done.code, done.output) == (2, b"")
@@ -134,108 +134,108 @@ def test_languages_and_a_model_together_are_refused(shelf: Path) -> None:
         )
 
 
-def test_in_python(shelf: Path) -> None:
+def test_python_chooses_bundled_models_like_the_command_line(bundle: Path) -> None:
     first, second = text(), text("--model", "fr-en")
-    for loads in (regard.load, load_translator):
-        assert loads().translate(TEXT).text == loads("en-fr").translate(TEXT).text == first
-        assert loads("fr-en").translate(TEXT).text == second
+    for load in (regard.load, load_translator):
+        assert load().translate(TEXT).text == load("en-fr").translate(TEXT).text == first
+        assert load("fr-en").translate(TEXT).text == second
     assert regard.load().name == "en-fr"
-    with pytest.raises(FolderError, match=r"^en-de: no such model folder; .*; with Regard come en-fr, fr-en$"):
+    with pytest.raises(FolderError, match=r"^en-de: no such model folder; .*; bundled models: en-fr, fr-en$"):
         regard.load("en-de")
 
 
-def test_every_command_that_takes_a_model_does_without(shelf: Path) -> None:
+def test_every_command_with_a_model_option_has_a_default(bundle: Path) -> None:
     groups = {"": main, "measure ": measure, "bench ": bench}
-    commands = {prefix + name: one for prefix, group in groups.items() for name, one in group.commands.items()}
-    found = {}
+    commands = {prefix + name: each for prefix, group in groups.items() for name, each in group.commands.items()}
+    defaults = {}
     for name, command in commands.items():
         if any("--model" in parameter.opts for parameter in command.params):
-            # A command remembers the first names of --help that it hears of.
-            words, names = ["test.tsv"] if name == "evaluate" else [], main.context_settings["help_option_names"]
-            given = command.make_context(name, words, help_option_names=names).params
-            found[name] = given.get("models") or (given["model"],)
-    alone = ("bench translate", "look", "measure alignment", "measure heads", "measure it", "measure layers")
-    assert found == dict.fromkeys(("evaluate", "translate", *alone), (Path("en-fr"),))
+            # click keeps the names of --help that a command gets first.
+            words = ["test.tsv"] if name in ("evaluate", "score") else []
+            names = main.context_settings["help_option_names"]
+            parameters = command.make_context(name, words, help_option_names=names).params
+            defaults[name] = parameters.get("models") or (parameters["model"],)
+    measurements = [f"measure {name}" for name in ("alignment", "heads", "probes", "pronouns")]
+    assert defaults == dict.fromkeys(
+        ("bench translate", "evaluate", "look", "score", "translate", *measurements), (Path("en-fr"),)
+    )
 
 
-def test_a_fine_tune_of_a_bundled_model(shelf: Path) -> None:
-    before = {file: file.read_bytes() for file in shelf.rglob("*") if file.is_file()}
+def test_fine_tuning_a_bundled_model_does_not_change_it(bundle: Path) -> None:
+    before = {file: file.read_bytes() for file in bundle.rglob("*") if file.is_file()}
     Path("more.tsv").write_text("".join(f"cat {n}\tchat {n}\n" for n in range(60)), "utf-8")
-    for _ in regard.train(["more.tsv"], parent="en-fr", out="mine", steps=1):
+    for _ in regard.iter_train(["more.tsv"], parent="en-fr", out="mine", steps=1):
         pass
     assert open_folder(Path("mine")).languages == ("en", "fr")
     assert "Fine-tuned from the model `en-fr`" in Path("mine/card.md").read_text("utf-8")
-    assert {file: file.read_bytes() for file in shelf.rglob("*") if file.is_file()} == before
+    assert {file: file.read_bytes() for file in bundle.rglob("*") if file.is_file()} == before
 
 
-# Used, not written
+# Bundled models are not written to
 
 
-def test_a_bundled_model_is_made_ready_once_and_says_so(shelf: Path) -> None:
-    shutil.rmtree(shelf / "en-fr" / "fast")
-    before = sorted(shelf.rglob("*"))
-    assert call("translate", TEXT).said == "making en-fr ready in float32, once: it takes some seconds\n"
+def test_a_bundled_model_is_exported_once_with_a_message(bundle: Path) -> None:
+    shutil.rmtree(bundle / "en-fr" / "fast")
+    before = sorted(bundle.rglob("*"))
+    assert call("translate", TEXT).said == "exporting en-fr to CTranslate2 in float32; this happens once\n"
     assert call("translate", TEXT).said == ""
-    assert sorted(shelf.rglob("*")) == before
+    assert sorted(bundle.rglob("*")) == before
 
 
-def test_measuring_the_alignment_stores_nothing_in_a_bundled_model(
-    shelf: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_measuring_the_alignment_does_not_change_a_bundled_model(bundle: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("regard.interpret.measure.alignment_heads.AlignmentHeadResult.usable", True)
-    before = sorted(shelf.rglob("*"))
+    before = sorted(bundle.rglob("*"))
     for name in ("en-fr", "fr-en"):
         done = call("measure", "alignment", "--model", name, "--count", 10)
         assert done.code == 0, done.said
-        assert done.lines[-1] == f"not stored: {name} comes with Regard and stays as it is; a copy of it can be changed"
-    assert sorted(shelf.rglob("*")) == before
+        assert done.lines[-1] == f"not stored: {name} is a bundled model and is not changed; copy it first"
+    assert sorted(bundle.rglob("*")) == before
 
 
-def test_a_sample_turned_round_has_the_same_links(shelf: Path) -> None:
-    tokenizer = open_folder(shelf / "en-fr").tokenizer
-    plain, turned = (sample(tokenizer, 20) for sample in (synthetic_sample, reversed_synthetic_sample))
-    for one, other in zip(plain.pairs, turned.pairs, strict=True):
-        assert (one.source, one.target) == (other.target, other.source)
-        assert one.annotations and other.annotations
-        words = [(one.annotations.source[a].text, one.annotations.target[b].text) for a, b in one.annotations.alignment]
-        assert [
-            (other.annotations.target[b].text, other.annotations.source[a].text) for a, b in other.annotations.alignment
-        ] == words
-        assert {(b, a) for a, b in truth_links(other)} <= set(one.annotations.alignment)
+def test_a_reversed_sample_has_the_reversed_alignment(bundle: Path) -> None:
+    tokenizer = open_folder(bundle / "en-fr").tokenizer
+    plain, backwards = (sample(tokenizer, 20) for sample in (synthetic_sample, reversed_synthetic_sample))
+    for forward, backward in zip(plain.pairs, backwards.pairs, strict=True):
+        assert (forward.source, forward.target) == (backward.target, backward.source)
+        known, reverse = forward.annotations, backward.annotations
+        assert known and reverse
+        words = [(known.source[a].text, known.target[b].text) for a, b in known.alignment]
+        assert [(reverse.target[b].text, reverse.source[a].text) for a, b in reverse.alignment] == words
+        assert {(b, a) for a, b in gold_alignment(backward)} <= set(known.alignment)
 
 
-# The doctor
+# The doctor command
 
 
-def test_the_doctor_translates_with_each(shelf: Path) -> None:
-    assert models().found == "en-fr, 0 MB; fr-en, 0 MB"
-    found = list(translations())
+def test_the_doctor_translates_with_each_bundled_model(bundle: Path) -> None:
+    assert check_models().found == "en-fr, 1 MB; fr-en, 1 MB"
+    found = list(check_translations())
     assert found[::2] == ["the bundled model en-fr", "the bundled model fr-en"]
     sources = {"en-fr": "I am a student.", "fr-en": "Je suis étudiant."}
     for finding, (name, source) in zip(found[1::2], sources.items(), strict=True):
         assert isinstance(finding, CheckResult) and finding.wrong is None
         assert finding.name == name
-        assert finding.found.startswith(f"{source} → {load_translator(shelf / name).translate(source).text}; ")
+        assert finding.found.startswith(f"{source} → {load_translator(bundle / name).translate(source).text}; ")
 
 
-def test_the_doctor_names_a_model_that_is_damaged(shelf: Path) -> None:
-    (shelf / "en-fr" / "weights.safetensors").write_bytes(b"")
-    finding = list(translations())[1]
+def test_the_doctor_reports_a_damaged_bundled_model(bundle: Path) -> None:
+    (bundle / "en-fr" / "weights.safetensors").write_bytes(b"")
+    finding = list(check_translations())[1]
     assert isinstance(finding, CheckResult) and finding.wrong is not None
-    assert finding.wrong.startswith("it should translate, but: ")
+    assert finding.wrong.startswith("the model cannot translate: ")
     assert "has 0 bytes instead of" in finding.wrong
 
 
-def test_the_doctor_without_models(shelf: Path) -> None:
-    shutil.rmtree(shelf)
-    assert models() == CheckResult("Models", "bundled", "none in this copy of Regard")
-    assert list(translations()) == []
+def test_the_doctor_reports_an_installation_without_bundled_models(bundle: Path) -> None:
+    shutil.rmtree(bundle)
+    assert check_models() == CheckResult("Models", "bundled", "none are installed")
+    assert list(check_translations()) == []
 
 
-# The ones that ship
+# The real bundled models
 
 
-def test_both_are_there_whole_and_small() -> None:
+def test_both_bundled_models_are_complete_and_small() -> None:
     assert bundled.available() == ["en-fr", "fr-en"]
     for name in bundled.available():
         opened = open_folder(bundled.HERE / name)
@@ -249,55 +249,57 @@ def test_both_are_there_whole_and_small() -> None:
             "tokenizer.model",
             "weights.safetensors",
         }
-    assert sum(file.stat().st_size for file in bundled.HERE.rglob("*") if file.is_file()) <= MOST
+    assert sum(file.stat().st_size for file in bundled.HERE.rglob("*") if file.is_file()) <= MAX_BYTES
 
 
 @pytest.mark.parametrize("name", ["en-fr", "fr-en"])
-def test_the_weights_are_in_half_precision(name: str) -> None:
+def test_the_parameters_are_in_half_precision(name: str) -> None:
     with safe_open(bundled.HERE / name / "weights.safetensors", "numpy") as file:
         assert {file.get_slice(tensor).get_dtype() for tensor in file.keys()} == {"F16"}  # noqa: SIM118 (no dictionary)
 
 
 @pytest.mark.parametrize("name", ["en-fr", "fr-en"])
-def test_half_precision_gives_the_same_text_on_both_roads(name: str) -> None:
+def test_both_backends_give_the_same_text_in_half_precision(name: str) -> None:
     side = int(name == "fr-en")
     texts = list(dict.fromkeys(pair[side] for pair in FAMOUS))
-    engine, torch = (load_translator(bundled.HERE / name, fast=road).translate_all(texts) for road in ("float32", None))
-    assert [found.text for found in engine] == [found.text for found in torch]
-    for one, other in zip(engine, torch, strict=True):
-        assert one.score == pytest.approx(other.score, abs=1e-3)
+    ctranslate2, torch = (
+        load_translator(bundled.HERE / name, backend=backend).translate(texts) for backend in ("auto", "torch")
+    )
+    assert [translation.text for translation in ctranslate2] == [translation.text for translation in torch]
+    for fast, slow in zip(ctranslate2, torch, strict=True):
+        assert fast.score == pytest.approx(slow.score, abs=1e-3)
 
 
 @pytest.mark.parametrize("name", ["en-fr", "fr-en"])
-def test_the_card_tells_all(name: str) -> None:
+def test_the_card_has_all_sections(name: str) -> None:
     card = (bundled.HERE / name / "card.md").read_text("utf-8")
-    parts = ["Data", "Model", "Training", "Scores on test sets", "How it was made", "Limits", "Licence"]
-    for part in [*parts, *(["What “it” stands for"] if name == "en-fr" else [])]:
-        assert f"\n## {part}\n" in card, part
+    sections = ["Data", "Model", "Training", "Scores on test sets", "How it was made", "Limits", "Licence"]
+    for section in [*sections, *(["What “it” stands for"] if name == "en-fr" else [])]:
+        assert f"\n## {section}\n" in card, section
     assert "CC BY 2.0 FR" in card
     assert "Fill in" not in card
 
 
-# What they were made of
+# The scripts that made the bundled models
 
 
 @pytest.fixture
 def script(repository: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Callable[[str], ModuleType]]:
-    """Loads a script of recipes/, which may import another."""
+    """Return a function that loads a script of recipes/, which may import another script."""
     monkeypatch.syspath_prepend(str(repository / "recipes"))
 
-    def loads(name: str) -> ModuleType:
+    def load(name: str) -> ModuleType:
         spec = importlib.util.spec_from_file_location(f"recipes_{name}", repository / "recipes" / f"{name}.py")
         assert spec and spec.loader
         module = importlib.util.module_from_spec(spec)
         spec.loader.exec_module(module)
         return module
 
-    yield loads
+    yield load
     sys.modules.pop("corpora", None)
 
 
-def test_no_famous_sentence_is_learnt_from(
+def test_no_famous_sentence_is_in_the_training_data(
     script: Callable[[str], ModuleType], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     data = script("corpora")
@@ -305,8 +307,8 @@ def test_no_famous_sentence_is_learnt_from(
     for part in ("train", "val"):
         (tmp_path / f"{part}.tsv.gz").write_bytes(gzip.compress("".join(line + "\n" for line in lines).encode()))
     monkeypatch.setattr(data, "TATOEBA", tmp_path)
-    monkeypatch.setattr(data, "LANGUAGE", {"train": 50, "valid": 20})
-    monkeypatch.setattr(data, "FLIPS", {"train": 30, "valid": 10})
+    monkeypatch.setattr(data, "SYNTHETIC", {"train": 50, "valid": 20})
+    monkeypatch.setattr(data, "MINIMAL_PAIRS", {"train": 30, "valid": 10})
     monkeypatch.setattr(sys, "argv", ["corpora.py", str(tmp_path / "out")])
     data.main()
     found = {}
@@ -332,13 +334,15 @@ def test_no_famous_sentence_is_learnt_from(
     assert found["en-fr/tatoeba-train.tsv"] == [["Hi.", "Salut."]]
 
 
-def test_a_famous_sentence_in_what_was_written_is_noticed(script: Callable[[str], ModuleType], tmp_path: Path) -> None:
+def test_a_famous_sentence_in_the_written_corpus_is_detected(
+    script: Callable[[str], ModuleType], tmp_path: Path
+) -> None:
     (tmp_path / "pairs.tsv").write_text("Hi.\tSalut.\nI am learning.\tJe suis étudiant.\n", "utf-8")
     with pytest.raises(AssertionError, match="Je suis étudiant"):
         script("corpora").check(tmp_path / "pairs.tsv")
 
 
-def test_the_authors_are_named_once_each(script: Callable[[str], ModuleType]) -> None:
+def test_each_author_is_named_once(script: Callable[[str], ModuleType]) -> None:
     line = "CC-BY 2.0 (France) Attribution: tatoeba.org #{} ({}) & #{} ({})\n"
     authors = script("attribution").authors
     assert authors([line.format(1, "b", 2, "C_d"), line.format(3, "a b", 4, "b")]) == ["a b", "b", "C_d"]
@@ -347,16 +351,16 @@ def test_the_authors_are_named_once_each(script: Callable[[str], ModuleType]) ->
 
 
 @pytest.mark.shared_data
-def test_the_notice_is_what_the_script_writes(
+def test_the_notice_equals_the_output_of_the_script(
     script: Callable[[str], ModuleType], repository: Path, shared_data: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("REGARD_SHARED_DATA", str(shared_data))
     notice = script("attribution")
     with gzip.open(shared_data / "tatoeba" / "en-fr" / "attribution.tsv.gz", "rt", encoding="utf-8") as lines:
-        assert (repository / "NOTICE").read_text("utf-8") == notice.written(notice.authors(lines))
+        assert (repository / "NOTICE").read_text("utf-8") == notice.notice_text(notice.authors(lines))
 
 
-def test_a_card_has_the_commands_of_the_plans_and_the_curve_of_the_logs(
+def test_a_card_has_the_training_commands_and_the_learning_curve(
     script: Callable[[str], ModuleType], tmp_path: Path
 ) -> None:
     request = {
@@ -380,7 +384,7 @@ def test_a_card_has_the_commands_of_the_plans_and_the_curve_of_the_logs(
         (run / "run" / "log.jsonl").write_text("".join(json.dumps(entry) + "\n" for entry in log), "utf-8")
         request["from"] = sha256(run / "manifest.json")
         request["settings"] = {}
-    (made, said), (curve, rows) = script("bundle").made(runs, "en-fr")
+    (made, said), (curve, rows) = script("bundle").training_history(runs, "en-fr")
     assert (made, curve) == ("How it was made", "Learning curve")
     assert said.splitlines()[-2:] == [
         "    regard train a.tsv b.tsv=0.4 --valid v.tsv --languages en fr --out first --steps 9 "
@@ -392,4 +396,4 @@ def test_a_card_has_the_commands_of_the_plans_and_the_curve_of_the_logs(
         "| second | 2 | 30 | 1.500 | 2.0 | 30.0 |",
     ]
     with pytest.raises(AssertionError, match="is not from"):
-        list(script("bundle").made(runs[::-1], "en-fr"))
+        list(script("bundle").training_history(runs[::-1], "en-fr"))

@@ -1,6 +1,7 @@
-"""The famous sentences, which no training had, come out right, but for two: as one of the translations listed here.
+"""The bundled models translate the famous sentences, which were not in their training data, correctly.
 
-In a list, `{one|other}` stands for either. Capitals and stops count; the kind of apostrophe does not.
+A translation is correct if it is listed here, where `{one|other}` stands for either. Case and punctuation count; the
+kind of apostrophe does not.
 """
 
 import re
@@ -61,14 +62,14 @@ TO_ENGLISH = {
 }
 
 
-def ways(pattern: str) -> Iterator[str]:
-    """Everything that a pattern stands for."""
+def expand(pattern: str) -> Iterator[str]:
+    """Yield all texts that a pattern stands for."""
     parts = [part.split("|") for part in re.split(r"[{}]", pattern)]
     return map("".join, product(*parts))
 
 
 def accepted(patterns: list[str]) -> set[str]:
-    return {way for pattern in patterns for way in ways(pattern)}
+    return {text for pattern in patterns for text in expand(pattern)}
 
 
 @pytest.fixture(scope="module")
@@ -82,16 +83,16 @@ def to_english() -> Translator:
 
 
 @pytest.mark.parametrize("source", TO_FRENCH)
-def test_from_english(to_french: Translator, source: str) -> None:
+def test_famous_sentences_from_english_are_translated_correctly(to_french: Translator, source: str) -> None:
     assert to_french.translate(source).text.replace("’", "'") in accepted(TO_FRENCH[source])
 
 
 @pytest.mark.parametrize("source", TO_ENGLISH)
-def test_from_french(to_english: Translator, source: str) -> None:
+def test_famous_sentences_from_french_are_translated_correctly(to_english: Translator, source: str) -> None:
     assert to_english.translate(source).text.replace("’", "'") in accepted(TO_ENGLISH[source])
 
 
-def test_the_lists_are_about_the_famous_sentences_and_hold_their_translations() -> None:
+def test_the_lists_cover_the_famous_sentences_and_their_reference_translations() -> None:
     assert list(TO_FRENCH) == [english for english, _ in FAMOUS]
     assert set(TO_ENGLISH) == {french for _, french in FAMOUS}
     for english, french in FAMOUS:
@@ -100,5 +101,5 @@ def test_the_lists_are_about_the_famous_sentences_and_hold_their_translations() 
         assert any(map(is_famous, accepted(patterns))), french
 
 
-def test_a_pattern() -> None:
-    assert list(ways("A{|n} {b|c}.")) == ["A b.", "A c.", "An b.", "An c."]
+def test_a_pattern_stands_for_all_combinations() -> None:
+    assert list(expand("A{|n} {b|c}.")) == ["A b.", "A c.", "An b.", "An c."]

@@ -1,4 +1,4 @@
-"""A model on disk: what was saved is what is loaded, bit for bit, and a folder that is not whole is refused by name."""
+"""Model folders: a saved model loads bit for bit, and a damaged or invalid folder is refused with the file at fault."""
 
 import os
 import shutil
@@ -70,7 +70,7 @@ def refused(folder: Path) -> str:
     return str(caught.value)
 
 
-def test_what_was_saved_is_what_is_loaded(folder: Path) -> None:
+def test_a_loaded_model_equals_the_saved_one(folder: Path) -> None:
     opened = open_folder(folder)
     assert opened.path == folder
     assert opened.settings == SETTINGS
@@ -83,18 +83,18 @@ def test_what_was_saved_is_what_is_loaded(folder: Path) -> None:
     assert torch.equal(output(loaded), output(model))
 
 
-def test_what_is_in_the_folder(folder: Path) -> None:
+def test_a_folder_has_five_files_and_format_1(folder: Path) -> None:
     names = sorted(path.name for path in folder.iterdir())
     assert names == ["card.md", "manifest.json", "settings.json", "tokenizer.model", "weights.safetensors"]
     assert sorted(read_json(folder / "manifest.json")) == sorted(HASHED)
-    facts = read_json(folder / "settings.json")
-    assert facts["format"] == FORMAT == 1
-    assert facts["languages"] == ["en", None]
-    assert facts["model"]["width"] == 16
-    assert facts["tokenizer"] == {"pieces": TOKENIZER.size}
+    contents = read_json(folder / "settings.json")
+    assert contents["format"] == FORMAT == 1
+    assert contents["languages"] == ["en", None]
+    assert contents["model"]["width"] == 16
+    assert contents["tokenizer"] == {"pieces": TOKENIZER.size}
 
 
-def test_saving_twice_gives_the_same_bytes(folder: Path, tmp_path: Path) -> None:
+def test_saving_a_loaded_model_gives_the_same_bytes(folder: Path, tmp_path: Path) -> None:
     opened = open_folder(folder)
     again = tmp_path / "again"
     save_folder(
@@ -108,7 +108,7 @@ def test_saving_twice_gives_the_same_bytes(folder: Path, tmp_path: Path) -> None
     assert (again / "manifest.json").read_bytes() == (folder / "manifest.json").read_bytes()
 
 
-def test_weights_in_half_precision_are_read_as_single(folder: Path) -> None:
+def test_parameters_in_half_precision_are_loaded_in_single_precision(folder: Path) -> None:
     weights = {name: tensor.half() for name, tensor in load_file(folder / "weights.safetensors").items()}
     save_file(weights, folder / "weights.safetensors")
     write_manifest(folder, HASHED)
@@ -117,27 +117,27 @@ def test_weights_in_half_precision_are_read_as_single(folder: Path) -> None:
     assert torch.equal(loaded.embedding.weight, weights["embedding.weight"].float())
 
 
-def test_a_folder_may_be_moved(folder: Path, tmp_path: Path) -> None:
-    before = regard.load(folder, fast=None).translate("a few")
+def test_a_moved_folder_translates_the_same(folder: Path, tmp_path: Path) -> None:
+    before = regard.load(folder, backend="torch").translate("a few")
     shutil.move(folder, tmp_path / "elsewhere")
-    assert regard.load(tmp_path / "elsewhere", fast=None).translate("a few") == before
+    assert regard.load(tmp_path / "elsewhere", backend="torch").translate("a few") == before
 
 
-def test_the_card_may_be_edited_or_lost(folder: Path) -> None:
+def test_a_folder_opens_with_a_changed_or_missing_card(folder: Path) -> None:
     (folder / "card.md").write_text("a licence", "utf-8")
     open_folder(folder)
     (folder / "card.md").unlink()
     open_folder(folder)
 
 
-# Folders that are not whole
+# Damaged folders
 
 
 @pytest.mark.parametrize("name", HASHED)
-@pytest.mark.parametrize("place", [0.0, 0.5, 1.0])
-def test_a_flipped_byte_is_found(folder: Path, name: str, place: float) -> None:
+@pytest.mark.parametrize("position", [0.0, 0.5, 1.0])
+def test_a_changed_byte_is_detected(folder: Path, name: str, position: float) -> None:
     data = bytearray((folder / name).read_bytes())
-    data[round(place * (len(data) - 1))] ^= 0x10
+    data[round(position * (len(data) - 1))] ^= 0x10
     (folder / name).write_bytes(data)
     assert refused(folder) == (
         f"{folder / name} was changed after it was written (its SHA-256 differs); "
@@ -146,71 +146,73 @@ def test_a_flipped_byte_is_found(folder: Path, name: str, place: float) -> None:
 
 
 @pytest.mark.parametrize("name", HASHED)
-def test_a_file_cut_off_is_found(folder: Path, name: str) -> None:
+def test_a_truncated_file_is_detected(folder: Path, name: str) -> None:
     size = (folder / name).stat().st_size
     os.truncate(folder / name, size - 1)
     assert refused(folder).startswith(f"{folder / name} has {size - 1:,} bytes instead of {size:,}; restore")
 
 
 @pytest.mark.parametrize("name", HASHED)
-def test_a_missing_file_is_found(folder: Path, name: str) -> None:
+def test_a_missing_file_is_detected(folder: Path, name: str) -> None:
     (folder / name).unlink()
     assert refused(folder) == f"{folder / name} is missing; restore the file from a copy or train the model again"
 
 
 @pytest.mark.parametrize("content", [b"", b"{", b"\xff", b"[]", b'{"settings.json": {}}'])
-def test_a_manifest_that_is_not_one(folder: Path, content: bytes) -> None:
+def test_an_unreadable_manifest_is_refused(folder: Path, content: bytes) -> None:
     (folder / "manifest.json").write_bytes(content)
     assert refused(folder).startswith(f"{folder / 'manifest.json'} is not readable; restore")
 
 
 @pytest.mark.parametrize("lost", HASHED)
-def test_a_manifest_that_names_too_little(folder: Path, lost: str) -> None:
+def test_a_manifest_without_a_required_file_is_refused(folder: Path, lost: str) -> None:
     manifest = read_json(folder / "manifest.json")
     del manifest[lost]
     write_json(folder / "manifest.json", manifest)
-    assert refused(folder).startswith(f"{folder / 'manifest.json'} does not name {lost}; restore")
+    assert refused(folder).startswith(f"{folder / 'manifest.json'} does not list {lost}; restore")
 
 
-def test_no_such_folder(tmp_path: Path) -> None:
+def test_a_missing_folder_is_refused(tmp_path: Path) -> None:
     path = tmp_path / "none"
     assert refused(path) == (
         f"{path}: no such model folder; check the name and the current folder ({Path.cwd()}); `regard train SOURCE "
-        f"TARGET --out {path}` makes one; with Regard come en-fr, fr-en"
+        f"TARGET --out {path}` trains one; bundled models: en-fr, fr-en"
     )
 
 
 def test_a_file_is_not_a_model_folder(folder: Path) -> None:
-    assert refused(folder / "card.md") == f"{folder / 'card.md'} is a file, and a model is a folder, or a .zip of one"
+    assert (
+        refused(folder / "card.md") == f"{folder / 'card.md'} is a file; a model is a folder, or a .zip archive of one"
+    )
 
 
-def test_some_other_folder(tmp_path: Path) -> None:
+def test_a_folder_without_a_manifest_is_refused(tmp_path: Path) -> None:
     assert refused(tmp_path) == f"{tmp_path}: not a model folder (it has no manifest.json)"
 
 
-def test_a_half_finished_folder_says_to_give_the_same_command(folder: Path) -> None:
+def test_the_folder_of_an_unfinished_run_says_how_to_continue(folder: Path) -> None:
     (folder / "manifest.json").unlink()
     (folder / "run").mkdir()
     (folder / "run" / "plan.json").touch()
     assert refused(folder) == (
-        f"{folder}: the training of this model has not finished; give the same `regard train` command again to go on"
+        f"{folder}: the training of this model has not finished; repeat the `regard train` command to continue"
     )
 
 
-# Folders that are whole but say what cannot be
+# Intact folders with invalid contents
 
 
 def rewrite(folder: Path, change: Callable[[dict], object]) -> None:
-    """Change the settings, as someone might on purpose, hash included."""
-    facts = read_json(folder / "settings.json")
-    change(facts)
-    write_json(folder / "settings.json", facts)
+    """Change the settings and update the hash."""
+    contents = read_json(folder / "settings.json")
+    change(contents)
+    write_json(folder / "settings.json", contents)
     write_manifest(folder, HASHED)
 
 
 @pytest.mark.parametrize("number", [2, None, "1"])
 def test_another_format_is_refused(folder: Path, number: object) -> None:
-    rewrite(folder, lambda facts: facts.update(format=number))
+    rewrite(folder, lambda contents: contents.update(format=number))
     message = refused(folder)
     assert message.startswith(f"{folder / 'settings.json'}: format {number!r}, but this ")
     assert message.endswith("reads format 1")
@@ -229,14 +231,14 @@ def test_another_format_is_refused(folder: Path, number: object) -> None:
         ({"vocabulary": 10**12}, "model.vocab_size must be at most 1,048,576, got 1,000,000,000,000"),
     ],
 )
-def test_settings_that_make_no_model(folder: Path, change: dict, message: str) -> None:
-    rewrite(folder, lambda facts: facts["model"].update(change))
+def test_invalid_model_settings_are_refused(folder: Path, change: dict, message: str) -> None:
+    rewrite(folder, lambda contents: contents["model"].update(change))
     assert refused(folder).startswith(f"{folder / 'settings.json'}: {message}")
 
 
 @pytest.mark.parametrize("lost", ["model", "languages"])
-def test_settings_that_lack_a_part(folder: Path, lost: str) -> None:
-    rewrite(folder, lambda facts: facts.pop(lost))
+def test_a_missing_entry_of_the_settings_is_named(folder: Path, lost: str) -> None:
+    rewrite(folder, lambda contents: contents.pop(lost))
     assert refused(folder) == f"{folder / 'settings.json'}: {lost} is missing"
 
 
@@ -245,106 +247,106 @@ def test_settings_that_lack_a_part(folder: Path, lost: str) -> None:
     [
         ({"model": [1]}, "model is [1]; restore"),
         ({"languages": "en"}, "languages is 'en'; restore"),
-        ({"languages": ["en", 5]}, "languages is ['en', 5], but there are two, each a name or null; restore"),
-        ({"languages": ["en"]}, "languages is ['en'], but there are two, each a name or null; restore"),
+        ({"languages": ["en", 5]}, "languages is ['en', 5], not two names, each of which may be null; restore"),
+        ({"languages": ["en"]}, "languages is ['en'], not two names, each of which may be null; restore"),
     ],
 )
-def test_settings_of_another_kind(folder: Path, change: dict, message: str) -> None:
-    rewrite(folder, lambda facts: facts.update(change))
+def test_entries_of_the_wrong_type_are_refused(folder: Path, change: dict, message: str) -> None:
+    rewrite(folder, lambda contents: contents.update(change))
     assert refused(folder).startswith(f"{folder / 'settings.json'}: {message}")
 
 
 @pytest.mark.parametrize(
     ("content", "message"),
     [
-        ("[]", "not an object of settings; restore"),
-        ("[" * 100_000, "not JSON that can be read (nested too deeply); restore"),
-        ("{", "not JSON that can be read ("),
+        ("[]", "not a JSON object; restore"),
+        ("[" * 100_000, "invalid JSON (nested too deeply); restore"),
+        ("{", "invalid JSON ("),
     ],
 )
-def test_settings_that_are_none(folder: Path, content: str, message: str) -> None:
+def test_settings_that_are_not_a_json_object_are_refused(folder: Path, content: str, message: str) -> None:
     (folder / "settings.json").write_text(content)
     write_manifest(folder, HASHED)
     assert refused(folder).startswith(f"{folder / 'settings.json'}: {message}")
 
 
-def test_settings_that_do_not_fit_the_weights_are_refused_before_anything_is_allocated(folder: Path) -> None:
-    """Settings within all bounds, that would take a terabyte."""
-    rewrite(folder, lambda facts: facts["model"].update(width=1 << 14, feedforward=1 << 17, encoder_layers=256))
+def test_settings_that_do_not_match_the_parameters_are_refused_before_memory_is_allocated(folder: Path) -> None:
+    """The settings are within all bounds, but would take a terabyte."""
+    rewrite(folder, lambda contents: contents["model"].update(width=1 << 14, feedforward=1 << 17, encoder_layers=256))
     message = refused(folder)
-    assert message.startswith(f"{folder / 'weights.safetensors'} does not fit settings.json: ")
-    assert "embedding.weight is (" in message
+    assert message.startswith(f"{folder / 'weights.safetensors'} does not match settings.json: ")
+    assert "embedding.weight has the shape (" in message
 
 
-def rewrite_weights(folder: Path, change: Callable[[dict[str, Tensor]], object]) -> str:
+def rewrite_parameters(folder: Path, change: Callable[[dict[str, Tensor]], object]) -> str:
     weights = load_file(folder / "weights.safetensors")
     change(weights)
     save_file(weights, folder / "weights.safetensors")
     write_manifest(folder, HASHED)
-    return f"{folder / 'weights.safetensors'} does not fit settings.json: "
+    return f"{folder / 'weights.safetensors'} does not match settings.json: "
 
 
-def test_missing_extra_and_misshapen_weights_are_all_named(folder: Path) -> None:
+def test_all_missing_extra_and_misshapen_parameters_are_named(folder: Path) -> None:
     def change(weights: dict[str, Tensor]) -> None:
         del weights["encoder.2.self.query.weight"]
         weights["encoder.3.self.query.weight"] = torch.zeros(16, 16)
         weights["decoder.1.cross.output.bias"] = torch.zeros(15)
 
-    start = rewrite_weights(folder, change)
+    start = rewrite_parameters(folder, change)
     assert refused(folder) == start + (
-        "decoder.1.cross.output.bias is (15,) instead of (16,); "
+        "decoder.1.cross.output.bias has the shape (15,) instead of (16,); "
         "encoder.2.self.query.weight is missing; "
         "encoder.3.self.query.weight is not part of the model"
     )
 
 
-@pytest.mark.parametrize("kind", [torch.int8, torch.float64])
-def test_weights_of_another_type(folder: Path, kind: torch.dtype) -> None:
-    start = rewrite_weights(
-        folder, lambda weights: weights.update({"encoder.1.self.key.bias": torch.zeros(16).to(kind)})
+@pytest.mark.parametrize("dtype", [torch.int8, torch.float64])
+def test_parameters_of_another_type_are_refused(folder: Path, dtype: torch.dtype) -> None:
+    start = rewrite_parameters(
+        folder, lambda weights: weights.update({"encoder.1.self.key.bias": torch.zeros(16).to(dtype)})
     )
-    name = {torch.int8: "I8", torch.float64: "F64"}[kind]
-    assert refused(folder) == start + f"encoder.1.self.key.bias is of type {name} instead of F32, F16, BF16"
+    name = {torch.int8: "I8", torch.float64: "F64"}[dtype]
+    assert refused(folder) == start + f"encoder.1.self.key.bias has the type {name} instead of F32, F16, BF16"
 
 
 @pytest.mark.parametrize("value", [float("nan"), float("-inf"), 1e7])
-def test_weights_that_no_training_gives(folder: Path, value: float) -> None:
-    rewrite_weights(folder, lambda weights: weights["encoder.1.self.key.bias"][1:2].fill_(value))
+def test_parameter_values_that_training_cannot_produce_are_refused(folder: Path, value: float) -> None:
+    rewrite_parameters(folder, lambda weights: weights["encoder.1.self.key.bias"][1:2].fill_(value))
     assert refused(folder) == (
-        f"{folder / 'weights.safetensors'}: encoder.1.self.key.bias has numbers that no training gives; restore the "
-        "file from a copy or train the model again"
+        f"{folder / 'weights.safetensors'}: encoder.1.self.key.bias has values that training cannot produce; restore "
+        "the file from a copy or train the model again"
     )
 
 
-def test_a_tokenizer_beyond_all_measure(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_an_oversized_tokenizer_is_refused(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("regard.model_folder.loader._MAX_TOKENIZER_BYTES", 100)
-    assert refused(folder).startswith(f"{folder / 'tokenizer.model'} is larger than any tokenizer of ours; restore")
+    assert refused(folder).startswith(f"{folder / 'tokenizer.model'} is larger than any tokenizer of Regard; restore")
 
 
-def test_weights_that_are_not_safetensors(folder: Path) -> None:
+def test_a_weights_file_that_is_not_safetensors_is_refused(folder: Path) -> None:
     (folder / "weights.safetensors").write_bytes(b"no tensors here")
     write_manifest(folder, HASHED)
-    assert refused(folder).startswith(f"{folder / 'weights.safetensors'}: not safetensors (")
+    assert refused(folder).startswith(f"{folder / 'weights.safetensors'}: not a safetensors file (")
 
 
-def test_a_tokenizer_that_is_none(folder: Path) -> None:
-    (folder / "tokenizer.model").write_bytes(b"no pieces here")
+def test_a_file_that_is_not_a_tokenizer_is_refused(folder: Path) -> None:
+    (folder / "tokenizer.model").write_bytes(b"no tokens here")
     write_manifest(folder, HASHED)
     assert refused(folder).startswith(f"{folder / 'tokenizer.model'}: ")
 
 
-def test_a_tokenizer_of_another_model(folder: Path) -> None:
+def test_the_tokenizer_of_another_model_is_refused(folder: Path) -> None:
     other = train_tokenizer(iter(["entirely other words, many of them"] * 3), kind="bpe", vocab_size=320)
     assert SentencePieceTokenizer(other).embedding_rows != TOKENIZER.embedding_rows
     (folder / "tokenizer.model").write_bytes(other)
     write_manifest(folder, HASHED)
     assert refused(folder) == (
-        f"{folder / 'tokenizer.model'} has {SentencePieceTokenizer(other).embedding_rows} rows of pieces, "
-        f"but settings.json says {TOKENIZER.embedding_rows}; use the one that was written with the model"
+        f"{folder / 'tokenizer.model'} needs {SentencePieceTokenizer(other).embedding_rows} embedding rows, "
+        f"but settings.json says {TOKENIZER.embedding_rows}; use the tokenizer that was saved with the model"
     )
 
 
-# Folders in a .zip
+# Zip archives of folders
 
 
 @pytest.fixture
@@ -362,7 +364,7 @@ def zipped(folder: Path, top: str = "") -> Path:
 
 
 @pytest.mark.parametrize("top", ["", "anything/"])
-def test_a_zip_of_a_folder_is_that_folder(folder: Path, cache: Path, top: str) -> None:
+def test_an_archive_opens_like_its_folder(folder: Path, cache: Path, top: str) -> None:
     (folder / "run").mkdir()
     (folder / "run" / "plan.json").write_text("not needed to translate")
     opened = open_folder(zipped(folder, top))
@@ -376,7 +378,7 @@ def test_a_zip_of_a_folder_is_that_folder(folder: Path, cache: Path, top: str) -
 
 
 @pytest.mark.parametrize("name", ["...zip", "lock.zip"])
-def test_a_zip_of_an_odd_name_is_a_zip(folder: Path, cache: Path, name: str) -> None:
+def test_an_archive_with_an_unusual_name_opens(folder: Path, cache: Path, name: str) -> None:
     kept = cache / "kept"
     kept.mkdir(parents=True)
     archive = zipped(folder)
@@ -384,7 +386,7 @@ def test_a_zip_of_an_odd_name_is_a_zip(folder: Path, cache: Path, name: str) -> 
     assert kept.is_dir()
 
 
-def test_a_zip_is_unpacked_once_and_again_if_the_cache_was_damaged(folder: Path, cache: Path) -> None:
+def test_an_archive_is_unpacked_once_and_again_if_the_cache_is_damaged(folder: Path, cache: Path) -> None:
     archive = zipped(folder)
     path = open_folder(archive).path / "weights.safetensors"
     before = path.stat().st_mtime_ns
@@ -394,54 +396,56 @@ def test_a_zip_is_unpacked_once_and_again_if_the_cache_was_damaged(folder: Path,
     assert torch.equal(output(open_folder(archive).build()), output(make_model()))
 
 
-def test_another_zip_of_the_same_name_is_another_model(folder: Path, cache: Path) -> None:
+def test_archives_of_the_same_name_are_told_apart(folder: Path, cache: Path) -> None:
     archive = zipped(folder)
     first = open_folder(archive)
-    rewrite(folder, lambda facts: facts.update(languages=["de", "fr"]))
+    rewrite(folder, lambda contents: contents.update(languages=["de", "fr"]))
     second = open_folder(zipped(folder))
     assert first.path != second.path
     assert second.languages == ("de", "fr")
 
 
-def test_a_zip_loads_wherever_a_folder_does(folder: Path, cache: Path) -> None:
-    wanted = regard.load(folder, fast=None).translate("a few").text
-    assert regard.load(zipped(folder), fast=None).translate("a few").text == wanted
-    assert regard.load(str(zipped(folder))).translate("a few").text == wanted
+def test_an_archive_loads_wherever_a_folder_does(folder: Path, cache: Path) -> None:
+    expected = regard.load(folder, backend="torch").translate("a few").text
+    assert regard.load(zipped(folder), backend="torch").translate("a few").text == expected
+    assert regard.load(str(zipped(folder))).translate("a few").text == expected
 
 
-def test_a_zip_of_a_damaged_folder_is_refused_and_nothing_of_it_stays(folder: Path, cache: Path) -> None:
+def test_an_archive_of_a_damaged_folder_is_refused_and_leaves_no_files(folder: Path, cache: Path) -> None:
     os.truncate(folder / "weights.safetensors", 99)
     size = read_json(folder / "manifest.json")["weights.safetensors"]["bytes"]
     archive = zipped(folder)
-    message = f"{archive}: in it, weights.safetensors has 99 bytes instead of {size:,}; copy or download it again"
+    message = (
+        f"{archive}: in the archive, weights.safetensors has 99 bytes instead of {size:,}; copy or download it again"
+    )
     assert refused(archive) == message
     assert [path.suffix for path in cache.rglob("*") if path.is_file()] == [".lock"]
 
 
-def test_a_zip_of_something_else(folder: Path, cache: Path) -> None:
+def test_an_archive_without_a_model_is_refused(folder: Path, cache: Path) -> None:
     (folder / "manifest.json").unlink()
     archive = zipped(folder)
-    assert refused(archive) == f"{archive}: in it, manifest.json is missing; copy or download it again"
+    assert refused(archive) == f"{archive}: in the archive, manifest.json is missing; copy or download it again"
 
 
-# A folder of each released format
+# One folder of each released format
 
 
 @pytest.mark.parametrize(
     "path", sorted((Path(__file__).parents[1] / "golden").glob("format-*")), ids=lambda path: path.name
 )
-@pytest.mark.parametrize("fast", [None, "float32"])
+@pytest.mark.parametrize("backend", ["torch", "auto"])
 def test_a_golden_folder_still_translates(
-    path: Path, fast: str | None, monkeypatch: pytest.MonkeyPatch, cache: Path
+    path: Path, backend: str, monkeypatch: pytest.MonkeyPatch, cache: Path
 ) -> None:
     monkeypatch.setattr("regard.interchange.ctranslate2.cache.user_cache_path", lambda name: cache / name)
-    translator = regard.load(path, fast=fast)
-    found = [each.text for each in translator.translate_all(["the cat eats", "a dog sleeps", "a cat sleeps"])]
-    assert found == ["le chat mange", "un chien dort", "un chat dort"]
+    translator = regard.load(path, backend=backend)
+    texts = [each.text for each in translator.translate(["the cat eats", "a dog sleeps", "a cat sleeps"])]
+    assert texts == ["le chat mange", "un chien dort", "un chat dort"]
     assert open_folder(path).languages == ("en", "fr")
 
 
-# A save that is interrupted
+# Interrupted saves
 
 
 def test_the_manifest_is_written_last(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -465,14 +469,14 @@ def test_the_manifest_is_written_last(tmp_path: Path, monkeypatch: pytest.Monkey
 
 
 @pytest.mark.parametrize("renames", range(5))
-def test_a_save_cut_short_is_never_taken_for_a_model(
+def test_a_folder_of_an_interrupted_save_is_refused(
     folder: Path, monkeypatch: pytest.MonkeyPatch, renames: int
 ) -> None:
-    """Also over an older model: half of each is neither."""
+    """The save goes over an older model: a mixture of the two must not be loaded."""
     left = renames
     replace = Path.replace
 
-    def dying(self: Path, target: Path) -> Path:
+    def interrupted_replace(self: Path, target: Path) -> Path:
         nonlocal left
         if not left:
             raise KeyboardInterrupt
@@ -480,7 +484,7 @@ def test_a_save_cut_short_is_never_taken_for_a_model(
         return replace(self, target)
 
     other = {name: tensor + 1 for name, tensor in make_model().state_dict().items()}
-    monkeypatch.setattr(Path, "replace", dying)
+    monkeypatch.setattr(Path, "replace", interrupted_replace)
     with pytest.raises(KeyboardInterrupt):
         save_folder(folder, settings=SETTINGS, weights=other, tokenizer=TOKENIZER, languages=(None, None), card="")
     (folder / "run").mkdir()

@@ -1,4 +1,4 @@
-"""Pages in a real browser with the network cut."""
+"""Opens pages in a real browser without a network."""
 
 import json
 from pathlib import Path
@@ -17,12 +17,13 @@ ARGUMENTS = [
 ]
 
 
-class Opened:
-    """A page that is open, and what it asked for and complained of."""
+class OpenedPage:
+    """An open page with its requests and its error messages."""
 
     def __init__(self, browser: Browser, path: Path, ready: str = "body[data-ready]", **options: Any) -> None:
         self.context = browser.new_context(offline=True, **options)
         self.page: Page = self.context.new_page()
+        self.page.set_default_timeout(300_000)  # the machine may be busy
         self.requests: list[str] = []
         self.errors: list[str] = []
         self.page.on("request", lambda request: self.requests.append(request.url))
@@ -30,7 +31,7 @@ class Opened:
         self.page.on("pageerror", lambda error: self.errors.append(str(error)))
         self.page.on("dialog", lambda dialog: self.errors.append(dialog.message))
         self.page.goto(path.as_uri())
-        self.page.wait_for_selector(ready, timeout=60_000)
+        self.page.wait_for_selector(ready)
 
     def text(self, selector: str) -> str:
         return self.page.inner_text(selector)
@@ -43,9 +44,9 @@ class Opened:
                 self.page.wait_for_function("before => document.body.dataset.drawn !== before", arg=drawn)
 
     def cell(self, row: int, column: int) -> Position:
-        place = json.loads(self.page.get_attribute("#map", "data-geometry") or "")
-        half = place["cell"] / 2
+        geometry = json.loads(self.page.get_attribute("#map", "data-geometry") or "")
+        half = geometry["cell"] / 2
         return {
-            "x": place["left"] + place["cell"] * column + half,
-            "y": place["top"] + place["cell"] * row + half,
+            "x": geometry["left"] + geometry["cell"] * column + half,
+            "y": geometry["top"] + geometry["cell"] * row + half,
         }

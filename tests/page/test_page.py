@@ -1,6 +1,6 @@
-"""The exported page in a real browser with the network cut: no request, no error, the recorded values, and open to all.
+"""The exported page in a real browser without a network: no requests, no errors, the recorded values, accessible.
 
-Chromium is Debian's (`apt-get install chromium`); where there is none these tests fail, as they should.
+The tests need Chromium (`apt-get install chromium`) and fail without it.
 """
 
 import base64
@@ -16,13 +16,13 @@ import numpy as np
 import pytest
 from axe_playwright_python.sync_playwright import Axe
 from playwright.sync_api import Browser
-from tests.page.browser import Opened
+from tests.page.browser import OpenedPage
 
 from regard.errors import LookError
 from regard.interpret.look.arithmetic import head_arithmetic
-from regard.interpret.report.look_page import small_heads
+from regard.interpret.report.look_page import heads_that_fit
 from regard.interpret.report.view import View
-from regard.page.assets import joined_script
+from regard.page.assets import bundled_script
 from regard.settings.decode import DecodeSettings
 
 TEXT = "The unseen cat didn't see the tired dog, and it was red."
@@ -31,8 +31,8 @@ HOSTILE = "<script>alert(1)</script> </s> <!-- 👩\u200d🔬 שלום \u202eevi
 
 @pytest.fixture(scope="module")
 def view(model_of: Any) -> View:
-    found: View = model_of("deep decoder").look(TEXT, DecodeSettings(beam_size=3, max_length_offset=9), target=None)
-    return found
+    view: View = model_of("deep decoder").look(TEXT, DecodeSettings(beam_size=3, max_length_offset=9), target=None)
+    return view
 
 
 @pytest.fixture(scope="module")
@@ -43,21 +43,21 @@ def saved(view: View, tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.fixture
-def opened(browser: Browser, saved: Path) -> Iterator[Opened]:
-    opened = Opened(browser, saved, viewport={"width": 1280, "height": 900})
+def opened(browser: Browser, saved: Path) -> Iterator[OpenedPage]:
+    opened = OpenedPage(browser, saved, viewport={"width": 1280, "height": 900})
     yield opened
     opened.context.close()
     assert opened.requests == [saved.as_uri()]
     assert opened.errors == []
 
 
-TABS = ["attention", "arithmetic", "writing", "positions", "model"]
+TABS = ["attention", "arithmetic", "generation", "positions", "model"]
 
 
 @pytest.mark.parametrize("scheme", ["light", "dark"])
 @pytest.mark.parametrize("size", [{"width": 1280, "height": 900}, {"width": 390, "height": 844}], ids=["desk", "phone"])
-def test_axe_finds_nothing_to_complain_of_in_any_view(browser, saved, scheme, size):
-    opened = Opened(browser, saved, viewport=size, color_scheme=scheme)
+def test_axe_finds_no_violation_in_any_tab(browser, saved, scheme, size):
+    opened = OpenedPage(browser, saved, viewport=size, color_scheme=scheme)
     for tab in TABS:
         opened.page.click(f"#tab-{tab}")
         results = Axe().run(opened.page)
@@ -65,28 +65,28 @@ def test_axe_finds_nothing_to_complain_of_in_any_view(browser, saved, scheme, si
     opened.page.click("#tab-attention")
     opened.choose(form="lines")
     assert Axe().run(opened.page).violations_count == 0
-    # Nothing is wider than the screen.
+    # No element is wider than the screen.
     assert opened.page.evaluate("document.documentElement.scrollWidth <= window.innerWidth")
     opened.context.close()
     assert opened.errors == []
 
 
-def test_a_long_text_can_be_looked_at_too(browser, model_of, tmp_path):
+def test_the_page_of_a_long_text_works(browser, model_of, tmp_path):
     text = " ".join(["the old cat sees a red tree and it was tired,"] * 9)
     view = model_of("post").look(text, target=text)
     view.save(tmp_path / "a.html")
-    opened = Opened(browser, tmp_path / "a.html", viewport={"width": 390, "height": 844})
+    opened = OpenedPage(browser, tmp_path / "a.html", viewport={"width": 390, "height": 844})
     assert Axe().run(opened.page).violations_count == 0
     assert opened.page.evaluate("document.documentElement.scrollWidth <= window.innerWidth")
     last = len(view.trace.source.words) - 1
     opened.page.hover("#map", position=opened.cell(3, last))
-    assert opened.text("#readout").startswith(f"{view.attention('decoder.2.cross.mean').rows[3].sentence} → </s>: ")
+    assert opened.text("#readout").startswith(f"{view.attention('decoder.2.cross.mean').rows[3].description} → </s>: ")
     opened.context.close()
     assert opened.errors == []
 
 
-@pytest.mark.parametrize("units", ["pieces", "words"])
-def test_pointing_at_a_cell_gives_the_recorded_weight(opened, view, units):
+@pytest.mark.parametrize("units", ["tokens", "words"])
+def test_pointing_at_a_cell_shows_the_recorded_weight(opened, view, units):
     opened.choose(units=units)
     for address in (
         "encoder.1.self.1",
@@ -95,80 +95,83 @@ def test_pointing_at_a_cell_gives_the_recorded_weight(opened, view, units):
         "decoder.1.cross.max",
         "decoder.1.self.mean",
     ):
-        stack, layer, part, head = address.split(".")
-        opened.choose(kind=f"{stack}.{part}", layer=layer, head=head)
-        found = view.attention(address, pieces=units == "pieces")
-        # A word's weight adds up those of its pieces, and their errors.
-        most = 0.002 * (1 if units == "pieces" else 8)
+        stack, layer, sublayer, head = address.split(".")
+        opened.choose(kind=f"{stack}.{sublayer}", layer=layer, head=head)
+        found = view.attention(address, tokens=units == "tokens")
+        # The weight of a word is a sum over its tokens, and so are the rounding errors.
+        tolerance = 0.002 * (1 if units == "tokens" else 8)
         for row, column in ((0, 0), (len(found.rows) - 1, len(found.columns) // 2), (len(found.rows) // 2, 0)):
             opened.page.hover("#map", position=opened.cell(row, column))
-            said = opened.text("#readout")
-            assert said.startswith(f"{found.rows[row].sentence} → {found.columns[column]}: "), said
-            assert abs(float(said.rpartition(" ")[2]) - found.values[row, column]) <= most + 0.0005
+            readout = opened.text("#readout")
+            assert readout.startswith(f"{found.rows[row].description} → {found.columns[column]}: "), readout
+            assert abs(float(readout.rpartition(" ")[2]) - found.values[row, column]) <= tolerance + 0.0005
             assert opened.text("#row-list li .name") == found.ranked(row)[0][0] or len(set(found.values[row])) < len(
                 found.columns
             )
 
 
-def test_maps_over_all_layers_are_labelled_as_what_they_are(opened, view):
-    opened.choose(units="pieces", layer="all", head="rollout")
+def test_maps_over_all_layers_have_correct_titles(opened, view):
+    opened.choose(units="tokens", layer="all", head="rollout")
     assert opened.text("#map-title").startswith("Rollout through 3 layers")
-    found = view.attention("decoder.cross.rollout", pieces=True)
+    found = view.attention("decoder.cross.rollout", tokens=True)
     opened.page.hover("#map", position=opened.cell(0, 1))
     assert abs(float(opened.text("#readout").rpartition(" ")[2]) - found.values[0, 1]) <= 0.0025
     opened.choose(head="max")
     assert opened.text("#map-title").startswith("Maximum of 4 heads in each of 3 layers")
 
 
-def test_what_is_masked_is_said_so(opened):
-    opened.choose(units="pieces", kind="decoder.self")
+def test_masked_cells_are_labelled(opened):
+    opened.choose(units="tokens", kind="decoder.self")
     opened.page.hover("#map", position=opened.cell(0, 1))
-    assert opened.text("#readout").endswith("may not look there yet")
+    assert opened.text("#readout").endswith("masked, because it comes later")
 
 
-def test_the_keyboard_moves_through_cells_tabs_and_to_the_arithmetic(opened, view):
-    opened.choose(units="pieces", kind="encoder.self", layer="1", head="2")
+def test_the_keyboard_moves_between_cells_and_tabs_and_opens_the_arithmetic(opened, view):
+    opened.choose(units="tokens", kind="encoder.self", layer="1", head="2")
     opened.page.focus("#map")
     for key in ("ArrowDown", "ArrowRight", "ArrowRight", "ArrowUp", "ArrowDown"):
         opened.page.keyboard.press(key)
-    found = view.attention("encoder.1.self.2", pieces=True)
+    found = view.attention("encoder.1.self.2", tokens=True)
     assert opened.text("#readout").startswith(f"{found.rows[1].text} → {found.columns[2]}: ")
     opened.page.keyboard.press("Enter")
     assert opened.page.is_visible("#arithmetic") and not opened.page.is_visible("#attention")
-    assert opened.page.input_value("#walk-head") == "encoder.1.self.2"
-    assert opened.page.input_value("#walk-row") == "1"
+    assert opened.page.input_value("#arithmetic-head") == "encoder.1.self.2"
+    assert opened.page.input_value("#arithmetic-row") == "1"
     opened.page.focus("#tab-arithmetic")
     opened.page.keyboard.press("ArrowRight")
-    assert opened.page.is_visible("#writing")
+    assert opened.page.is_visible("#generation")
 
 
 def test_a_click_shows_the_arithmetic_with_the_recorded_numbers(opened, view):
-    opened.choose(units="pieces", kind="decoder.cross", layer="1", head="3")
+    opened.choose(units="tokens", kind="decoder.cross", layer="1", head="3")
     opened.page.click("#map", position=opened.cell(1, 2))
-    opened.page.wait_for_selector("#walk table")
+    opened.page.wait_for_selector("#arithmetic-steps table")
     expected = head_arithmetic(view.trace, "decoder.1.cross.3", 1)
-    rows = opened.page.locator("#walk table").nth(0).locator("tbody tr").all_inner_texts()
-    for said, key in zip(rows, expected.keys, strict=True):
-        name, *numbers = said.split("\t")
+    rows = opened.page.locator("#arithmetic-steps table").nth(0).locator("tbody tr").all_inner_texts()
+    for line, key in zip(rows, expected.keys, strict=True):
+        name, *numbers = line.split("\t")
         assert name == key.token
-        assert [float(one) for one in numbers] == pytest.approx(
-            [key.score, key.scaled, key.power, key.weight], abs=1e-4
+        assert [float(number) for number in numbers] == pytest.approx(
+            [key.score, key.scaled, key.exponential, key.weight], abs=1e-4
         )
-    products = opened.page.locator("#walk table").nth(1).locator("tbody tr").all_inner_texts()
-    numbers = np.array([[float(one) for one in line.split("\t")[1:]] for line in products])
+    products = opened.page.locator("#arithmetic-steps table").nth(1).locator("tbody tr").all_inner_texts()
+    numbers = np.array([[float(number) for number in line.split("\t")[1:]] for line in products])
     key = expected.keys[2]
     assert numbers == pytest.approx(np.stack([expected.query, key.key, key.products], axis=1), abs=1e-4)
-    opened.page.locator("#walk summary").nth(3).click()
-    mixed = opened.page.locator("#walk table").nth(3).locator("tbody tr").all_inner_texts()
+    opened.page.locator("#arithmetic-steps summary").nth(3).click()
+    mixed = opened.page.locator("#arithmetic-steps table").nth(3).locator("tbody tr").all_inner_texts()
     assert [float(line.split("\t")[1]) for line in mixed] == pytest.approx(list(expected.mixed), abs=1e-4)
-    # Another piece's products are one press away.
-    opened.page.locator("#walk table").nth(0).locator("button").nth(0).click()
+    # Selecting another token shows its products.
+    opened.page.locator("#arithmetic-steps table").nth(0).locator("button").nth(0).click()
     assert (
-        opened.page.locator("#walk summary").nth(1).inner_text().startswith(f"2. The score of {expected.keys[0].token}")
+        opened.page.locator("#arithmetic-steps summary")
+        .nth(1)
+        .inner_text()
+        .startswith(f"2. Score of {expected.keys[0].token}")
     )
 
 
-def test_lines_between_words(opened, view):
+def test_lines_connect_words_and_highlight_the_selected_one(opened, view):
     opened.choose(form="lines", kind="encoder.self", layer="1", head="1")
     found = view.attention("encoder.1.self.1")
     opened.page.locator(".lines button").nth(2).click()
@@ -178,9 +181,9 @@ def test_lines_between_words(opened, view):
     assert opened.page.locator(".lines line").count() >= int((found.values[2] >= 0.02).sum())
 
 
-def test_every_head_is_a_small_map_that_leads_to_the_large_one(opened, view):
+def test_every_head_has_a_thumbnail_that_opens_its_map(opened, view):
     buttons = opened.page.locator(".heads button")
-    assert [one.get_attribute("aria-label") for one in buttons.all()] == list(view.heads)
+    assert [button.get_attribute("aria-label") for button in buttons.all()] == list(view.heads)
     last = buttons.nth(len(view.heads) - 1)
     last.scroll_into_view_if_needed()
     last.locator("canvas").wait_for()
@@ -189,41 +192,42 @@ def test_every_head_is_a_small_map_that_leads_to_the_large_one(opened, view):
     assert last.get_attribute("aria-pressed") == "true"
 
 
-def test_writing_step_by_step(opened, view):
-    opened.page.click("#tab-writing")
+def test_generation_shows_every_step(opened, view):
+    opened.page.click("#tab-generation")
     for number, step in enumerate(view.steps(), start=1):
-        said = opened.text("#step-said")
-        assert said == (
-            f"Step {number} of {len(view.steps())}: after reading {step.read}, it wrote {step.token} "
+        assert opened.text("#step-text") == (
+            f"Step {number} of {len(view.steps())}: after reading {step.read}, wrote {step.token} "
             f"(probability {step.probability:.3f})."
         )
         names = opened.page.locator("#alternatives .name").all_inner_texts()
         assert names == [name for name, _ in step.alternatives]
-        opened.page.click("#step-on")
+        opened.page.click("#step-next")
     assert opened.page.locator(".tree g").count() == sum(len(beams) for beams in view.search.steps)
-    assert opened.page.locator("#beams ol li").count() == len(view.search.found)
+    assert opened.page.locator("#beams ol li").count() == len(view.search.hypotheses)
 
 
-def test_the_positions_and_the_model(opened, view):
+def test_positions_and_model_are_shown(opened, view):
     opened.page.click("#tab-positions")
     opened.page.hover("#positions-frame canvas", position={"x": 1, "y": 1})
-    said = opened.text("#positions-readout")
-    assert said.startswith("position 0, number 1: ")
-    assert float(said.rpartition(" ")[2].replace("−", "-")) == pytest.approx(float(view.positions[0, 0]), abs=0.01)
+    readout = opened.text("#positions-readout")
+    assert readout.startswith("position 0, dimension 1: ")
+    assert float(readout.rpartition(" ")[2].replace("−", "-")) == pytest.approx(
+        float(view.positional_encoding[0, 0]), abs=0.01
+    )
     opened.page.click("#tab-model")
-    assert "Attention to the source" in opened.page.locator("#model svg").text_content()
-    assert f"{view.parameters:,} parameters" in opened.text("#model-said")
+    assert "Cross-attention" in opened.page.locator("#model svg").text_content()
+    assert f"{view.parameters:,} parameters" in opened.text("#model-text")
 
 
-def test_text_shows_as_text(browser, model_of, tmp_path):
+def test_hostile_text_is_shown_as_text(browser, model_of, tmp_path):
     view = model_of("pre").look(
         HOSTILE, DecodeSettings(beam_size=2, max_length_offset=9), target="<script>alert(2)</script> </s> 中 & שלום"
     )
     view.save(tmp_path / "a.html")
-    opened = Opened(browser, tmp_path / "a.html")
+    opened = OpenedPage(browser, tmp_path / "a.html")
     assert opened.text("#texts dd >> nth=0") == HOSTILE.replace("\u202e", "\\u{202e}").replace("\x07", "\\u{7}")
     assert opened.text("#texts dd >> nth=1") == view.text
-    opened.choose(units="pieces", form="lines", kind="encoder.self")
+    opened.choose(units="tokens", form="lines", kind="encoder.self")
     shown = opened.page.locator(".lines ol >> nth=1").locator("li").all_inner_texts()
     assert shown == list(view.trace.source.texts)
     for tab in TABS:
@@ -233,19 +237,19 @@ def test_text_shows_as_text(browser, model_of, tmp_path):
     assert opened.errors == []
 
 
-def test_a_head_that_is_not_in_the_file_comes_with_its_command(browser, model_of, tmp_path):
+def test_a_head_without_vectors_in_the_file_shows_a_command(browser, model_of, tmp_path):
     view = model_of("pre").look(TEXT, DecodeSettings(beam_size=1, max_length_offset=9))
     view.save(tmp_path / "a.html", ["decoder.1.cross.2"])
-    opened = Opened(browser, tmp_path / "a.html")
+    opened = OpenedPage(browser, tmp_path / "a.html")
     opened.page.click("#tab-arithmetic")
-    assert opened.page.input_value("#walk-head") == "decoder.1.cross.2"
-    opened.page.select_option("#walk-head", "encoder.2.self.1")
-    opened.page.wait_for_selector("#walk .command")
-    assert "--trace encoder.2.self.1 --pieces --word" in opened.text("#walk .command")
+    assert opened.page.input_value("#arithmetic-head") == "decoder.1.cross.2"
+    opened.page.select_option("#arithmetic-head", "encoder.2.self.1")
+    opened.page.wait_for_selector("#arithmetic-steps .command")
+    assert "--trace encoder.2.self.1 --tokens --word" in opened.text("#arithmetic-steps .command")
     opened.context.close()
 
 
-def test_a_notebook_shows_the_page_in_a_frame_of_its_own(browser, view, tmp_path):
+def test_a_notebook_shows_the_page_in_a_frame(browser, view, tmp_path):
     (tmp_path / "notebook.html").write_text(f"<!doctype html><title>a notebook</title>{view._repr_html_()}", "utf-8")
     context = browser.new_context(offline=True)
     page = context.new_page()
@@ -259,10 +263,10 @@ def test_a_notebook_shows_the_page_in_a_frame_of_its_own(browser, view, tmp_path
     context.close()
 
 
-# Without a browser.
+# The tests below need no browser.
 
 
-def test_the_policy_names_the_hashes_and_lets_nothing_else_act(saved):
+def test_the_content_security_policy_allows_only_the_script_and_the_style(saved):
     page = saved.read_text("utf-8")
     policy = re.search(r'Content-Security-Policy" content="([^"]+)"', page)
     assert policy
@@ -280,35 +284,37 @@ def test_maps_are_within_the_stated_error_and_vectors_are_exact(view, saved):
         weights = view.trace[f"{head}.weight"]
         packed = np.frombuffer(zlib.decompress(base64.b64decode(data["maps"][head])), np.uint8).reshape(weights.shape)
         assert np.abs(packed / 255 - weights).max() <= 0.002
-    assert set(data["numbers"]) == set(view.heads)  # so short a text has room for all
+    assert set(data["numbers"]) == set(view.heads)  # the vectors of all heads fit for a short text
     for head, vectors in data["numbers"].items():
         for name, packed in vectors.items():
             found = np.frombuffer(zlib.decompress(base64.b64decode(packed)), np.float32)
             assert np.array_equal(found, view.trace[f"{head}.{name}"].ravel())
 
 
-def test_a_page_has_the_vectors_of_the_heads_chosen(view):
+def test_a_page_has_the_vectors_of_the_given_heads(view):
     data = view.html(["decoder.2.self.1"]).partition('id="data">')[2].partition("</script>")[0]
     assert list(json.loads(data)["numbers"]) == ["decoder.2.self.1"]
-    with pytest.raises(LookError, match=r"decoder.2.self.mean is not one head; heads are called as encoder.1.self.1"):
+    with pytest.raises(
+        LookError, match=r"decoder.2.self.mean is not one head; the address of a head is, for example, encoder.1.self.1"
+    ):
         view.html(["decoder.2.self.mean"])
 
 
-def test_of_a_long_text_only_some_heads_have_vectors(view, monkeypatch):
-    assert len(small_heads(view.trace)) == len(view.heads)
-    monkeypatch.setattr("regard.interpret.report.look_page._BYTES_OF_VECTORS", 6000)
-    chosen = small_heads(view.trace)
+def test_only_as_many_heads_as_fit_have_vectors(view, monkeypatch):
+    assert len(heads_that_fit(view.trace)) == len(view.heads)
+    monkeypatch.setattr("regard.interpret.report.look_page._MAX_VECTOR_BYTES", 6000)
+    chosen = heads_that_fit(view.trace)
     assert 0 < len(chosen) < len(view.heads)
     assert chosen[0] == "encoder.1.self.1"
 
 
-def test_the_joined_script_has_no_import_and_does_not_end_its_element():
-    script = joined_script()
+def test_the_bundled_script_has_no_import_and_no_closing_script_tag():
+    script = bundled_script()
     assert not re.search(r"^(import|export)\b", script, re.MULTILINE)
     assert "</script" not in script
 
 
-def test_json_gives_back_every_number(view, tmp_path):
+def test_json_has_every_number_exactly(view, tmp_path):
     view.save(tmp_path / "a.json", ["encoder.1.self.2"])
     found = json.loads((tmp_path / "a.json").read_text("utf-8"))
     for head in view.heads:
@@ -316,6 +322,6 @@ def test_json_gives_back_every_number(view, tmp_path):
     for name in ("query", "key", "value", "score", "scaled", "mixed"):
         again = np.array(found["numbers"][f"encoder.1.self.2.{name}"], np.float32)
         assert np.array_equal(again, view.trace[f"encoder.1.self.2.{name}"])
-    assert found["pieces"]["written"] == list(view.trace.written.texts)
+    assert found["tokens"]["written"] == list(view.trace.written.texts)
     with pytest.raises(LookError, match=r"a view is saved as .html or .json"):
         view.save(tmp_path / "a.png")

@@ -1,4 +1,4 @@
-"""Rules of the house that no other tool checks. (`make lint` checks the direction of imports.)"""
+"""Rules of this repository that no other tool checks. (`make lint` checks the direction of imports.)"""
 
 import ast
 import importlib.util
@@ -10,12 +10,14 @@ from pathlib import Path
 
 import pytest
 
+from regard.cli import main
+
 SOURCE = Path(__file__).parents[2] / "src"
 FILES = sorted(SOURCE.rglob("*.py"))
 TREES = {str(path.relative_to(SOURCE)): ast.parse(path.read_text("utf-8")) for path in FILES}
 PRINTERS = {"regard/console.py", *(file for file in TREES if file.startswith("regard/cli/"))}
 
-# Each of these can run what a file says.
+# Each of these can execute code from a file.
 UNSAFE_MODULES = {"cloudpickle", "dill", "joblib", "marshal", "pickle", "shelve"}
 UNSAFE_CALLS = {
     "__import__", "compile", "eval", "exec", "torch.hub.load", "torch.jit.load", "torch.load", "yaml.full_load",
@@ -25,8 +27,8 @@ UNSAFE_CALLS = {
 HEAVY = {"ctranslate2", "numpy", "pydantic", "sentencepiece", "torch"}
 
 
-def each(tree: ast.Module) -> Iterator[tuple[str, int]]:
-    """The dotted names a file imports, calls or mentions, with their lines: `torch.load`, `print`, `sys.stdout`."""
+def dotted_names(tree: ast.Module) -> Iterator[tuple[str, int]]:
+    """Yield the names that a file imports or uses, with their lines: `torch.load`, `print`, `sys.stdout`."""
     for node in ast.walk(tree):
         match node:
             case ast.Import(names=names):
@@ -40,16 +42,18 @@ def each(tree: ast.Module) -> Iterator[tuple[str, int]]:
                 yield "pickle", node.value.lineno
 
 
-def unsafe(name: str) -> bool:
+def is_unsafe(name: str) -> bool:
     return name in UNSAFE_CALLS or name.split(".")[0] in UNSAFE_MODULES
 
 
-def test_there_is_something_to_check():
+def test_the_source_files_are_found():
     assert "regard/data/formats/pairs.py" in TREES
 
 
-def test_nothing_read_from_a_file_is_ever_run():
-    assert [f"{file}:{line}: {name}" for file, tree in TREES.items() for name, line in each(tree) if unsafe(name)] == []
+def test_no_code_from_a_file_is_executed():
+    assert [
+        f"{file}:{line}: {name}" for file, tree in TREES.items() for name, line in dotted_names(tree) if is_unsafe(name)
+    ] == []
 
 
 @pytest.mark.parametrize(
@@ -64,13 +68,13 @@ def test_nothing_read_from_a_file_is_ever_run():
         "np.load('x', allow_pickle=True)",
     ],
 )
-def test_the_gate_notices(line):
-    assert any(unsafe(name) for name, _ in each(ast.parse(line)))
+def test_unsafe_code_is_detected(line):
+    assert any(is_unsafe(name) for name, _ in dotted_names(ast.parse(line)))
 
 
 @pytest.mark.parametrize("line", ["model.eval()", "re.compile('x')", "regard.load('x')", "safetensors.torch.load(b)"])
-def test_the_gate_lets_pass(line):
-    assert not any(unsafe(name) for name, _ in each(ast.parse(line)))
+def test_safe_code_is_accepted(line):
+    assert not any(is_unsafe(name) for name, _ in dotted_names(ast.parse(line)))
 
 
 def test_only_the_command_line_prints():
@@ -79,73 +83,73 @@ def test_only_the_command_line_prints():
         f"{file}:{line}: {name}"
         for file, tree in TREES.items()
         if file not in PRINTERS
-        for name, line in each(tree)
+        for name, line in dotted_names(tree)
         if name in printing
     ]
     assert found == []
 
 
-def test_every_file_says_what_it_is_for():
+def test_every_file_has_a_docstring():
     assert [file for file, tree in TREES.items() if not ast.get_docstring(tree)] == []
 
 
-def names_of_regard(tree: ast.Module) -> Iterator[tuple[str, str]]:
-    """Modules of regard that a script imports from, each with the name it wants."""
+def regard_imports(tree: ast.Module) -> Iterator[tuple[str, str]]:
+    """Yield the names that a script imports from regard, each after its module."""
     for node in ast.walk(tree):
         if isinstance(node, ast.ImportFrom) and node.module and node.module.split(".")[0] == "regard":
             yield from ((node.module, alias.name) for alias in node.names)
 
 
-def there_is(module: str, name: str) -> bool:
+def exists(module: str, name: str) -> bool:
     try:
         return hasattr(importlib.import_module(module), name) or bool(importlib.util.find_spec(f"{module}.{name}"))
     except ImportError:
         return False
 
 
-def test_the_scripts_beside_the_package_import_what_is_there(repository):
+def test_names_that_scripts_import_exist(repository):
     scripts = [path for folder in ("bench", "recipes") for path in sorted((repository / folder).rglob("*.py"))]
-    wanted = {(path.name, *names) for path in scripts for names in names_of_regard(ast.parse(path.read_text("utf-8")))}
+    wanted = {(path.name, *names) for path in scripts for names in regard_imports(ast.parse(path.read_text("utf-8")))}
     assert len(wanted) > 20
-    assert [one for one in sorted(wanted) if not there_is(*one[1:])] == []
+    assert [script for script in sorted(wanted) if not exists(*script[1:])] == []
 
 
 @pytest.mark.parametrize("names", [("regard.settings.sections", "Sizes"), ("regard.training.helper", "help")])
-def test_a_script_that_imports_what_is_gone_would_be_seen(names):
-    assert not there_is(*names)
+def test_a_missing_name_is_detected(names):
+    assert not exists(*names)
 
 
 def imported_by(code: str) -> set[str]:
-    """The heavy modules that a fresh Python holds after running `code`."""
+    """Return the heavy modules that a new Python process has imported after running `code`."""
     script = f"import sys\n{code}\nsys.stderr.write('loaded: ' + ' '.join(sorted(sys.modules)))"
-    done = subprocess.run(
+    process = subprocess.run(
         [sys.executable, "-c", script],
         capture_output=True,
         text=True,
         env={**os.environ, "PYTHONPATH": str(SOURCE)},
         check=False,
     )
-    assert done.returncode == 0, done.stderr
-    return HEAVY & set(done.stderr.rpartition("loaded: ")[2].split())
+    assert process.returncode == 0, process.stderr
+    return HEAVY & set(process.stderr.rpartition("loaded: ")[2].split())
 
 
-def test_a_heavy_import_would_be_seen():
+def test_a_heavy_import_is_detected():
     assert imported_by("import numpy") == {"numpy"}
 
 
-def test_importing_regard_is_light():
+def test_importing_regard_imports_no_heavy_module():
     assert imported_by("import regard") == set()
 
 
-def test_the_doctor_needs_nothing_that_may_be_broken():
+def test_the_doctor_imports_no_library_that_may_be_broken():
     assert imported_by("import regard.doctor.diagnosis, regard.cli") == set()
 
 
-COMMANDS = ["train", "translate", "evaluate", "check", "look", "measure", "demo", "doctor", "settings"]
+COMMANDS = sorted(main.commands)
 
 
 @pytest.mark.parametrize("command", [[], *([name] for name in COMMANDS)], ids=" ".join)
-def test_help_is_light(command):
+def test_help_imports_no_heavy_module(command):
     code = f"""
 import runpy
 sys.argv = {["regard", *command, "--help"]!r}
@@ -157,8 +161,8 @@ except SystemExit as stop:
     assert imported_by(code) == set()
 
 
-def test_the_page_of_settings_is_made_from_them(repository):
+def test_the_settings_page_is_up_to_date(repository):
     from regard.settings.reference import as_markdown
 
     page = repository / "docs" / "settings.md"
-    assert page.read_text("utf-8") == as_markdown(), "make it again: regard settings > docs/settings.md"
+    assert page.read_text("utf-8") == as_markdown(), "update it: regard settings > docs/settings.md"

@@ -1,21 +1,21 @@
-"""What campaigns share: the tiny runs, processes to kill, and a way to say what was found."""
+"""Fixtures of the robustness campaigns: tiny runs, processes to kill, and a report line."""
 
 import os
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
-from tests.training.conftest import TinyRuns, _quick, tiny
+from tests.training.conftest import TinyRuns, _skip_speed_measurement, tiny
 from tests.training.processes import Server
 
-__all__ = ["TinyRuns", "_quick", "tiny"]
+__all__ = ["TinyRuns", "_skip_speed_measurement", "tiny"]
 
 Report = Callable[[str], None]
 
 
 @pytest.fixture
 def report(record_property: Callable[[str, object], None]) -> Report:
-    """Say a line at the end of the session, whichever process ran the test."""
+    """Print a line at the end of the test run, whichever worker process ran the test."""
     return lambda line: record_property("campaign", line)
 
 

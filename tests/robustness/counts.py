@@ -1,13 +1,13 @@
-"""How often each campaign tries: a few times in `make test`, in full in `make test-all`. Nothing else differs."""
+"""The number of attempts of each campaign: a small sample in `make test`, all of them in `make test-all`."""
 
 import pytest
 
-COUNTS = {  # in a sample, in full
+COUNTS = {  # sample, full campaign
     "kills": (5, 200),
     "resumed steps": (3, 60),
     "terminations": (2, 50),
     "full disks": (2, 20),
-    "flips": (40, 1_000),
+    "byte changes": (40, 1_000),
     "truncations": (10, 200),
     "traced saves": (2, 20),
     "mutants": (150, 10_000),
@@ -20,7 +20,7 @@ COUNTS = {  # in a sample, in full
 
 
 def campaign(name: str) -> pytest.MarkDecorator:
-    """Give a test its `count`."""
+    """Parametrize a test with its `count`."""
     sample, full = COUNTS[name]
     slow = pytest.param(full, id="full", marks=pytest.mark.slow)
     return pytest.mark.parametrize("count", [pytest.param(sample, id="sample"), slow][: 1 if sample == full else 2])

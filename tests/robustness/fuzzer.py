@@ -1,9 +1,9 @@
-"""Model folders that were changed by someone who wants to do harm, and knows how to write a manifest.
+"""Tries model folders that an attacker has changed, mostly with a valid manifest.
 
     python -m tests.robustness.fuzzer MODEL-FOLDER WORK-FOLDER FIRST LAST
 
-tries the mutants of these numbers, one after the other, in one process: whatever ends that process is a find. It prints
-one JSON object. Each mutant may take two seconds of the processor; then the system ends the process.
+tries the mutants with these numbers in one process, so a mutant that ends the process is a bug. It prints one JSON
+object. Each mutant may take two seconds of CPU time before the system kills the process.
 """
 
 import json
@@ -21,7 +21,7 @@ from typing import Any
 from regard.errors import UserError
 from regard.inference.backends.ctranslate2 import CTranslate2Backend
 from regard.inference.backends.torch import TorchBackend
-from regard.interchange.ctranslate2.cache import FILES, export_key, is_ours, usable
+from regard.interchange.ctranslate2.cache import FILES, export_key, is_intact_export, is_trusted_export
 from regard.model_folder.folder import HASHED, ModelFolder
 from regard.model_folder.loader import open_folder
 from regard.settings.decode import DecodeSettings
@@ -40,7 +40,7 @@ def main(model: Path, work: Path, first: int, last: int) -> None:
     outcomes: Counter[str] = Counter()
     escapes: dict[str, str] = {}
     out = work / "mutant"
-    check(open_folder(model))  # what anyone needs
+    check(open_folder(model))  # allocates the memory that any model needs
     before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
     for number in range(first, last):
         (work / "number").write_text(str(number))
@@ -53,8 +53,8 @@ def main(model: Path, work: Path, first: int, last: int) -> None:
         except Exception:
             escapes[str(number)] = traceback.format_exc()
         signal.setitimer(signal.ITIMER_PROF, 0)
-    grown = (resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before) / 1024
-    print(json.dumps({"outcomes": outcomes, "escapes": escapes, "megabytes": grown}))
+    growth = (resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before) / 1024
+    print(json.dumps({"outcomes": outcomes, "escapes": escapes, "megabytes": growth}))
 
 
 def attempt(out: Path) -> str:
@@ -68,111 +68,111 @@ def attempt(out: Path) -> str:
 
 
 def check(opened: ModelFolder) -> None:
-    """Use a folder in each way there is."""
+    """Translate with the model folder on every backend."""
     tokenizer: SentencePieceTokenizer = opened.tokenizer
     text = "the cat eats \u2581 été\t\0 🐈"
     torch = TorchBackend(opened.build(), tokenizer, max_positions=opened.settings.max_positions)
     torch.translate(text, DECODE)
     fast = opened.path / "fast"
-    if usable(fast, export_key(opened.path, "float32")) and is_ours(fast, opened):
+    if is_intact_export(fast, export_key(opened.path, "float32")) and is_trusted_export(fast, opened):
         CTranslate2Backend(
             fast, tokenizer, max_positions=opened.settings.max_positions, fallback=lambda: torch
         ).translate(text, DECODE)
 
 
-def mutate(out: Path, numbers: random.Random) -> None:
-    folder, names = (out, HASHED) if numbers.random() < 0.7 else (out / "fast", FILES)
-    name = numbers.choice([*names, "manifest.json"])
+def mutate(out: Path, generator: random.Random) -> None:
+    folder, names = (out, HASHED) if generator.random() < 0.7 else (out / "fast", FILES)
+    name = generator.choice([*names, "manifest.json"])
     path = folder / name
-    for _ in range(numbers.choice([1, 1, 1, 2, 5])):
-        if path.suffix == ".json" and numbers.random() < 0.8:
-            path.write_bytes(mutated_json(path.read_bytes(), numbers))
-        elif path.suffix == ".safetensors" and numbers.random() < 0.6:
-            path.write_bytes(mutated_tensors(path.read_bytes(), numbers))
+    for _ in range(generator.choice([1, 1, 1, 2, 5])):
+        if path.suffix == ".json" and generator.random() < 0.8:
+            path.write_bytes(mutated_json(path.read_bytes(), generator))
+        elif path.suffix == ".safetensors" and generator.random() < 0.6:
+            path.write_bytes(mutated_tensors(path.read_bytes(), generator))
         else:
-            path.write_bytes(mutated_bytes(path.read_bytes(), numbers))
-    if name != "manifest.json" and numbers.random() < 0.9:
+            path.write_bytes(mutated_bytes(path.read_bytes(), generator))
+    if name != "manifest.json" and generator.random() < 0.9:
         write_manifest(folder, names)
-    if folder == out and name != "manifest.json" and numbers.random() < 0.5:
-        # The engine's files must say that they are of this model, or they are not looked at.
-        facts = json.dumps(export_key(out, "float32"))
-        (out / "fast" / "made_for.json").write_text(facts)
+    if folder == out and name != "manifest.json" and generator.random() < 0.5:
+        # The CTranslate2 export is read only if it names this model.
+        key = json.dumps(export_key(out, "float32"))
+        (out / "fast" / "made_for.json").write_text(key)
         write_manifest(out / "fast", FILES)
 
 
-def mutated_bytes(data: bytes, numbers: random.Random) -> bytes:
-    at = numbers.randrange(len(data) + 1) if numbers.random() < 0.7 else numbers.randrange(min(len(data), 64) + 1)
-    match numbers.randrange(6):
+def mutated_bytes(data: bytes, generator: random.Random) -> bytes:
+    at = generator.randrange(len(data) + 1) if generator.random() < 0.7 else generator.randrange(min(len(data), 64) + 1)
+    match generator.randrange(6):
         case 0:
-            return data[:at] + bytes([numbers.randrange(256)]) + data[at + 1 :]
+            return data[:at] + bytes([generator.randrange(256)]) + data[at + 1 :]
         case 1:
-            return data[:at] + numbers.choice([b"\xff" * 4, b"\xff\xff\xff\x7f", bytes(8)]) + data[at + 4 :]
+            return data[:at] + generator.choice([b"\xff" * 4, b"\xff\xff\xff\x7f", bytes(8)]) + data[at + 4 :]
         case 2:
             return data[:at]
         case 3:
-            return data[:at] + numbers.randbytes(numbers.choice([1, 2, 100])) + data[at:]
+            return data[:at] + generator.randbytes(generator.choice([1, 2, 100])) + data[at:]
         case 4:
-            return data[:at] + data[at + numbers.choice([1, 2, 50]) :]
+            return data[:at] + data[at + generator.choice([1, 2, 50]) :]
         case _:
-            start = numbers.randrange(len(data) + 1)
-            return data[:at] + data[start : start + numbers.choice([4, 40, 400])] + data[at:]
+            start = generator.randrange(len(data) + 1)
+            return data[:at] + data[start : start + generator.choice([4, 40, 400])] + data[at:]
 
 
-def mutated_json(data: bytes, numbers: random.Random) -> bytes:
+def mutated_json(data: bytes, generator: random.Random) -> bytes:
     try:
         value = json.loads(data)
     except (RecursionError, ValueError):
-        return mutated_bytes(data, numbers)
-    if numbers.random() < 0.03:
-        return b"[" * numbers.choice([10, 100_000]) + data
-    change(value, numbers)
-    return json.dumps(numbers.choice(NASTY) if numbers.random() < 0.03 else value).encode()
+        return mutated_bytes(data, generator)
+    if generator.random() < 0.03:
+        return b"[" * generator.choice([10, 100_000]) + data
+    change(value, generator)
+    return json.dumps(generator.choice(NASTY) if generator.random() < 0.03 else value).encode()
 
 
-def change(value: Any, numbers: random.Random) -> None:
-    """Something at a random place of a JSON value becomes something else, is lost, or is there under another name."""
+def change(value: Any, generator: random.Random) -> None:
+    """Replace, delete or rename a random entry of a JSON value in place."""
     while isinstance(value, dict | list) and value:
-        key = numbers.choice(list(value) if isinstance(value, dict) else range(len(value)))
+        key = generator.choice(list(value) if isinstance(value, dict) else range(len(value)))
         inner = value[key]
-        if isinstance(inner, dict | list) and inner and numbers.random() < 0.8:
+        if isinstance(inner, dict | list) and inner and generator.random() < 0.8:
             value = inner
             continue
-        match numbers.randrange(4):
+        match generator.randrange(4):
             case 0:
                 del value[key]
             case 1 if isinstance(value, dict):
-                value[numbers.choice(["", "x", "__class__", "format", "../x"])] = value.pop(key)
+                value[generator.choice(["", "x", "__class__", "format", "../x"])] = value.pop(key)
             case 2 if type(inner) is int:
-                value[key] = inner * numbers.choice([-1, 0, 2, 3, 8, 1_000, 10**12]) + numbers.choice([0, 0, 1])
+                value[key] = inner * generator.choice([-1, 0, 2, 3, 8, 1_000, 10**12]) + generator.choice([0, 0, 1])
             case _:
-                value[key] = numbers.choice(NASTY)
+                value[key] = generator.choice(NASTY)
         return
 
 
-def mutated_tensors(data: bytes, numbers: random.Random) -> bytes:
-    """The head of the file says something else, about types, shapes or places; its length is put right, or not."""
+def mutated_tensors(data: bytes, generator: random.Random) -> bytes:
+    """Change types, shapes or offsets in the header of a safetensors file, with a right or wrong header length."""
     length = int.from_bytes(data[:8], "little")
     try:
-        head = json.loads(data[8 : 8 + length])
+        header = json.loads(data[8 : 8 + length])
     except (RecursionError, ValueError):
-        return mutated_bytes(data, numbers)
-    name = numbers.choice([each for each in head if each != "__metadata__"] or [""])
-    match numbers.randrange(5):
+        return mutated_bytes(data, generator)
+    name = generator.choice([tensor for tensor in header if tensor != "__metadata__"] or [""])
+    match generator.randrange(5):
         case 0 if name:
-            head[name]["dtype"] = numbers.choice(["F64", "I8", "BF16", "F16", "BOOL", "U64", "F8_E4M3", "x"])
+            header[name]["dtype"] = generator.choice(["F64", "I8", "BF16", "F16", "BOOL", "U64", "F8_E4M3", "x"])
         case 1 if name:
-            head[name]["shape"] = numbers.choice(
-                [[], [0], [2**62, 2**62], [1] * 1_000, [-1], head[name]["shape"][::-1]]
+            header[name]["shape"] = generator.choice(
+                [[], [0], [2**62, 2**62], [1] * 1_000, [-1], header[name]["shape"][::-1]]
             )
         case 2 if name:
-            head[name]["data_offsets"] = numbers.choice([[0, 0], [0, 2**63], [8, 4], [0, len(data)], [-1, 5]])
+            header[name]["data_offsets"] = generator.choice([[0, 0], [0, 2**63], [8, 4], [0, len(data)], [-1, 5]])
         case 3 if name:
-            head["more.weight"] = head.pop(name)
+            header["more.weight"] = header.pop(name)
         case _:
-            change(head, numbers)
-    written = json.dumps(head).encode()
-    size = len(written) if numbers.random() < 0.8 else numbers.choice([0, 1, 2**63, 2**31, len(data)])
-    return struct.pack("<Q", size) + written + data[8 + length :]
+            change(header, generator)
+    encoded = json.dumps(header).encode()
+    size = len(encoded) if generator.random() < 0.8 else generator.choice([0, 1, 2**63, 2**31, len(data)])
+    return struct.pack("<Q", size) + encoded + data[8 + length :]
 
 
 if __name__ == "__main__":

@@ -1,8 +1,8 @@
-"""A dirty corpus: nothing crashes, every pair that is kept is right, every one that is not is listed with its line.
+"""Dirty corpora: nothing crashes, every pair that is kept is unchanged, and every other pair is listed with its line.
 
-Each corpus is made of good pairs, numbered on both sides, and dirt of every kind in known places; what must become of
-each line follows from how it was made, not from how it is read. `make test` takes a sample; the campaign
-(`pytest -s -m slow tests/campaigns/test_dirty_corpus.py`) prints its result.
+Each corpus has clean pairs, numbered on both sides, and every kind of dirt in known places, so the expected result of
+each line is known from how it was generated. `make test` runs a small sample; the full campaign
+(`pytest -s -m slow tests/robustness/test_dirty_corpus.py`) prints its result.
 """
 
 import gzip
@@ -33,10 +33,10 @@ else:
     from backports import zstd
 
 WORDS = "the house is green and our old friend sings été où Straße один 今日は 🎉".split()  # noqa: SIM905 (readable)
-LONGEST = 200
+MAX_POSITIONS = 200
 TOKENIZER = SentencePieceTokenizer(train_tokenizer(iter([" ".join(WORDS), *WORDS] * 20), kind="bpe", vocab_size=400))
 
-# What may stand in a text and must come through unchanged.
+# Characters that are allowed in a text and must be kept unchanged.
 HARMLESS = {
     "NUL": "\0",
     "U+0085": "\u0085",
@@ -47,7 +47,7 @@ HARMLESS = {
     "CR inside": "\r",
     "BOM inside": "\ufeff",
     "escape": "\x1b[31m",
-    "direction mark": "\u202e",
+    "direction override": "\u202e",
     "U+FFFD": "\ufffd",
     "no-break space": "\u00a0",
     "U+2581": "\u2581",
@@ -63,7 +63,7 @@ EMPTY = ["", " ", "\t", "\u2003\u2028", "\r", "\x0c"]
 
 @dataclass(frozen=True)
 class Line:
-    """One line of each file, and what must become of it: two texts, or the side and reason for leaving it out."""
+    """One line of each file and its expected result: two texts, or the side and the reason for leaving it out."""
 
     raw: tuple[bytes, bytes]
     texts: tuple[str, str]
@@ -72,8 +72,8 @@ class Line:
 
 
 @dataclass
-class Tried:
-    """What a campaign has seen."""
+class Totals:
+    """The totals of a campaign."""
 
     corpora: int = 0
     lines: int = 0
@@ -82,71 +82,73 @@ class Tried:
     dropped: Counter[str] = field(default_factory=Counter)
 
 
-def make_line(numbers: random.Random, index: int, *, tsv: bool) -> Line:
-    """A good line mostly; else one with dirt of one kind on one side."""
+def make_line(generator: random.Random, index: int, *, tsv: bool) -> Line:
+    """Return a clean line (in most cases), or one with one kind of dirt on one side."""
     texts = [
-        f"{index} " + " ".join(numbers.choices(WORDS, k=numbers.randint(1, 9))) + f" {'st'[side]}" for side in (0, 1)
+        f"{index} " + " ".join(generator.choices(WORDS, k=generator.randint(1, 9))) + f" {'st'[side]}"
+        for side in (0, 1)
     ]
-    good = Line((texts[0].encode(), texts[1].encode()), (texts[0], texts[1]))
-    dice = numbers.random()
-    side = 1 if tsv and 0.86 <= dice < 0.90 else numbers.randrange(2)  # where the two sides share a line, it ends once
+    clean = Line((texts[0].encode(), texts[1].encode()), (texts[0], texts[1]))
+    number = generator.random()
+    # A TSV has both sides on one line, so only the target can end in a carriage return.
+    side = 1 if tsv and 0.86 <= number < 0.90 else generator.randrange(2)
 
     def with_side(raw: bytes, text: str, dropped: str | None, kind: str) -> Line:
-        raws, both = list(good.raw), list(good.texts)
-        raws[side], both[side] = raw, text
-        return Line((raws[0], raws[1]), (both[0], both[1]), None if dropped is None else (side, dropped), kind)
+        raws, texts = list(clean.raw), list(clean.texts)
+        raws[side], texts[side] = raw, text
+        return Line((raws[0], raws[1]), (texts[0], texts[1]), None if dropped is None else (side, dropped), kind)
 
     name = ("source", "target")[side]
-    if dice < 0.6:
-        return good
-    if dice < 0.8:
-        kind = numbers.choice(list(HARMLESS))
-        place = numbers.randrange(1, len(texts[side]))
-        text = texts[side][:place] + HARMLESS[kind] + texts[side][place:]
+    if number < 0.6:
+        return clean
+    if number < 0.8:
+        kind = generator.choice(list(HARMLESS))
+        position = generator.randrange(1, len(texts[side]))
+        text = texts[side][:position] + HARMLESS[kind] + texts[side][position:]
         return with_side(text.encode(), text, None, kind)
-    if dice < 0.86:
-        text = numbers.choice([one for one in EMPTY if not tsv or "\t" not in one])
+    if number < 0.86:
+        text = generator.choice([empty for empty in EMPTY if not tsv or "\t" not in empty])
         return with_side(text.encode() + (b"\r" if text == "\r" else b""), text, f"{name} empty", "empty")
-    if dice < 0.90:
-        return with_side(good.raw[side] + b"\r", texts[side], None, "CRLF")
-    if dice < 0.905:
-        size = numbers.choice([LONGEST * 4, 10_000])
+    if number < 0.90:
+        return with_side(clean.raw[side] + b"\r", texts[side], None, "CRLF")
+    if number < 0.905:
+        size = generator.choice([MAX_POSITIONS * 4, 10_000])
         return with_side(b"x" * size, "x" * size, f"{name} too long", "long line")
-    if dice < 0.96:
-        kind = numbers.choice(list(BAD_BYTES))
-        bad = numbers.choice(BAD_BYTES[kind])
-        place = numbers.randrange(len(good.raw[side]) + 1)
-        place = len(good.raw[side][:place].decode(errors="ignore").encode())  # between two characters
-        return with_side(good.raw[side][:place] + bad + good.raw[side][place:], "", "not UTF-8", kind)
-    return good
+    if number < 0.96:
+        kind = generator.choice(list(BAD_BYTES))
+        bad = generator.choice(BAD_BYTES[kind])
+        position = generator.randrange(len(clean.raw[side]) + 1)
+        position = len(clean.raw[side][:position].decode(errors="ignore").encode())  # between two characters
+        return with_side(clean.raw[side][:position] + bad + clean.raw[side][position:], "", "not UTF-8", kind)
+    return clean
 
 
 def make_lines(seed: int, count: int, *, tsv: bool = False) -> list[Line]:
-    """A corpus; a megabyte on one line, and more than any line may have on another."""
-    numbers = random.Random(seed)
-    lines = [make_line(numbers, index, tsv=tsv) for index in range(count)]
+    """Return the lines of a corpus, one of them with a megabyte, and one longer than the limit for lines."""
+    generator = random.Random(seed)
+    lines = [make_line(generator, index, tsv=tsv) for index in range(count)]
     for size, reason in ((1_000_000, "source too long"), (1 << 20, "line too long")):
-        place = numbers.randrange(count)
-        lines[place] = Line((b"y" * size, b"1 MB"), ("y" * size, "1 MB"), (0, reason), "1 MB line")
+        position = generator.randrange(count)
+        lines[position] = Line((b"y" * size, b"1 MB"), ("y" * size, "1 MB"), (0, reason), "1 MB line")
     return lines
 
 
 def write_aligned(folder: Path, lines: list[Line]) -> Corpus:
     paths = folder / "dirty.en", folder / "dirty.fr"
     for side, path in enumerate(paths):
-        mark = b"\xef\xbb\xbf" if side else b""
-        path.write_bytes(mark + b"".join(line.raw[side] + b"\n" for line in lines))
+        byte_order_mark = b"\xef\xbb\xbf" if side else b""
+        path.write_bytes(byte_order_mark + b"".join(line.raw[side] + b"\n" for line in lines))
     return Corpus(paths)
 
 
-def write_tsv(folder: Path, lines: list[Line], pack: Callable[[bytes], bytes] = bytes, end: str = "") -> Corpus:
-    path = folder / f"dirty.tsv{end}"
-    path.write_bytes(pack(b"".join(line.raw[0] + b"\t" + line.raw[1] + b"\n" for line in lines)))
+def write_tsv(folder: Path, lines: list[Line], compress: Callable[[bytes], bytes] = bytes, suffix: str = "") -> Corpus:
+    path = folder / f"dirty.tsv{suffix}"
+    path.write_bytes(compress(b"".join(line.raw[0] + b"\t" + line.raw[1] + b"\n" for line in lines)))
     return Corpus((path,))
 
 
 def write_jsonl(folder: Path, lines: list[Line]) -> Corpus:
-    """As JSON has no bad bytes, halves of surrogates stand for them."""
+    """Write JSON Lines, with lone surrogates in place of bad bytes, which JSON cannot contain."""
     path = folder / "dirty.jsonl"
     with path.open("wb") as file:
         for line in lines:
@@ -157,17 +159,17 @@ def write_jsonl(folder: Path, lines: list[Line]) -> Corpus:
     return Corpus((path,))
 
 
-def try_corpus(folder: Path, corpus: Corpus, lines: list[Line], reasons: dict[str, str], tried: Tried) -> None:
-    """Prepare a corpus as training does, and hold what comes out against how it was made."""
+def check_corpus(folder: Path, corpus: Corpus, lines: list[Line], reasons: dict[str, str], totals: Totals) -> None:
+    """Prepare a corpus as training does, and compare the result with the expected one."""
     valid = folder / "valid.tsv"
     valid.write_text("a\tb\n", "utf-8")
     texts = run_to_end(build_text_store(folder / "texts", [corpus], [Corpus((valid,))], seed=1))
-    shards = run_to_end(build_token_store(folder / "ids", texts, TOKENIZER, longest=LONGEST))
+    encoded = run_to_end(build_token_store(folder / "ids", texts, TOKENIZER, max_positions=MAX_POSITIONS))
 
     kept = {number: line for number, line in enumerate(lines, start=1) if line.dropped is None}
-    assert shards.train.lines[:, 1].tolist() == list(kept)
+    assert encoded.train.lines[:, 1].tolist() == list(kept)
     for index, line in enumerate(kept.values()):
-        ids = [side(index)[:-1].tolist() for side in (shards.train.source, shards.train.target)]
+        ids = [side(index)[:-1].tolist() for side in (encoded.train.source, encoded.train.target)]
         assert TOKENIZER.decode(ids) == list(line.texts)
 
     expected = [
@@ -178,29 +180,29 @@ def try_corpus(folder: Path, corpus: Corpus, lines: list[Line], reasons: dict[st
     ]
     listed = (folder / "ids" / "dropped.tsv").read_text("utf-8").split("\n")[1:-1]
     assert sorted(listed) == sorted(expected)
-    assert sum(shards.dropped.values()) == len(expected)
-    _every_batch_is_aligned(shards.train, list(kept.values()))
-    _the_report_agrees(run_to_end(check_corpora([corpus])), lines)
+    assert sum(encoded.dropped.values()) == len(expected)
+    _check_batches(encoded.train, list(kept.values()))
+    _check_report(run_to_end(check_corpora([corpus])), lines)
 
-    tried.corpora += 1
-    tried.lines += len(lines)
-    tried.kept += len(kept)
-    tried.dirt.update(line.kind for line in lines if line.kind)
-    tried.dropped.update(line.rpartition("\t")[2] for line in listed)
+    totals.corpora += 1
+    totals.lines += len(lines)
+    totals.kept += len(kept)
+    totals.dirt.update(line.kind for line in lines if line.kind)
+    totals.dropped.update(line.rpartition("\t")[2] for line in listed)
 
 
-def _every_batch_is_aligned(shard: EncodedPairs, kept: list[Line]) -> None:
-    """What an epoch learns from are the pairs that were kept, each once."""
+def _check_batches(pairs: EncodedPairs, kept: list[Line]) -> None:
+    """Check that an epoch contains each pair that was kept exactly once, with its sides aligned."""
     seen: list[tuple[str, ...]] = []
-    for batch, position in batches(shard, tokens=4 * LONGEST, seed=1):
+    for batch, position in batches(pairs, tokens=4 * MAX_POSITIONS, seed=1):
         rows = zip(batch.source_BS, batch.target_BT, strict=True)
-        seen += [tuple(TOKENIZER.decode([ids[ids > EOS].tolist() for ids in both])) for both in rows]
+        seen += [tuple(TOKENIZER.decode([ids[ids > EOS].tolist() for ids in sides])) for sides in rows]
         if position.epoch:
             break
     assert sorted(seen) == sorted(line.texts for line in kept)
 
 
-def _the_report_agrees(report: CorpusReport, lines: list[Line]) -> None:
+def _check_report(report: CorpusReport, lines: list[Line]) -> None:
     counts = {finding.kind: finding.count for finding in report.findings}
     reasons = Counter(line.dropped[1] for line in lines if line.dropped is not None)
     assert counts.get("unreadable", 0) == reasons["not UTF-8"] + reasons["line too long"]
@@ -221,49 +223,49 @@ def formats(seed: int, count: int) -> Iterator[tuple[str, Callable[[Path], Corpu
     yield "jsonl", lambda folder: write_jsonl(folder, jsonl), jsonl, {"not UTF-8": "half a character"}
 
 
-def campaign(folder: Path, seeds: range, count: int) -> Tried:
-    tried = Tried()
+def run_campaign(folder: Path, seeds: range, count: int) -> Totals:
+    totals = Totals()
     for seed in seeds:
         for name, write, lines, reasons in formats(seed, count):
-            place = folder / f"{seed}-{name}"
-            place.mkdir()
-            try_corpus(place, write(place), lines, reasons, tried)
-    return tried
+            subfolder = folder / f"{seed}-{name}"
+            subfolder.mkdir()
+            check_corpus(subfolder, write(subfolder), lines, reasons, totals)
+    return totals
 
 
-def mismatches(folder: Path, sizes: range) -> int:
-    """How many files that differ by so many lines, either way, are refused."""
-    seen = 0
-    for more in sizes:
-        for source, target in ((30, 30 + more), (30 + more, 30)):
+def refused_mismatches(folder: Path, differences: range) -> int:
+    """Check that files with different numbers of lines are refused; return the number of cases."""
+    refused = 0
+    for difference in differences:
+        for source, target in ((30, 30 + difference), (30 + difference, 30)):
             paths = [folder / "a.en", folder / "a.fr"]
             paths[0].write_bytes(b"x\n" * source)
             paths[1].write_bytes(b"y\n" * target)
             with pytest.raises(UserError, match=f"has {source}, .* has {target};"):
                 run_to_end(check_corpora(corpora(paths)))
-            seen += 1
-    return seen
+            refused += 1
+    return refused
 
 
-def test_a_sample_of_dirty_corpora(tmp_path: Path) -> None:
-    tried = campaign(tmp_path, range(1), 300)
-    assert tried.corpora == 5
-    assert tried.kept > 1000
+def test_a_sample_of_dirty_corpora_is_handled_correctly(tmp_path: Path) -> None:
+    totals = run_campaign(tmp_path, range(1), 300)
+    assert totals.corpora == 5
+    assert totals.kept > 1000
     assert {"not UTF-8", "half a character", "line too long", "source too long", "source empty", "target empty"} <= (
-        tried.dropped.keys()
+        totals.dropped.keys()
     )
 
 
-def test_files_of_unequal_length_are_always_seen(tmp_path: Path) -> None:
-    assert mismatches(tmp_path, range(1, 11)) == 20
+def test_files_of_unequal_length_are_refused(tmp_path: Path) -> None:
+    assert refused_mismatches(tmp_path, range(1, 11)) == 20
 
 
-@pytest.mark.parametrize("both", [True, False])
-def test_files_whose_lines_end_in_carriage_returns_are_explained(tmp_path: Path, both: bool) -> None:
+@pytest.mark.parametrize("in_both_files", [True, False])
+def test_files_whose_lines_end_in_carriage_returns_are_reported(tmp_path: Path, in_both_files: bool) -> None:
     paths = [tmp_path / "a.en", tmp_path / "a.fr"]
     paths[0].write_bytes(b"one\rtwo\rthree\r")
-    paths[1].write_bytes(b"un\rdeux\rtrois\r" if both else b"un\ndeux\ntrois\n")
-    if both:
+    paths[1].write_bytes(b"un\rdeux\rtrois\r" if in_both_files else b"un\ndeux\ntrois\n")
+    if in_both_files:
         (finding,) = [f for f in run_to_end(check_corpora(corpora(paths))).findings if f.kind == "control characters"]
         assert finding.count == 2
     else:
@@ -272,14 +274,14 @@ def test_files_whose_lines_end_in_carriage_returns_are_explained(tmp_path: Path,
 
 
 @pytest.mark.slow
-def test_campaign(tmp_path: Path) -> None:
-    tried = campaign(tmp_path, range(1, 21), 3_000)
-    refused = mismatches(tmp_path, range(1, 11))
-    kinds = {"dirt": tried.dirt, "left out": tried.dropped}
-    listed = {name: ", ".join(f"{kind} {n:,}" for kind, n in sorted(found.items())) for name, found in kinds.items()}
-    print(f"\n{tried.corpora} dirty corpora, {tried.lines:,} lines; dirt: {listed['dirt']}")
-    print(f"0 crashes; {tried.kept:,} pairs kept, all aligned and unchanged")
-    print(f"{tried.dropped.total():,} left out, each listed with file and line: {listed['left out']}")
-    print(f"files that differ by 1 to 10 lines, either way: {refused} of 20 refused")
-    assert (tried.corpora, refused) == (100, 20)
-    assert len(tried.dirt) == len(HARMLESS) + len(BAD_BYTES) + 4
+def test_a_campaign_of_dirty_corpora_is_handled_correctly(tmp_path: Path) -> None:
+    totals = run_campaign(tmp_path, range(1, 21), 3_000)
+    refused = refused_mismatches(tmp_path, range(1, 11))
+    kinds = {"dirt": totals.dirt, "left out": totals.dropped}
+    listed = {name: ", ".join(f"{kind} {n:,}" for kind, n in sorted(counts.items())) for name, counts in kinds.items()}
+    print(f"\n{totals.corpora} dirty corpora, {totals.lines:,} lines; dirt: {listed['dirt']}")
+    print(f"0 crashes; {totals.kept:,} pairs kept, all of them aligned and unchanged")
+    print(f"{totals.dropped.total():,} pairs left out, each listed with its file and line: {listed['left out']}")
+    print(f"pairs of files whose numbers of lines differ by 1 to 10: {refused} of 20 refused")
+    assert (totals.corpora, refused) == (100, 20)
+    assert len(totals.dirt) == len(HARMLESS) + len(BAD_BYTES) + 4

@@ -1,4 +1,4 @@
-"""What a run meets on the way: gradients that are no numbers, learning rates beyond reason, memory that runs out."""
+"""Failures during training: gradients that are not finite, divergence, and memory that runs out."""
 
 import random
 from collections.abc import Sequence
@@ -21,87 +21,91 @@ from regard.settings.train import TrainSettings
 from regard.training import step as step_module
 from regard.training.loss import backward_in_chunks
 from regard.training.planning.plan import load_plan
-from regard.training.step import accumulate_gradients, gradient_with_retry
+from regard.training.step import Step, accumulate_gradients, gradient_with_retry
 from regard.training.tracking.events import Note
 
 torch.set_num_threads(1)
 
 
 @campaign("bad gradients")
-def test_gradients_that_are_no_numbers(
+def test_steps_with_gradients_that_are_not_finite_are_skipped(
     tiny: TinyRuns, tmp_path: Path, report: Report, monkeypatch: pytest.MonkeyPatch, count: int
 ) -> None:
-    numbers, original = random.Random(1), step_module.accumulate_gradients
+    generator, original = random.Random(1), step_module.accumulate_gradients
     steps = 3 * count
-    bad = set(numbers.sample(range(1, steps + 1), count))
+    bad = set(generator.sample(range(1, steps + 1), count))
 
-    def spoiled(
-        models: Sequence[Transformer], batches: list[Batch], settings: TrainSettings, step: int
+    def corrupted(
+        replicas: Sequence[Transformer], batches: list[Batch], settings: TrainSettings, step: int
     ) -> tuple[float, int]:
-        found = original(models, batches, settings, step)
+        result = original(replicas, batches, settings, step)
         if step in bad:
-            grad = numbers.choice([each.grad for each in models[0].parameters() if each.grad is not None]).view(-1)
-            grad[numbers.randrange(len(grad))] = numbers.choice([float("nan"), float("inf"), float("-inf")])
-        return found
+            gradients = [parameter.grad for parameter in replicas[0].parameters() if parameter.grad is not None]
+            gradient = generator.choice(gradients).view(-1)
+            gradient[generator.randrange(len(gradient))] = generator.choice([float("nan"), float("inf"), float("-inf")])
+        return result
 
-    monkeypatch.setattr(step_module, "accumulate_gradients", spoiled)
+    monkeypatch.setattr(step_module, "accumulate_gradients", corrupted)
     out = tmp_path / "model"
     events = tiny(out, steps=steps)
     skipped = [event for event in events if isinstance(event, Note)]
-    weights = load_file(out / "weights.safetensors")
-    assert all(tensor.isfinite().all() for tensor in weights.values())
+    parameters = load_file(out / "weights.safetensors")
+    assert all(tensor.isfinite().all() for tensor in parameters.values())
     assert len(skipped) == count
+    assert {event.step for event in events if isinstance(event, Step) and event.skipped} == bad
     report(
-        f"NaN or infinity put into the gradients of {count} of {steps} steps: {len(skipped)} steps skipped, each of "
-        "them one that was spoiled; 0 weights that are not finite"
+        f"NaN or infinity in the gradients of {count} of {steps} steps: exactly these {len(skipped)} steps were "
+        "skipped, and all parameters are finite at the end"
     )
 
 
 @campaign("clean steps")
-def test_divergence_is_noticed_and_learning_is_not_taken_for_it(
+def test_divergence_is_detected_without_false_alarms(
     tiny: TinyRuns, tmp_path: Path, report: Report, count: int
 ) -> None:
-    every = f"train.validate_every={max(1, count // 2)}"
-    tiny(tmp_path / "clean", steps=count, overrides=(*tiny.overrides, every))
-    # A hundred times the learning rate is not enough: the run recovers as the rate falls.
-    wild = ("train.validate_every=2000", "train.learning_rate=2.5", "train.max_grad_norm=0")
-    with pytest.raises(RunError, match="the run diverges") as caught:
-        tiny(tmp_path / "wild", steps=2_000, overrides=(*tiny.overrides, *wild))
-    seen = str(caught.value).split(";")[0]
-    report(f"0 false alarms in {count:,} steps of learning; with 1,000 times the learning rate: {seen}")
+    interval = f"train.validate_every={max(1, count // 2)}"
+    tiny(tmp_path / "normal", steps=count, overrides=(*tiny.overrides, interval))
+    # A hundred times the normal learning rate is not enough: the run recovers when the rate falls.
+    extreme = ("train.validate_every=2000", "train.learning_rate=2.5", "train.max_grad_norm=0")
+    with pytest.raises(RunError, match="the run diverged") as caught:
+        tiny(tmp_path / "extreme", steps=2_000, overrides=(*tiny.overrides, *extreme))
+    message = str(caught.value).split(";")[0]
+    report(f"0 false alarms in {count:,} normal steps; with 1,000 times the normal learning rate: {message}")
 
 
 @campaign("shortages")
-def test_memory_that_runs_out(tiny: TinyRuns, report: Report, monkeypatch: pytest.MonkeyPatch, count: int) -> None:
-    """In the middle of a random micro-batch of a step, for every part of more than a random number of pairs."""
-    shards, plan = EncodedCorpus(tiny.prepared / "run" / "shards"), load_plan(tiny.prepared / "run" / "plan.json")
+def test_steps_that_run_out_of_memory_are_sliced(
+    tiny: TinyRuns, report: Report, monkeypatch: pytest.MonkeyPatch, count: int
+) -> None:
+    """Memory runs out in every micro-batch with more than a random number of pairs."""
+    corpus, plan = EncodedCorpus(tiny.prepared / "run" / "shards"), load_plan(tiny.prepared / "run" / "plan.json")
     settings = TrainSettings(dropout=0.0)
     model = Transformer(plan.settings.model)
-    numbers, original, worst = random.Random(3), backward_in_chunks, 0.0
-    stream = batches(shards.train, tokens=120, seed=1)
+    generator, original, max_error = random.Random(3), backward_in_chunks, 0.0
+    stream = batches(corpus.train, tokens=120, seed=1)
     for step in range(count):
-        micro = [next(stream)[0] for _ in range(3)]
-        loss, tokens = accumulate_gradients([model], micro, settings, step)
-        wanted = {name: each.grad.clone() for name, each in model.named_parameters() if each.grad is not None}
-        most = numbers.randrange(1, max(len(batch.source_BS) for batch in micro))
+        micro_batches = [next(stream)[0] for _ in range(3)]
+        expected_loss, tokens = accumulate_gradients([model], micro_batches, settings, step)
+        expected = {name: each.grad.clone() for name, each in model.named_parameters() if each.grad is not None}
+        max_rows = generator.randrange(1, max(len(batch.source_BS) for batch in micro_batches))
 
-        def short(model: Transformer, source_BS: Tensor, *rest: Any, most: int = most, **options: Any) -> float:
-            found = original(model, source_BS, *rest, **options)
-            if len(source_BS) > most:
+        def backward(model: Transformer, source_BS: Tensor, *rest: Any, limit: int = max_rows, **options: Any) -> float:
+            loss_sum = original(model, source_BS, *rest, **options)
+            if len(source_BS) > limit:
                 raise RuntimeError("DefaultCPUAllocator: can't allocate memory")
-            return found
+            return loss_sum
 
-        monkeypatch.setattr(step_module, "backward_in_chunks", short)
-        found, counted, parts = gradient_with_retry([model], micro, settings, step, 1)
+        monkeypatch.setattr(step_module, "backward_in_chunks", backward)
+        loss_sum, counted, slices = gradient_with_retry([model], micro_batches, settings, step, 1)
         monkeypatch.setattr(step_module, "backward_in_chunks", original)
-        assert parts > 1
+        assert slices > 1
         assert counted == tokens
-        assert found == pytest.approx(loss, rel=1e-6)
+        assert loss_sum == pytest.approx(expected_loss, rel=1e-6)
         for name, each in model.named_parameters():
             assert each.grad is not None
-            worst = max(worst, float((each.grad - wanted[name]).abs().max()))
-    assert worst <= 1e-6
+            max_error = max(max_error, float((each.grad - expected[name]).abs().max()))
+    assert max_error <= 1e-6
     report(
-        f"memory ran out in {count} steps: {count} of {count} went on in parts, 0 pairs lost, gradients within "
-        f"{worst:.0e} of the whole's"
+        f"memory ran out in {count} steps: {count} of {count} succeeded with smaller micro-batches, without losing a "
+        f"pair, and with gradients within {max_error:.0e} of the original ones"
     )

@@ -1,4 +1,4 @@
-"""Model folders and archives of strangers: nothing they hold is run, nothing ends the process, nothing gets out."""
+"""Untrusted model folders and archives: no code is run, no process crashes, and no file is written outside."""
 
 import json
 import os
@@ -36,7 +36,7 @@ GOLDEN = Path(__file__).parents[1] / "golden" / "format-1"
 
 @pytest.fixture
 def model(tmp_path: Path) -> Path:
-    """The golden folder, with the engine's files."""
+    """The golden folder, with its CTranslate2 export."""
     shutil.copytree(GOLDEN, tmp_path / "model")
     ensure_export(tmp_path / "model")
     return tmp_path / "model"
@@ -46,8 +46,10 @@ def model(tmp_path: Path) -> Path:
 
 
 @campaign("mutants")
-def test_mutated_folders(model: Path, tmp_path: Path, repository: Path, report: Report, count: int) -> None:
-    """Bytes, settings, heads of tensors and engine's files are changed, and mostly the manifests too."""
+def test_mutated_folders_are_refused_or_usable(
+    model: Path, tmp_path: Path, repository: Path, report: Report, count: int
+) -> None:
+    """Bytes, settings, safetensors headers and CTranslate2 files are changed, mostly with a matching manifest."""
     work = tmp_path / "work"
     work.mkdir()
     outcomes, first, megabytes = Counter[str](), 0, 0.0
@@ -65,10 +67,10 @@ def test_mutated_folders(model: Path, tmp_path: Path, repository: Path, report: 
             check=False,
         )
         if done.returncode == 0:
-            found = json.loads(done.stdout.splitlines()[-1])
-            outcomes.update(found["outcomes"])
-            escapes.update(found["escapes"])
-            megabytes = max(megabytes, found["megabytes"])
+            result = json.loads(done.stdout.splitlines()[-1])
+            outcomes.update(result["outcomes"])
+            escapes.update(result["escapes"])
+            megabytes = max(megabytes, result["megabytes"])
             first = last
         elif done.returncode > 0:
             pytest.fail(done.stderr)
@@ -79,14 +81,14 @@ def test_mutated_folders(model: Path, tmp_path: Path, repository: Path, report: 
     assert (crashes, hangs, escapes) == ([], [], {})
     assert megabytes <= 200
     report(
-        f"{count:,} mutated model folders: {outcomes['refused']:,} refused with the path, {outcomes['accepted']:,} "
-        f"still models, and used; 0 crashes, 0 hangs (2 s of processor time each), 0 other exceptions; at most "
-        f"{megabytes:.0f} MB of memory more than for the model itself"
+        f"{count:,} mutated model folders: {outcomes['refused']:,} refused with their path, {outcomes['accepted']:,} "
+        f"still valid and usable; 0 crashes, 0 hangs (limit: 2 s of CPU time each), 0 unexpected exceptions; at most "
+        f"{megabytes:.0f} MB more memory than the original model"
     )
 
 
 class Canary:
-    """What a pickle would do if it were read."""
+    """An object whose pickle creates a file when it is loaded."""
 
     def __init__(self, path: Path) -> None:
         self.path = path
@@ -96,13 +98,13 @@ class Canary:
 
 
 def payloads(canary: Path, folder: Path) -> list[bytes]:
-    """Ways in which files of other programs run code when they are read."""
+    """Return file contents that would run code when some programs read them."""
     import pickle
 
     torch.save(Canary(canary), folder / "torch.bin")
     torch.save({"weights": Canary(canary)}, folder / "old.bin", _use_new_zipfile_serialization=False)
     command = f"__import__('pathlib').Path({str(canary)!r}).touch()"
-    written = [
+    contents = [
         *(pickle.dumps(Canary(canary), protocol) for protocol in (0, 2, 5)),
         (folder / "torch.bin").read_bytes(),
         (folder / "old.bin").read_bytes(),
@@ -112,21 +114,21 @@ def payloads(canary: Path, folder: Path) -> list[bytes]:
     ]
     (folder / "torch.bin").unlink()
     (folder / "old.bin").unlink()
-    return written
+    return contents
 
 
 @campaign("payloads")
-def test_nothing_in_a_folder_is_ever_run(model: Path, tmp_path: Path, report: Report, count: int) -> None:
+def test_no_code_in_a_folder_is_run(model: Path, tmp_path: Path, report: Report, count: int) -> None:
     canary = tmp_path / "executed"
-    written = payloads(canary, tmp_path)
-    places = [*HASHED, "fast/model.bin", "fast/config.json"]
-    cases = [(place, payload) for payload in written for place in places]
+    contents = payloads(canary, tmp_path)
+    names = [*HASHED, "fast/model.bin", "fast/config.json"]
+    cases = [(name, payload) for payload in contents for name in names]
     assert len(cases) == 40
     refused = 0
-    for number, (place, payload) in enumerate(random.Random(1).sample(cases, count)):
+    for number, (name, payload) in enumerate(random.Random(1).sample(cases, count)):
         out = tmp_path / f"payload-{number}"
         shutil.copytree(model, out)
-        (out / place).write_bytes(payload)
+        (out / name).write_bytes(payload)
         write_manifest(out, HASHED)
         write_manifest(out / "fast", FILES)
         try:
@@ -135,16 +137,16 @@ def test_nothing_in_a_folder_is_ever_run(model: Path, tmp_path: Path, report: Re
             refused += 1
     assert not canary.exists()
     report(
-        f"{count} payloads (pickles, torch files, YAML tags, expressions) in the place of a model's files: 0 run, "
-        f"{refused} folders refused, {count - refused} used without the engine's files that were replaced"
+        f"{count} payloads (pickles, torch files, YAML tags, expressions) in place of model files: 0 executed, "
+        f"{refused} folders refused, {count - refused} used without the replaced CTranslate2 export"
     )
 
 
 # Archives
 
 
-def archive(path: Path, entries: list[tuple[str, bytes]], mode: int = 0, **facts: int) -> None:
-    """A zip of these names, whatever they are; the last entry gets the mode and what is said of it."""
+def write_archive(path: Path, entries: list[tuple[str, bytes]], mode: int = 0, **attributes: int) -> None:
+    """Write a zip with these names, even invalid ones; the last entry gets the mode and attributes."""
     with warnings.catch_warnings(), zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED) as opened:
         warnings.simplefilter("ignore")
         for number, (name, content) in enumerate(entries):
@@ -155,80 +157,86 @@ def archive(path: Path, entries: list[tuple[str, bytes]], mode: int = 0, **facts
                 info.external_attr = mode << 16
             opened.writestr(info, content)
             if number == len(entries) - 1:
-                for fact, value in facts.items():
-                    setattr(info, fact, value)
+                for attribute, value in attributes.items():
+                    setattr(info, attribute, value)
 
 
-def hostile(model: Path, outside: Path) -> dict[str, Callable[[Path], object]]:
-    """Ways to write where one should not, or more than one should."""
+def write_patched_archive(path: Path, entries: list[tuple[str, bytes]], change: Callable[[bytearray], object]) -> None:
+    """Write a zip, then change its bytes."""
+    write_archive(path, entries)
+    data = bytearray(path.read_bytes())
+    change(data)
+    path.write_bytes(data)
+
+
+def hostile_archives(model: Path, outside: Path) -> dict[str, Callable[[Path], object]]:
+    """Return functions that write an archive which tries to write elsewhere, or too much, by name."""
     good = [
         (path.relative_to(model).as_posix(), path.read_bytes()) for path in sorted(model.rglob("*")) if path.is_file()
     ]
     deep, zeros = "../" * 12, bytes(100 << 20)
 
-    def named(name: str, mode: int = 0, content: bytes = b"bad", **facts: int) -> Callable[[Path], object]:
-        return lambda path: archive(path, [*good, (name, content)], mode, **facts)
+    def named(name: str, mode: int = 0, content: bytes = b"bad", **attributes: int) -> Callable[[Path], object]:
+        return lambda path: write_archive(path, [*good, (name, content)], mode, **attributes)
 
     def patched(change: Callable[[bytearray], object]) -> Callable[[Path], object]:
-        def make(path: Path) -> None:
-            archive(path, good)
-            data = bytearray(path.read_bytes())
-            change(data)
-            path.write_bytes(data)
-
-        return make
+        return lambda path: write_patched_archive(path, good, change)
 
     return {
-        "up": named("../evil"),
-        "up, far": named(f"{deep}{outside.relative_to('/')}/evil"),
-        "up, from within": named("fast/../../evil"),
-        "up, as Windows writes it": named("..\\evil"),
-        "up, mixed": named("fast/..\\..\\evil"),
+        "parent": named("../evil"),
+        "distant parent": named(f"{deep}{outside.relative_to('/')}/evil"),
+        "parent, from a subfolder": named("fast/../../evil"),
+        "parent, with a backslash": named("..\\evil"),
+        "parent, with mixed slashes": named("fast/..\\..\\evil"),
         "absolute": named(f"{outside}/evil"),
-        "absolute, twice": named(f"/{outside}/evil"),
+        "absolute, with two slashes": named(f"/{outside}/evil"),
         "a drive": named("C:\\evil"),
         "a drive, relative": named("C:evil"),
         "a network path": named("\\\\host\\share\\evil"),
-        "a home": lambda path: archive(path, [("~/evil", b"bad"), ("../~/evil", b"bad")]),
+        "home folder": lambda path: write_archive(path, [("~/evil", b"bad"), ("../~/evil", b"bad")]),
         "a dot": named("./evil"),
-        "an empty part": named("fast//evil"),
+        "an empty folder name": named("fast//evil"),
         "a NUL": named("card.md\0/../../evil"),
         "a line break": named("fast/\n../evil"),
-        "a stream": named("card.md:evil"),
-        "a link to a file": named("link", stat.S_IFLNK | 0o777, b"/etc/passwd"),
-        "a link to a folder": lambda path: archive(
+        "an alternate data stream": named("card.md:evil"),
+        "a symbolic link to a file": named("link", stat.S_IFLNK | 0o777, b"/etc/passwd"),
+        "a symbolic link to a folder": lambda path: write_archive(
             path, [*good, ("link/evil", b"bad"), ("link", str(outside).encode())], stat.S_IFLNK | 0o777
         ),
         "a device": named("zero", stat.S_IFCHR | 0o666),
         "a block device": named("disk", stat.S_IFBLK | 0o666),
         "a pipe": named("pipe", stat.S_IFIFO | 0o666),
         "a socket": named("socket", stat.S_IFSOCK | 0o666),
-        "a name twice": named("settings.json", content=b"{}"),
-        "a name twice, in capitals": named("SETTINGS.JSON", content=b"{}"),
-        "a name twice, in another spelling": lambda path: archive(path, [*good, ("é", b"1"), ("e\u0301", b"2")]),
-        "a folder and a file": named("card.md/", content=b""),
-        "a bomb": named("fast/bomb.bin", content=zeros),
-        "a bomb that says it is small": named("fast/bomb.bin", content=zeros, file_size=10),
-        "a bomb among the settings": lambda path: archive(path, [("settings.json", zeros)]),
-        "files that are each other": patched(overlap),
-        "a list of files that never ends": patched(lambda data: data.__setitem__(slice(-10, -6), b"\xf0\xff\xff\xff")),
-        "no files at all": lambda path: archive(path, []),
-        "a cut": patched(lambda data: data.__delitem__(slice(len(data) // 2, None))),
+        "a duplicate name": named("settings.json", content=b"{}"),
+        "a duplicate name in capitals": named("SETTINGS.JSON", content=b"{}"),
+        "a duplicate name in another Unicode form": lambda path: write_archive(
+            path, [*good, ("é", b"1"), ("e\u0301", b"2")]
+        ),
+        "a folder with the name of a file": named("card.md/", content=b""),
+        "a zip bomb": named("fast/bomb.bin", content=zeros),
+        "a zip bomb with a small declared size": named("fast/bomb.bin", content=zeros, file_size=10),
+        "a zip bomb as settings": lambda path: write_archive(path, [("settings.json", zeros)]),
+        "overlapping files": patched(overlap),
+        "a directory with too many entries": patched(
+            lambda data: data.__setitem__(slice(-10, -6), b"\xf0\xff\xff\xff")
+        ),
+        "no files": lambda path: write_archive(path, []),
+        "a truncated archive": patched(lambda data: data.__delitem__(slice(len(data) // 2, None))),
         "an encrypted file": patched(lambda data: data.__setitem__(data.rfind(b"PK\x01\x02") + 8, 1)),
-        "no zip": lambda path: path.write_bytes(zlib.compress(zeros)),
+        "not a zip": lambda path: path.write_bytes(zlib.compress(zeros)),
     }
 
 
 def overlap(data: bytearray) -> None:
-    """Every entry of the list points at the same file."""
-    place = data.find(b"PK\x01\x02")
-    while place >= 0:
-        data[place + 42 : place + 46] = struct.pack("<I", 0)
-        place = data.find(b"PK\x01\x02", place + 4)
+    """Make every entry of the archive's directory point to the same file."""
+    position = data.find(b"PK\x01\x02")
+    while position >= 0:
+        data[position + 42 : position + 46] = struct.pack("<I", 0)
+        position = data.find(b"PK\x01\x02", position + 4)
 
 
 @campaign("archives")
-def test_hostile_archives(
+def test_hostile_archives_are_refused_and_leave_no_files(
     model: Path, tmp_path: Path, report: Report, monkeypatch: pytest.MonkeyPatch, count: int
 ) -> None:
     cache, outside, inbox = (tmp_path / name for name in ("cache", "outside", "inbox"))
@@ -236,25 +244,28 @@ def test_hostile_archives(
         folder.mkdir()
     monkeypatch.setattr("regard.model_folder.loader.user_cache_path", lambda name: cache / name)
     monkeypatch.chdir(outside)
-    ways = hostile(model, outside)
-    assert len(ways) == count
-    before = everything(tmp_path, but=cache)
-    for name, make in ways.items():
+    archives = hostile_archives(model, outside)
+    assert len(archives) == count
+    before = file_sizes(tmp_path, without=cache)
+    for name, write in archives.items():
         path = inbox / "archive.zip"
-        make(path)
+        write(path)
         with pytest.raises(FolderError) as caught:
             open_folder(path)
         assert str(caught.value).startswith(str(path)), name
         path.unlink()
-        assert everything(tmp_path, but=cache) == before, name
-        left = sum(each.stat().st_size for each in cache.rglob("*") if each.is_file())
+        assert file_sizes(tmp_path, without=cache) == before, name
+        left = sum(file.stat().st_size for file in cache.rglob("*") if file.is_file())
         assert left == 0, name
-    archive(
+    write_archive(
         inbox / "good.zip", [(path.relative_to(model).as_posix(), path.read_bytes()) for path in model.rglob("*.*")]
     )
-    check(open_folder(inbox / "good.zip"))  # an honest one opens
-    report(f"{len(ways)} hostile archives: {len(ways)} refused by name; 0 bytes outside, 0 bytes left in the cache")
+    check(open_folder(inbox / "good.zip"))  # a valid archive opens
+    report(
+        f"{count} hostile archives: {count} refused with their name; 0 bytes written outside, 0 bytes left in the cache"
+    )
 
 
-def everything(folder: Path, but: Path) -> dict[Path, int]:
-    return {path: path.lstat().st_size for path in folder.rglob("*") if not path.is_relative_to(but) and path.is_file()}
+def file_sizes(folder: Path, without: Path) -> dict[Path, int]:
+    files = (path for path in folder.rglob("*") if not path.is_relative_to(without) and path.is_file())
+    return {path: path.lstat().st_size for path in files}

@@ -1,4 +1,4 @@
-"""The settings as people read them: all of them, with what their fields say, and those about a word."""
+"""The reference of settings lists every setting with its default, type and meaning."""
 
 from dataclasses import fields
 
@@ -11,7 +11,7 @@ from regard.settings.sections import Settings, assemble
 from regard.settings.sizes import SIZES
 
 
-def test_every_setting_is_listed_once_with_what_its_field_says() -> None:
+def test_every_setting_is_listed_once_with_its_help_text() -> None:
     found = {one.name: (one.default, one.meaning) for one in find_settings()}
     defaults = Settings()
     wanted = {
@@ -23,7 +23,7 @@ def test_every_setting_is_listed_once_with_what_its_field_says() -> None:
     assert len(find_settings()) == len(wanted)
 
 
-def test_types_are_in_words() -> None:
+def test_types_have_readable_names() -> None:
     types = {one.name: one.type for one in find_settings()}
     assert types["model.width"] == "whole number"
     assert types["train.dropout"] == "number"
@@ -42,21 +42,21 @@ def test_a_default_can_be_set_as_it_is_shown() -> None:
     assert assemble(user_overrides(shown)) == Settings()
 
 
-@pytest.mark.parametrize("word", ["train.dropout", "DropOut", "share of numbers"])
-def test_a_word_is_looked_for_in_names_and_meanings(word: str) -> None:
+@pytest.mark.parametrize("word", ["train.dropout", "DropOut", "places section 5.4"])
+def test_a_word_is_searched_in_names_and_meanings(word: str) -> None:
     assert [one.name for one in find_settings(word)] == ["train.dropout"]
 
 
-def test_a_word_that_is_nowhere() -> None:
+def test_an_unknown_word_is_refused() -> None:
     with pytest.raises(SettingsError) as caught:
         find_settings("beems")
-    assert str(caught.value) == "no setting has 'beems' in its name or meaning; `regard settings` lists them all"
+    assert str(caught.value) == "no setting has 'beems' in its name or meaning; `regard settings` lists all settings"
 
 
-def test_the_sizes_say_only_what_was_asked_for() -> None:
+def test_the_table_of_sizes_has_only_the_found_settings() -> None:
     lines = as_markdown("dropout").splitlines()
     assert [line for line in lines if line.startswith("| `")] == [
-        "| `train.dropout` | 0.1     | number | share of numbers dropped, where section 5.4 says |",
+        "| `train.dropout` | 0.1     | number | dropout rate, at the places section 5.4 names |",
         *(
             f"| `{size}`{' ' * (5 - len(size))} | `train.dropout={layer['train']['dropout']}` |"
             for size, layer in SIZES.items()

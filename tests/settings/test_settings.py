@@ -1,4 +1,4 @@
-"""Settings are strict: the sizes are those of the paper, later layers win, and every mistake is named with its fix."""
+"""Settings are strict: sizes are those of the paper, later overrides win, and every mistake is named with its fix."""
 
 from collections.abc import Sequence
 from dataclasses import FrozenInstanceError, asdict, fields
@@ -24,7 +24,7 @@ def sized(size: str) -> Settings:
 
 
 def refused(*overrides: str) -> str:
-    """What is said against these overrides."""
+    """Return the error message for these overrides."""
     with pytest.raises(SettingsError) as caught:
         assemble(user_overrides(overrides))
     return str(caught.value)
@@ -42,7 +42,7 @@ def refused(*overrides: str) -> str:
         ("big", (6, 6), 1024, 4096, 16, "post"),
     ],
 )
-def test_the_shape_of_each_size(
+def test_each_size_has_its_shape(
     size: str, layers: tuple[int, int], width: int, feedforward: int, heads: int, norm: str
 ) -> None:
     model = sized(size).model
@@ -51,7 +51,7 @@ def test_the_shape_of_each_size(
     assert model.positions == "sinusoid"
 
 
-def test_there_are_four_sizes_and_they_set_only_what_exists() -> None:
+def test_there_are_four_sizes_that_set_existing_settings() -> None:
     assert list(SIZES) == ["tiny", "small", "base", "big"]
     for size in SIZES:
         assemble(size_overrides(size))
@@ -83,7 +83,7 @@ def test_base_is_the_default() -> None:
 
 
 @pytest.mark.parametrize("size", ["tiny", "small"])
-def test_the_small_end_learns_quickly(size: str) -> None:
+def test_small_sizes_have_a_recipe_for_short_training(size: str) -> None:
     train = sized(size).train
     assert (train.schedule, train.warmup_steps, train.max_grad_norm) == ("linear", 400, 1.0)
 
@@ -113,7 +113,7 @@ def test_of_two_equal_overrides_the_last_wins() -> None:
     assert assemble(user_overrides(["train.steps=1", "train.steps=2"])).train.steps == 2
 
 
-def test_what_the_user_did_not_touch_is_not_in_the_users_layer() -> None:
+def test_user_overrides_contain_only_what_the_user_set() -> None:
     assert user_overrides() == {}
     assert user_overrides(["train.steps=9"]) == {"train": {"steps": 9}}
 
@@ -122,21 +122,21 @@ def test_a_micro_batch_is_no_larger_than_a_batch() -> None:
     assert assemble(user_overrides(["train.batch_tokens=100"])).train.micro_batch_tokens == 100
 
 
-def test_nothing_given_gives_the_defaults() -> None:
+def test_no_overrides_give_the_defaults() -> None:
     assert assemble() == Settings()
 
 
-def test_settings_cannot_be_changed_afterwards() -> None:
+def test_settings_are_immutable() -> None:
     with pytest.raises(FrozenInstanceError):
         Settings().model.width = 3  # type: ignore[misc]
 
 
-def test_a_section_survives_the_way_through_plain_values() -> None:
+def test_a_section_made_from_its_own_values_is_the_same() -> None:
     model = TransformerSettings(width=64, heads=2)
     assert from_dict(TransformerSettings, asdict(model)) == model
 
 
-def test_every_setting_says_what_it_means() -> None:
+def test_every_setting_has_a_help_text() -> None:
     assert [field.name for kind in SECTIONS for field in fields(kind) if not field.metadata.get("help")] == []
 
 
@@ -160,7 +160,7 @@ def test_every_setting_says_what_it_means() -> None:
         ("decode.prefix= Je ", "decode", "prefix", " Je "),
     ],
 )
-def test_a_typed_value_gets_the_type_of_its_setting(override: str, section: str, name: str, value: Any) -> None:
+def test_a_value_gets_the_type_of_its_setting(override: str, section: str, name: str, value: Any) -> None:
     found = getattr(getattr(assemble(user_overrides([override])), section), name)
     assert found == value
     assert type(found) is type(value)
@@ -189,7 +189,7 @@ def test_a_typed_value_gets_the_type_of_its_setting(override: str, section: str,
         ("train.dropout=1", "train.dropout must be at least 0 and below 1, got 1.0"),
         ("train.label_smoothing=-0.1", "train.label_smoothing must be at least 0 and below 1, got -0.1"),
         ("train.learning_rate=0", "train.learning_rate must be above 0, got 0.0"),
-        ("tokenizer.vocab_size=100", "tokenizer.vocab_size must be 0 or at least 300 (256 are bytes), got 100"),
+        ("tokenizer.vocab_size=100", "tokenizer.vocab_size must be 0 or at least 300 (256 tokens are bytes), got 100"),
         ("decode.beam_size=0", "decode.beam_size must be at least 1, got 0"),
         ("decode.n_best=5", "decode.n_best (5) cannot exceed decode.beam_size (4); add --set decode.beam_size=5"),
     ],
@@ -226,22 +226,22 @@ def test_a_number_must_be_finite(name: str, text: str) -> None:
         (b"train = 5\n", "{file}: train must be a section, written [train]"),
     ],
 )
-def test_mistakes_in_a_file(tmp_path: Path, content: bytes, message: str) -> None:
+def test_every_mistake_in_a_file_is_named(tmp_path: Path, content: bytes, message: str) -> None:
     assert in_file(tmp_path, content) == message.replace("{file}", str(tmp_path / "settings.toml"))
 
 
 @pytest.mark.parametrize("content", [b"[train\n", b"steps = \n", b"[train]\nsteps = 1\nsteps = 2\n", b"\xff\xfe"])
-def test_a_file_that_is_not_toml(tmp_path: Path, content: bytes) -> None:
+def test_a_file_that_is_not_toml_is_refused(tmp_path: Path, content: bytes) -> None:
     assert in_file(tmp_path, content).startswith(f"{tmp_path / 'settings.toml'}: not valid TOML: ")
 
 
-def test_no_such_file(tmp_path: Path) -> None:
+def test_a_missing_file_is_refused(tmp_path: Path) -> None:
     with pytest.raises(SettingsError) as caught:
         user_overrides([], tmp_path / "none.toml")
     assert str(caught.value) == f"{tmp_path / 'none.toml'}: no such settings file"
 
 
-def test_a_folder_is_not_a_settings_file(tmp_path: Path) -> None:
+def test_a_folder_is_refused_as_a_settings_file(tmp_path: Path) -> None:
     with pytest.raises(SettingsError) as caught:
         user_overrides([], tmp_path)
     assert str(caught.value).startswith(f"{tmp_path}: cannot be read (")
@@ -249,7 +249,7 @@ def test_a_folder_is_not_a_settings_file(tmp_path: Path) -> None:
 
 
 def in_file(folder: Path, content: bytes, overrides: Sequence[str] = ()) -> str:
-    """What is said against a settings file of this content."""
+    """Return the error message for a settings file with this content."""
     (folder / "settings.toml").write_bytes(content)
     with pytest.raises(SettingsError) as caught:
         assemble(user_overrides(overrides, folder / "settings.toml"))
@@ -271,18 +271,18 @@ def in_file(folder: Path, content: bytes, overrides: Sequence[str] = ()) -> str:
         *(
             (
                 [override],
-                "decode.top_k and decode.top_p say among which pieces to draw, and nothing is drawn; "
+                "decode.top_k and decode.top_p apply to sampling, and decode.temperature is 0; "
                 "add --set decode.temperature=1",
             )
             for override in ("decode.top_k=5", "decode.top_p=0.5")
         ),
-        (["decode.prefix=a\nb"], "decode.prefix must be one line, because texts are translated line by line"),
+        (["decode.prefix=a\nb"], "decode.prefix must be a single line, because texts are translated line by line"),
         (["decode.n_best=5"], "decode.n_best (5) cannot exceed decode.beam_size (4); add --set decode.beam_size=5"),
         (["decode.length_penalty=1000"], "decode.length_penalty must be between -10 and 10, got 1000.0"),
         (["decode.length_penalty=-1000"], "decode.length_penalty must be between -10 and 10, got -1000.0"),
     ],
 )
-def test_ways_to_write_that_cannot_be(overrides: list[str], message: str) -> None:
+def test_impossible_decode_settings_are_refused(overrides: list[str], message: str) -> None:
     assert refused(*overrides) == message
 
 
@@ -294,12 +294,12 @@ def test_ways_to_write_that_cannot_be(overrides: list[str], message: str) -> Non
         ("tokenizer.kind=bpe", "tokenizer.kind has no effect here; `regard settings` lists them"),
     ],
 )
-def test_what_is_not_about_writing_has_no_effect_on_it(override: str, message: str) -> None:
+def test_settings_of_other_sections_are_refused_for_decoding(override: str, message: str) -> None:
     with pytest.raises(SettingsError) as caught:
         decode_settings(["decode.beam_size=2", override])
     assert str(caught.value) == message
     assert decode_settings(["decode.beam_size=2"]) == DecodeSettings(beam_size=2)
 
 
-def test_more_may_be_drawn_than_beams_are_kept() -> None:
+def test_sampling_may_return_more_texts_than_beam_size() -> None:
     assert assemble(user_overrides(["decode.n_best=9", "decode.temperature=0.5"])).decode.n_best == 9

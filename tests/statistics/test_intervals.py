@@ -1,4 +1,4 @@
-"""Intervals hold what they promise: against published figures, exact sums and drawn samples."""
+"""Intervals agree with published values, exact sums and simulated samples."""
 
 from fractions import Fraction
 from math import comb
@@ -10,64 +10,65 @@ from regard.statistics.intervals import mean, proportion
 from regard.statistics.multiplicity import significance_threshold, z_score
 
 
-def test_wilson_as_published():
-    found = proportion([1] * 40 + [0] * 10, [1] * 50)
-    assert found is not None and found.count == 50
-    assert (found.low, found.high) == pytest.approx((0.67, 0.89), abs=0.005)
-    found = proportion([1] * 400 + [0] * 100, [1] * 500)
-    assert found is not None and (found.low, found.high) == pytest.approx((0.76, 0.83), abs=0.005)
+def test_wilson_intervals_equal_published_values():
+    estimate = proportion([1] * 40 + [0] * 10, [1] * 50)
+    assert estimate is not None and estimate.count == 50
+    assert (estimate.low, estimate.high) == pytest.approx((0.67, 0.89), abs=0.005)
+    estimate = proportion([1] * 400 + [0] * 100, [1] * 500)
+    assert estimate is not None and (estimate.low, estimate.high) == pytest.approx((0.76, 0.83), abs=0.005)
 
 
-def test_cases_that_go_together_count_as_one():
-    alone = proportion([1, 0] * 50, [1] * 100)
-    together = proportion([10, 0] * 50, [10] * 100)
-    apart = proportion([4, 6] * 50, [10] * 100)
-    assert alone is not None and together is not None and apart is not None
-    assert together.count == 1000 and (together.low, together.high) == pytest.approx((alone.low, alone.high), abs=0.002)
-    assert apart.high - apart.low < 0.75 * (alone.high - alone.low)  # within a sentence they do not go together
+def test_correlated_cases_of_a_sentence_count_as_one():
+    single = proportion([1, 0] * 50, [1] * 100)
+    correlated = proportion([10, 0] * 50, [10] * 100)
+    independent = proportion([4, 6] * 50, [10] * 100)
+    assert single is not None and correlated is not None and independent is not None
+    assert correlated.count == 1000
+    assert (correlated.low, correlated.high) == pytest.approx((single.low, single.high), abs=0.002)
+    assert independent.high - independent.low < 0.75 * (single.high - single.low)
     assert proportion([0, 0], [0, 0]) is None
 
 
-def test_an_interval_for_many_is_wider():
+def test_intervals_are_wider_for_many_tests():
     one, many = proportion([1, 0] * 50, [1] * 100), proportion([1, 0] * 50, [1] * 100, tests=48)
     assert one is not None and many is not None and many.low < one.low < one.high < many.high
     assert z_score(1) == pytest.approx(1.96, abs=0.001)
-    assert z_score(50) == pytest.approx(3.29, abs=0.001)  # 0.1 % on both sides together
+    assert z_score(50) == pytest.approx(3.29, abs=0.001)  # 0.1 % in total on both sides
 
 
-def test_a_share_of_sentences_is_caught_nineteen_times_of_twenty():
-    chance = np.random.default_rng(3)
-    caught = 0
+def test_intervals_of_proportions_have_95_percent_coverage():
+    rng = np.random.default_rng(3)
+    covered = 0
     for _ in range(400):
-        cases = chance.integers(1, 5, size=120)
-        likely = chance.beta(2, 1, size=120)  # a sentence is easy or hard
-        found = proportion(chance.binomial(cases, likely), cases)
-        assert found is not None
-        caught += found.low <= 2 / 3 <= found.high
-    assert 0.92 <= caught / 400 <= 0.98
+        cases = rng.integers(1, 5, size=120)
+        hit_rate = rng.beta(2, 1, size=120)  # the probability of a hit differs between sentences
+        estimate = proportion(rng.binomial(cases, hit_rate), cases)
+        assert estimate is not None
+        covered += estimate.low <= 2 / 3 <= estimate.high
+    assert 0.92 <= covered / 400 <= 0.98
 
 
-def test_the_mean_is_that_of_drawn_samples():
-    chance = np.random.default_rng(4)
-    values, weights = chance.normal(size=300), chance.integers(1, 20, size=300)
-    found = mean(values, weights=weights)
-    assert found.value == pytest.approx(np.average(values, weights=weights))
-    drawn = chance.integers(300, size=(2000, 300))
-    low, high = np.quantile([np.average(values[one], weights=weights[one]) for one in drawn], (0.025, 0.975))
-    assert (found.low, found.high) == pytest.approx((low, high), abs=0.02)
+def test_intervals_of_means_equal_bootstrap_intervals():
+    rng = np.random.default_rng(4)
+    values, weights = rng.normal(size=300), rng.integers(1, 20, size=300)
+    estimate = mean(values, weights=weights)
+    assert estimate.value == pytest.approx(np.average(values, weights=weights))
+    samples = rng.integers(300, size=(2000, 300))
+    low, high = np.quantile([np.average(values[rows], weights=weights[rows]) for rows in samples], (0.025, 0.975))
+    assert (estimate.low, estimate.high) == pytest.approx((low, high), abs=0.02)
     assert mean([2.0, 2.0, 2.0]).high == 2.0
 
 
-@pytest.mark.parametrize(("pairs", "least"), [(30, 16), (50, 23), (100, 40), (200, 70)])
-def test_the_threshold_for_48_heads(pairs, least):
-    assert significance_threshold(pairs, 0.25, 48) == least
+@pytest.mark.parametrize(("pairs", "threshold"), [(30, 16), (50, 23), (100, 40), (200, 70)])
+def test_significance_thresholds_for_48_heads(pairs, threshold):
+    assert significance_threshold(pairs, 0.25, 48) == threshold
 
 
 @pytest.mark.parametrize(("cases", "tests"), [(1, 1), (7, 3), (40, 144), (500, 48)])
-def test_the_threshold_is_the_exact_one(cases, tests):
+def test_significance_thresholds_are_exact(cases, tests):
     def tail(hits: int) -> Fraction:
         terms = (comb(cases, k) * 3 ** (cases - k) for k in range(hits, cases + 1))
         return Fraction(sum(terms), 4**cases)
 
-    least = significance_threshold(cases, 0.25, tests)
-    assert tail(least) <= Fraction(1, 20 * tests) < tail(least - 1)
+    threshold = significance_threshold(cases, 0.25, tests)
+    assert tail(threshold) <= Fraction(1, 20 * tests) < tail(threshold - 1)

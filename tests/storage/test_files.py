@@ -1,4 +1,4 @@
-"""Files are written whole or not at all, in an order that survives a power cut, and damage to them is found."""
+"""Files are written completely or not at all, in an order that survives a power failure, and damage is found."""
 
 import hashlib
 import os
@@ -18,13 +18,13 @@ from regard.storage.manifest import find_damage, is_safe_relative_name, sha256, 
 
 
 class Crash(BaseException):
-    """The process dies here, as far as the code under test can tell."""
+    """Stands for the death of the process at this point."""
 
 
 @pytest.fixture
-def acts(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[list[str]]:
-    """What is asked of the disk, in order: `sync a.tmp`, `rename a.tmp a`, `sync folder .`."""
-    done: list[str] = []
+def operations(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[list[str]]:
+    """The disk operations in order: `sync a.tmp`, `rename a.tmp a`, `sync folder .`."""
+    recorded: list[str] = []
     fsync, replace = os.fsync, Path.replace
 
     def name(path: Path) -> str:
@@ -33,30 +33,30 @@ def acts(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[list[str]]
     def record_fsync(descriptor: int) -> None:
         path = Path(f"/proc/self/fd/{descriptor}").readlink()
         folder = stat.S_ISDIR(os.fstat(descriptor).st_mode)
-        done.append(f"sync folder {name(path)}" if folder else f"sync {name(path)}")
+        recorded.append(f"sync folder {name(path)}" if folder else f"sync {name(path)}")
         fsync(descriptor)
 
     def record_replace(self: Path, target: Path) -> Path:
-        done.append(f"rename {name(self)} {name(target)}")
+        recorded.append(f"rename {name(self)} {name(target)}")
         return replace(self, target)
 
     if not Path("/proc/self/fd").is_dir():
-        pytest.skip("this system does not tell which file a descriptor belongs to")
+        pytest.skip("this system has no /proc to find the file of a descriptor")
     monkeypatch.setattr(os, "fsync", record_fsync)
     monkeypatch.setattr(Path, "replace", record_replace)
-    yield done
+    yield recorded
     monkeypatch.undo()
 
 
 @contextmanager
-def dying_at(where: str) -> Iterator[None]:
-    """Crash instead of syncing, or instead of renaming."""
+def crash_at(operation: str) -> Iterator[None]:
+    """Crash instead of the first `sync` or `rename`."""
 
     def crash(*_: object) -> None:
         raise Crash
 
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(*{"sync": (os, "fsync"), "rename": (Path, "replace")}[where], crash)
+        patch.setattr(*{"sync": (os, "fsync"), "rename": (Path, "replace")}[operation], crash)
         yield
 
 
@@ -64,21 +64,21 @@ def dying_at(where: str) -> Iterator[None]:
 
 
 @pytest.mark.parametrize("data", [b"\x00\xff\r\n", "é\r\n€", b"", ""])
-def test_what_is_written_is_what_is_read(tmp_path: Path, data: bytes | str) -> None:
+def test_a_written_file_has_exactly_the_given_content(tmp_path: Path, data: bytes | str) -> None:
     write_atomically(tmp_path / "a", data)
     assert (tmp_path / "a").read_bytes() == (data.encode() if isinstance(data, str) else data)
     assert [path.name for path in tmp_path.iterdir()] == ["a"]
 
 
-def test_a_file_is_synced_then_renamed_then_its_folder_is_synced(tmp_path: Path, acts: list[str]) -> None:
+def test_a_file_is_synced_then_renamed_then_its_folder_is_synced(tmp_path: Path, operations: list[str]) -> None:
     write_atomically(tmp_path / "a", b"new")
-    assert acts == ["sync a.tmp", "rename a.tmp a", "sync folder ."]
+    assert operations == ["sync a.tmp", "rename a.tmp a", "sync folder ."]
 
 
-@pytest.mark.parametrize("where", ["sync", "rename"])
-def test_an_interrupted_write_leaves_the_old_content(tmp_path: Path, where: str) -> None:
+@pytest.mark.parametrize("operation", ["sync", "rename"])
+def test_an_interrupted_write_leaves_the_old_content(tmp_path: Path, operation: str) -> None:
     write_atomically(tmp_path / "a", b"old")
-    with dying_at(where), pytest.raises(Crash):
+    with crash_at(operation), pytest.raises(Crash):
         write_atomically(tmp_path / "a", b"new")
     assert (tmp_path / "a").read_bytes() == b"old"
     write_atomically(tmp_path / "a", b"newer")
@@ -86,7 +86,7 @@ def test_an_interrupted_write_leaves_the_old_content(tmp_path: Path, where: str)
     assert [path.name for path in tmp_path.iterdir()] == ["a"]
 
 
-def test_json_is_readable_and_comes_back(tmp_path: Path) -> None:
+def test_json_is_readable_and_read_back_unchanged(tmp_path: Path) -> None:
     value = {"text": "déjà", "numbers": [1, 0.1, 1e-9], "nothing": None}
     write_json(tmp_path / "a.json", value)
     assert read_json(tmp_path / "a.json") == value
@@ -118,17 +118,17 @@ def test_a_new_folder_appears_when_its_block_ends(tmp_path: Path) -> None:
     assert [path.name for path in target.parent.iterdir()] == ["there"]
 
 
-def test_all_inside_is_synced_before_the_rename_and_the_parent_after(tmp_path: Path, acts: list[str]) -> None:
+def test_all_content_is_synced_before_the_rename_and_the_parent_after(tmp_path: Path, operations: list[str]) -> None:
     make(tmp_path / "a", "new")
-    *before, rename, after = acts
+    *before, rename, after = operations
     assert (rename, after) == ("rename a.tmp a", "sync folder .")
     assert {"sync a.tmp/inner/deep", "sync a.tmp/file", "sync folder a.tmp/inner", "sync folder a.tmp"} == set(before)
 
 
-def test_folders_made_on_the_way_are_synced_into_their_parents(tmp_path: Path, acts: list[str]) -> None:
+def test_missing_parent_folders_are_created_and_synced(tmp_path: Path, operations: list[str]) -> None:
     with new_folder(tmp_path / "one" / "two" / "three"):
         pass
-    assert {"sync folder .", "sync folder one", "sync folder one/two"} <= set(acts)
+    assert {"sync folder .", "sync folder one", "sync folder one/two"} <= set(operations)
 
 
 def test_an_exception_in_the_block_leaves_the_old_folder(tmp_path: Path) -> None:
@@ -140,18 +140,18 @@ def test_an_exception_in_the_block_leaves_the_old_folder(tmp_path: Path) -> None
 
 def test_a_crash_while_syncing_leaves_the_old_folder(tmp_path: Path) -> None:
     make(tmp_path / "a", "old")
-    with dying_at("sync"), pytest.raises(Crash):
+    with crash_at("sync"), pytest.raises(Crash):
         make(tmp_path / "a", "new")
     assert (tmp_path / "a" / "inner" / "deep").read_text() == "old"
 
 
 def test_a_crash_before_the_rename_makes_no_folder(tmp_path: Path) -> None:
-    with dying_at("rename"), pytest.raises(Crash):
+    with crash_at("rename"), pytest.raises(Crash):
         make(tmp_path / "a", "new")
     assert not (tmp_path / "a").exists()
 
 
-def test_what_a_crash_left_behind_is_thrown_away(tmp_path: Path) -> None:
+def test_the_temporary_folder_of_a_crash_is_removed(tmp_path: Path) -> None:
     (tmp_path / "a.tmp").mkdir()
     (tmp_path / "a.tmp" / "left").write_text("half")
     with new_folder(tmp_path / "a") as folder:
@@ -159,7 +159,7 @@ def test_what_a_crash_left_behind_is_thrown_away(tmp_path: Path) -> None:
     assert [path.name for path in tmp_path.iterdir()] == ["a"]
 
 
-def test_a_new_folder_takes_the_place_of_an_old_one_whole(tmp_path: Path) -> None:
+def test_a_new_folder_replaces_all_of_the_old_one(tmp_path: Path) -> None:
     make(tmp_path / "a", "old")
     (tmp_path / "a" / "only in the old").touch()
     make(tmp_path / "a", "new")
@@ -168,7 +168,7 @@ def test_a_new_folder_takes_the_place_of_an_old_one_whole(tmp_path: Path) -> Non
 
 
 @pytest.mark.parametrize("renames", [1, 2])
-def test_a_crash_between_old_and_new_loses_neither(tmp_path: Path, renames: int) -> None:
+def test_a_crash_during_replacement_keeps_a_complete_folder(tmp_path: Path, renames: int) -> None:
     make(tmp_path / "a", "old")
     rename, count = Path.replace, 0
 
@@ -197,83 +197,83 @@ full_device = pytest.mark.skipif(not Path("/dev/full").exists(), reason="this sy
 
 
 @pytest.fixture
-def steady(monkeypatch: pytest.MonkeyPatch) -> None:
-    """A disk whose free bytes do not change while we look."""
+def constant_free_space(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A disk whose number of free bytes does not change during the test."""
     monkeypatch.setattr(shutil, "disk_usage", lambda _: shutil._ntuple_diskusage(100, 93, 7))
 
 
 @full_device
-def test_a_file_on_a_full_disk_keeps_its_old_content_and_the_error_says_where_and_how_much(
-    tmp_path: Path, steady: None
+def test_a_full_disk_keeps_the_old_file_and_the_error_names_path_and_bytes(
+    tmp_path: Path, constant_free_space: None
 ) -> None:
     write_atomically(tmp_path / "a", b"old")
     (tmp_path / "a.tmp").symlink_to("/dev/full")
     with pytest.raises(DiskError) as caught:
         write_atomically(tmp_path / "a", b"x" * 12_345)
     assert str(caught.value) == (
-        f"{tmp_path / 'a'}: the disk is full: 12,345 bytes are needed here and 7 are free; make room, then give the "
-        "same command again; what was there before is whole"
+        f"{tmp_path / 'a'}: the disk is full: 12,345 bytes are needed and 7 are free; free some space, then run the "
+        "same command again; earlier files are unchanged"
     )
     assert (tmp_path / "a").read_bytes() == b"old"
-    assert [path.name for path in tmp_path.iterdir()] == ["a"]  # what was half written is given back
+    assert [path.name for path in tmp_path.iterdir()] == ["a"]  # the half-written file is removed
 
 
-def make_without_room(
-    path: Path, needs: int | None, write: Callable[[Path], object] = lambda _: Path("/dev/full").write_bytes(b"no room")
+def make_on_full_disk(
+    path: Path,
+    needed: int | None,
+    write: Callable[[Path], object] = lambda _: Path("/dev/full").write_bytes(b"no room"),
 ) -> None:
-    with new_folder(path, needs) as folder:
+    with new_folder(path, needed) as folder:
         fill(folder, "new")
         (folder / "full.tmp").symlink_to("/dev/full")
         write(folder)
 
 
 @full_device
-@pytest.mark.parametrize("needs", [None, 5_000])
-def test_a_folder_on_a_full_disk_leaves_the_old_one_and_gives_back_the_room(
-    tmp_path: Path, steady: None, needs: int | None
+@pytest.mark.parametrize("needed", [None, 5_000])
+def test_a_full_disk_keeps_the_old_folder_and_frees_the_space_of_the_new_one(
+    tmp_path: Path, constant_free_space: None, needed: int | None
 ) -> None:
     make(tmp_path / "a", "old")
     with pytest.raises(DiskError) as caught:
-        make_without_room(tmp_path / "a", needs)
-    amount = (
-        "5,000 bytes are needed here and 7 are free" if needs else "more bytes are needed here than the 7 that are free"
-    )
-    assert str(caught.value).startswith(f"{tmp_path / 'a'}: the disk is full: {amount}; make room")
+        make_on_full_disk(tmp_path / "a", needed)
+    amount = "5,000 bytes are needed and 7 are free" if needed else "more than the 7 free bytes are needed"
+    assert str(caught.value).startswith(f"{tmp_path / 'a'}: the disk is full: {amount}; free some space")
     assert (tmp_path / "a" / "file").read_text() == "old"
     assert [path.name for path in tmp_path.iterdir()] == ["a"]
 
 
 @full_device
-def test_a_file_within_a_folder_counts_as_the_folder(tmp_path: Path, steady: None) -> None:
-    with pytest.raises(DiskError, match="a: the disk is full: 9,999 bytes are needed here"):
-        make_without_room(tmp_path / "a", 9_999, lambda folder: write_atomically(folder / "full", b"12"))
+def test_a_full_disk_is_reported_for_the_folder_not_for_a_file_in_it(tmp_path: Path, constant_free_space: None) -> None:
+    with pytest.raises(DiskError, match="a: the disk is full: 9,999 bytes are needed"):
+        make_on_full_disk(tmp_path / "a", 9_999, lambda folder: write_atomically(folder / "full", b"12"))
 
 
-def test_safetensors_says_it_in_words(tmp_path: Path) -> None:
+def test_a_full_disk_is_recognised_in_the_text_of_safetensors(tmp_path: Path) -> None:
     with pytest.raises(DiskError), explain_full_disk(tmp_path / "a", 1):
         raise Exception("Error while serializing: I/O error: No space left on device (os error 28)")
 
 
 @pytest.mark.parametrize("error", [PermissionError(13, "no"), ValueError("(os error 2)"), KeyError("x")])
-def test_other_errors_stay_what_they_are(tmp_path: Path, error: Exception) -> None:
+def test_other_errors_are_passed_on_unchanged(tmp_path: Path, error: Exception) -> None:
     with pytest.raises(type(error)), explain_full_disk(tmp_path / "a", 1):
         raise error
 
 
-# JSON that stands alone
+# JSON with its own hash
 
 
-def test_what_was_sealed_comes_back(tmp_path: Path) -> None:
+def test_hashed_json_is_read_back_unchanged(tmp_path: Path) -> None:
     value = {"text": "déjà", "numbers": [1, 0.1 + 0.2], "nothing": None, "inner": {"z": 1, "a": 2}}
     write_hashed_json(tmp_path / "a.json", value)
     assert read_hashed_json(tmp_path / "a.json") == value
 
 
-def test_no_flipped_bit_changes_what_is_read_from_a_sealed_file(tmp_path: Path) -> None:
-    """It is noticed, or it was white space."""
+def test_a_flipped_bit_never_changes_the_value_of_hashed_json(tmp_path: Path) -> None:
+    """The change is detected, or it was in white space."""
     path, value = tmp_path / "a.json", {"seed": 12, "text": "é", "inner": [1.5, True]}
     write_hashed_json(path, value)
-    noticed = 0
+    detected = 0
     for position in range(path.stat().st_size):
         for bit in range(8):
             flip(path, position, 1 << bit)
@@ -281,12 +281,12 @@ def test_no_flipped_bit_changes_what_is_read_from_a_sealed_file(tmp_path: Path) 
                 assert read_hashed_json(path) == value
             except ValueError as error:
                 assert str(error).startswith(str(path))  # noqa: PT017 (not every flip raises)
-                noticed += 1
+                detected += 1
             flip(path, position, 1 << bit)
-    assert noticed > 7 * path.stat().st_size
+    assert detected > 7 * path.stat().st_size
 
 
-def test_json_of_strangers_is_a_value_error_at_worst(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_malicious_json_raises_a_value_error(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     path = tmp_path / "a.json"
     for content in (b"[" * 100_000, b"\xff", b"", b"{", b"1" * 5_000):
         path.write_bytes(content)
@@ -302,14 +302,14 @@ def test_json_of_strangers_is_a_value_error_at_worst(tmp_path: Path, monkeypatch
 
 
 @pytest.mark.parametrize("name", ["a", "a/b", "a b", "..a", "é.txt"])
-def test_names_that_stay_inside(name: str) -> None:
+def test_safe_names_are_accepted(name: str) -> None:
     assert is_safe_relative_name(name)
 
 
 @pytest.mark.parametrize(
     "name", ["", ".", "..", "/a", "a/../b", "../a", "a//b", "./a", "a/", "C:a", "a\\b", "a\0b", "a\nb", "\\\\host"]
 )
-def test_names_that_may_lead_out(name: str) -> None:
+def test_names_that_may_leave_the_folder_are_refused(name: str) -> None:
     assert not is_safe_relative_name(name)
 
 
@@ -321,22 +321,22 @@ def test_names_that_may_lead_out(name: str) -> None:
         '{"a": {"bytes": "9", "sha256": ""}}',
     ],
 )
-def test_a_manifest_made_to_harm_is_not_readable(tmp_path: Path, manifest: str) -> None:
+def test_a_malicious_manifest_is_reported_as_not_readable(tmp_path: Path, manifest: str) -> None:
     (tmp_path / "manifest.json").write_text(manifest)
     assert find_damage(tmp_path) == f"{tmp_path / 'manifest.json'} is not readable"
 
 
 @pytest.mark.parametrize("size", [0, 1, manifest.CHUNK - 1, manifest.CHUNK, manifest.CHUNK + 1])
-def test_the_hash_of_a_file_is_that_of_its_bytes(tmp_path: Path, size: int) -> None:
+def test_the_hash_of_a_file_is_the_hash_of_its_bytes(tmp_path: Path, size: int) -> None:
     data = (b"regard" * (size // 6 + 1))[:size]
     (tmp_path / "a").write_bytes(data)
     assert sha256(tmp_path / "a") == hashlib.sha256(data).hexdigest()
 
 
 @pytest.fixture
-def whole(tmp_path: Path) -> Path:
+def intact(tmp_path: Path) -> Path:
     """A folder with a manifest."""
-    folder = tmp_path / "whole"
+    folder = tmp_path / "intact"
     (folder / "inner").mkdir(parents=True)
     (folder / "a").write_bytes(b"0123456789")
     (folder / "inner" / "b").write_bytes(b"x" * 2000)
@@ -344,13 +344,13 @@ def whole(tmp_path: Path) -> Path:
     return folder
 
 
-def test_a_whole_folder_has_no_damage(whole: Path) -> None:
-    assert find_damage(whole) is None
+def test_an_intact_folder_has_no_damage(intact: Path) -> None:
+    assert find_damage(intact) is None
 
 
-def test_files_not_in_the_manifest_do_not_matter(whole: Path) -> None:
-    (whole / "card.md").write_text("anything")
-    assert find_damage(whole) is None
+def test_files_outside_the_manifest_are_ignored(intact: Path) -> None:
+    (intact / "card.md").write_text("anything")
+    assert find_damage(intact) is None
 
 
 def flip(path: Path, position: int, bits: int = 1) -> None:
@@ -360,7 +360,7 @@ def flip(path: Path, position: int, bits: int = 1) -> None:
 
 
 @pytest.mark.parametrize(
-    ("harm", "found"),
+    ("damage", "expected"),
     [
         (lambda folder: flip(folder / "a", 4), "{}/a was changed after it was written (its SHA-256 differs)"),
         (lambda folder: os.truncate(folder / "a", 9), "{}/a has 9 bytes instead of 10"),
@@ -374,22 +374,22 @@ def flip(path: Path, position: int, bits: int = 1) -> None:
         (lambda folder: (folder / "manifest.json").write_bytes(b'{"a": 1}'), "{}/manifest.json is not readable"),
     ],
 )
-def test_damage_is_found_and_named(whole: Path, harm: Callable[[Path], object], found: str) -> None:
-    harm(whole)
-    assert find_damage(whole) == found.format(whole)
+def test_damage_is_found_and_named(intact: Path, damage: Callable[[Path], object], expected: str) -> None:
+    damage(intact)
+    assert find_damage(intact) == expected.format(intact)
 
 
-def test_only_some_files_may_be_looked_at(whole: Path) -> None:
-    flip(whole / "a", 4)
-    assert find_damage(whole, only=["inner/b"]) is None
-    assert find_damage(whole, only=["a"]) == f"{whole / 'a'} was changed after it was written (its SHA-256 differs)"
-    assert find_damage(whole, only=["unheard of"]) == f"{whole / 'manifest.json'} is not readable"
+def test_only_the_named_files_are_checked(intact: Path) -> None:
+    flip(intact / "a", 4)
+    assert find_damage(intact, only=["inner/b"]) is None
+    assert find_damage(intact, only=["a"]) == f"{intact / 'a'} was changed after it was written (its SHA-256 differs)"
+    assert find_damage(intact, only=["unknown"]) == f"{intact / 'manifest.json'} is not readable"
 
 
-def test_no_flipped_bit_anywhere_stays_unseen(whole: Path) -> None:
-    for path in (whole / "a", whole / "manifest.json"):
+def test_a_flipped_bit_anywhere_is_detected(intact: Path) -> None:
+    for path in (intact / "a", intact / "manifest.json"):
         for position in range(path.stat().st_size):
             flip(path, position)
-            assert find_damage(whole) is not None, (path, position)
+            assert find_damage(intact) is not None, (path, position)
             flip(path, position)
-    assert find_damage(whole) is None
+    assert find_damage(intact) is None

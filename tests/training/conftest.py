@@ -1,4 +1,4 @@
-"""A made-up corpus and a run so small that it takes a second: 50 steps of two micro-batches over a few epochs."""
+"""A generated corpus and a run that takes about a second: 50 steps of two micro-batches over a few epochs."""
 
 import json
 import random
@@ -12,7 +12,7 @@ import pytest
 
 from regard.storage.manifest import sha256
 from regard.training.planning.step_time import StepTime
-from regard.training.run import train
+from regard.training.run import iter_train
 from regard.training.step import Step
 from regard.training.tracking.events import Event, Planned
 
@@ -35,7 +35,7 @@ OVERRIDES = (
 
 @dataclass(frozen=True)
 class TinyRuns:
-    """Starts runs that differ only where they are told to."""
+    """Starts runs that differ only in the given changes."""
 
     files: Sequence[Path]
     prepared: Path
@@ -43,28 +43,28 @@ class TinyRuns:
     overrides: tuple[str, ...] = OVERRIDES
 
     def events(self, out: Path, files: Sequence[Path] | None = None, **changes: Any) -> Iterator[Event]:
-        """A run from its beginning, or from where it was."""
+        """Start or resume a run; return its events."""
         arguments: dict[str, Any] = {"size": "tiny", "steps": self.steps, "overrides": self.overrides, **changes}
-        return train(files or self.files, out=out, **arguments)
+        return iter_train(files or self.files, out=out, **arguments)
 
     def __call__(self, out: Path, files: Sequence[Path] | None = None, **changes: Any) -> list[Event]:
-        """Such a run to its end; what happened."""
+        """Complete a run; return its events."""
         return list(self.events(out, files, **changes))
 
     def stopped(self, out: Path, step: int, **changes: Any) -> list[Event]:
-        """Such a run, asked to stop when it has taken this step."""
-        happened: list[Event] = []
-        for event in self.events(out, **changes, stop=lambda: bool(happened) and _is_step(happened[-1], step)):
-            happened.append(event)  # noqa: PERF402 (`stop` looks at what has happened)
-        return happened
+        """Start or resume a run that is asked to stop after this step; return its events."""
+        events: list[Event] = []
+        for event in self.events(out, **changes, stop=lambda: bool(events) and _is_step(events[-1], step)):
+            events.append(event)  # noqa: PERF402 (`stop` reads the list)
+        return events
 
     def fresh(self, out: Path) -> Path:
-        """A folder in which everything is prepared and the plan is made, but no step is taken."""
+        """Copy a run whose data and plan are ready, but which has taken no step."""
         shutil.copytree(self.prepared, out)
         return out
 
     def fresh_for(self, out: Path, steps: int) -> Path:
-        """The same for another number of steps: the data is prepared, the plan is still to be made."""
+        """Copy a run with another number of steps: its data is ready, but its plan is not."""
         if steps != self.steps:
             shutil.copytree(self.prepared, out, ignore=shutil.ignore_patterns("plan.json"))
             return out
@@ -72,17 +72,17 @@ class TinyRuns:
 
     @staticmethod
     def sentences(count: int, seed: int) -> list[tuple[str, str]]:
-        """Different sentences, and the same backwards."""
-        numbers = random.Random(seed)
-        found: dict[str, str] = {}
-        while len(found) < count:
-            words = [WORDS[int(numbers.random() * len(WORDS))] for _ in range(2 + int(numbers.random() * 4))]
-            found[" ".join(words)] = " ".join(reversed(words))
-        return list(found.items())
+        """Return different sentences, each paired with itself in reverse word order."""
+        generator = random.Random(seed)
+        pairs: dict[str, str] = {}
+        while len(pairs) < count:
+            words = [WORDS[int(generator.random() * len(WORDS))] for _ in range(2 + int(generator.random() * 4))]
+            pairs[" ".join(words)] = " ".join(reversed(words))
+        return list(pairs.items())
 
     @staticmethod
     def write(folder: Path, name: str, pairs: Iterable[tuple[str, str]]) -> list[Path]:
-        """Pairs as two aligned files."""
+        """Write pairs as two aligned files; return their paths."""
         paths = [folder / f"{name}.en", folder / f"{name}.fr"]
         pairs = list(pairs)
         for side, path in enumerate(paths):
@@ -92,7 +92,7 @@ class TinyRuns:
 
 @dataclass(frozen=True)
 class Result:
-    """What a run leaves behind, but for the time each step took."""
+    """The files and the log of a finished run, without the time of each step."""
 
     weights: str
     files: dict[str, bytes]
@@ -111,15 +111,15 @@ def _is_step(event: Event, step: int) -> bool:
 
 
 @pytest.fixture(scope="module", autouse=True)
-def _quick() -> Iterator[None]:
-    """Nobody waits to learn how fast this machine is."""
+def _skip_speed_measurement() -> Iterator[None]:
+    """Skip the measurement of the speed of this machine."""
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr("regard.training.planning.step_time.measure_step_time", lambda *_: StepTime(0.01, 50.0))
         yield
 
 
 @pytest.fixture(scope="module")
-def tiny(tmp_path_factory: pytest.TempPathFactory, _quick: None) -> TinyRuns:
+def tiny(tmp_path_factory: pytest.TempPathFactory, _skip_speed_measurement: None) -> TinyRuns:
     folder = tmp_path_factory.mktemp("tiny")
     runs = TinyRuns(TinyRuns.write(folder, "train", TinyRuns.sentences(60, seed=1)), folder / "prepared")
     events = runs.events(runs.prepared)

@@ -1,4 +1,4 @@
-"""Runs in processes of their own, that are sent a signal at an act on the disk, at a step, or by the clock."""
+"""Runs `regard` in child processes that receive a signal at a disk operation, at a step, or after some time."""
 
 import json
 import signal
@@ -10,8 +10,8 @@ from typing import Any
 
 from tests.training.conftest import TinyRuns
 
-# Runs `regard` in one child after the other, so that torch is imported only once. Each line of input is a request
-# (arguments, and at which act on the disk, step or second it gets which signal), each line of output what became of it.
+# Runs `regard` in one forked child after another, so that torch is imported only once. Each line of input is a request
+# (arguments, and the signal to send at a disk operation, step or time); each line of output is an exit code.
 SERVER = '''
 import json, os, signal, sys, threading, time
 from pathlib import Path
@@ -25,15 +25,15 @@ step_time.measure_step_time = lambda *_: step_time.StepTime(0.01, 50.0)
 
 
 def watch(out, request, journal):
-    """Count the acts on the disk, and send this process its signal at the one that was asked for."""
+    """Journal the disk operations, and send this process the signal at the requested one."""
     count = 0
 
-    def act(kind, path):
+    def note(kind, path):
         nonlocal count
         try:
             name = f"{kind} {Path(path).relative_to(out)}"
         except ValueError:
-            return  # not of this run
+            return  # not a file of this run
         count += 1
         journal.write(name + "\\n")
         journal.flush()
@@ -44,7 +44,7 @@ def watch(out, request, journal):
         original = getattr(os, name)
 
         def wrapped(*arguments, **options):
-            act(kind, where(*arguments, **options))
+            note(kind, where(*arguments, **options))
             return original(*arguments, **options)
 
         setattr(os, name, wrapped)
@@ -96,7 +96,7 @@ for line in sys.stdin:
     killer = threading.Timer(request["after"] or 0, os.kill, (pid, signal.SIGKILL))
     if request["after"] is not None:
         killer.start()
-    os.waitid(os.P_PID, pid, os.WEXITED | os.WNOWAIT)  # its number stays its own until it is waited for
+    os.waitid(os.P_PID, pid, os.WEXITED | os.WNOWAIT)  # the process id stays reserved until waitpid
     killer.cancel()
     if request["after"] is not None:
         killer.join()
@@ -107,15 +107,15 @@ for line in sys.stdin:
 
 @dataclass(frozen=True)
 class Outcome:
-    """How a process ended (the negative of a signal, or its exit code), what it did on the disk, what it said."""
+    """The end of a process: its exit code (negative for a signal), its disk operations, and its standard error."""
 
     code: int
-    acts: list[str]
-    said: str
+    operations: list[str]
+    stderr: str
 
 
 class Server:
-    """Gives commands to a process that runs each in a child of its own."""
+    """A process that runs each command in a child process."""
 
     def __init__(self, folder: Path) -> None:
         (folder / "server.py").write_text(SERVER, "utf-8")
@@ -133,9 +133,9 @@ class Server:
         times: int = 1,
         after: float | None = None,
     ) -> Outcome:
-        """Run a command. The act on the disk with the number or name `at` is not done: the signal comes first.
+        """Run a command, and send a signal just before the disk operation with the number or name `at`.
 
-        `at="step 7"` is when that step is taken. `after` so many seconds it is killed.
+        `at="step 7"` sends the signal after that step; `after` kills the command after this many seconds.
         """
         request: dict[str, Any] = {"arguments": arguments, "out": str(out), "journal": str(self._journal)}
         request |= {"at": at, "signal": send, "times": times, "after": after}
@@ -143,8 +143,8 @@ class Server:
         self.process.stdin.write(json.dumps(request) + "\n")
         self.process.stdin.flush()
         code = int(self.process.stdout.readline())
-        said = Path(f"{self._journal}.err").read_text("utf-8")
-        return Outcome(code, self._journal.read_text("utf-8").splitlines(), said)
+        stderr = Path(f"{self._journal}.err").read_text("utf-8")
+        return Outcome(code, self._journal.read_text("utf-8").splitlines(), stderr)
 
 
 def command(tiny: TinyRuns, out: Path, steps: int = 50, *more: str) -> list[str]:

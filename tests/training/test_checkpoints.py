@@ -1,4 +1,4 @@
-"""Where a run was: what is saved is what is resumed, damage falls back to the one before, only what is needed stays."""
+"""Checkpoints restore exactly what was saved, fall back to an older one after damage, and are pruned."""
 
 import os
 from collections.abc import Callable
@@ -19,8 +19,8 @@ torch.set_num_threads(1)
 SETTINGS = TrainSettings(learning_rate=0.01)
 
 
-class Learner:
-    """A model of two layers, its optimizer, and a made-up task."""
+class Trainer:
+    """A model of two layers, its optimizer, and an artificial task."""
 
     def __init__(self, seed: int = 0) -> None:
         torch.manual_seed(seed)
@@ -36,12 +36,12 @@ class Learner:
         self.optimizer.step()
 
     @property
-    def weights(self) -> dict[str, Tensor]:
+    def parameters(self) -> dict[str, Tensor]:
         return {name: tensor.clone() for name, tensor in self.model.state_dict().items()}
 
 
-def same(one: dict[str, Tensor], other: dict[str, Tensor]) -> bool:
-    return one.keys() == other.keys() and all(torch.equal(tensor, other[name]) for name, tensor in one.items())
+def equal(first: dict[str, Tensor], second: dict[str, Tensor]) -> bool:
+    return first.keys() == second.keys() and all(torch.equal(tensor, second[name]) for name, tensor in first.items())
 
 
 @pytest.fixture
@@ -49,94 +49,92 @@ def checkpoints(tmp_path: Path) -> Checkpoints:
     return Checkpoints(tmp_path / "run" / "checkpoints")
 
 
-def saved(checkpoints: Checkpoints, *steps: int) -> dict[int, dict[str, Tensor]]:
-    """Take steps and save at these; the weights at each."""
-    learner, found = Learner(), {}
+def save_at(checkpoints: Checkpoints, *steps: int) -> dict[int, dict[str, Tensor]]:
+    """Take steps, save a checkpoint at each of these, and return the parameters at each."""
+    trainer, parameters = Trainer(), {}
     for step in range(1, max(steps) + 1):
-        learner.step(step)
+        trainer.step(step)
         if step in steps:
-            checkpoints.save(learner.model, learner.optimizer, RunState(step=step))
-            found[step] = learner.weights
-    return found
+            checkpoints.save(trainer.model, trainer.optimizer, RunState(step=step))
+            parameters[step] = trainer.parameters
+    return parameters
 
 
-def resume(checkpoints: Checkpoints) -> tuple[Learner, RunState, list[str]]:
-    learner = Learner(seed=99)
-    return learner, *checkpoints.resume(learner.model, learner.optimizer)
+def resume(checkpoints: Checkpoints) -> tuple[Trainer, RunState, list[str]]:
+    trainer = Trainer(seed=99)
+    return trainer, *checkpoints.resume(trainer.model, trainer.optimizer)
 
 
-# Save and resume
+# Saving and resuming
 
 
-def test_nothing_saved_is_the_beginning(checkpoints: Checkpoints) -> None:
-    learner, progress, problems = resume(checkpoints)
-    assert (progress, problems) == (RunState(), [])
-    assert progress.step == 0
-    assert same(learner.weights, Learner(seed=99).weights)
+def test_without_checkpoints_a_run_starts_at_the_beginning(checkpoints: Checkpoints) -> None:
+    trainer, state, problems = resume(checkpoints)
+    assert (state, problems) == (RunState(), [])
+    assert state.step == 0
+    assert equal(trainer.parameters, Trainer(seed=99).parameters)
 
 
 @pytest.mark.parametrize("stop", [1, 2, 9])
-def test_resumed_equals_uninterrupted(checkpoints: Checkpoints, stop: int) -> None:
-    whole = Learner()
+def test_a_resumed_run_equals_an_uninterrupted_one(checkpoints: Checkpoints, stop: int) -> None:
+    uninterrupted = Trainer()
     for step in range(1, 11):
-        whole.step(step)
-    saved(checkpoints, stop)
-    learner, progress, problems = resume(checkpoints)
-    assert (progress.step, problems) == (stop, [])
-    for step in range(progress.step + 1, 11):
-        learner.step(step)
-    assert same(learner.weights, whole.weights)
+        uninterrupted.step(step)
+    save_at(checkpoints, stop)
+    trainer, state, problems = resume(checkpoints)
+    assert (state.step, problems) == (stop, [])
+    for step in range(state.step + 1, 11):
+        trainer.step(step)
+    assert equal(trainer.parameters, uninterrupted.parameters)
 
 
-def test_the_whole_optimizer_comes_back(checkpoints: Checkpoints) -> None:
-    first = Learner()
+def test_the_complete_optimizer_state_is_restored(checkpoints: Checkpoints) -> None:
+    first = Trainer()
     for step in range(1, 4):
         first.step(step)
     checkpoints.save(first.model, first.optimizer, RunState(step=3))
     second, _, _ = resume(checkpoints)
-    ours, theirs = first.optimizer.state_dict()["state"], second.optimizer.state_dict()["state"]
-    assert ours.keys() == theirs.keys()
-    for number in ours:
-        assert ours[number].keys() == theirs[number].keys() == {"step", "exp_avg", "exp_avg_sq"}
-        assert same(ours[number], theirs[number])
+    saved, restored = first.optimizer.state_dict()["state"], second.optimizer.state_dict()["state"]
+    assert saved.keys() == restored.keys()
+    for number in saved:
+        assert saved[number].keys() == restored[number].keys() == {"step", "exp_avg", "exp_avg_sq"}
+        assert equal(saved[number], restored[number])
 
 
 @pytest.mark.parametrize(
-    "progress",
+    "state",
     [
         RunState(step=7),
-        RunState(
-            step=7, position=StreamPosition(epoch=3, window=2, batch=1), best_loss=0.1 + 0.2, best_step=5, stale=2
-        ),
+        RunState(step=7, position=StreamPosition(epoch=3, pool=2, batch=1), best_loss=0.1 + 0.2, best_step=5, stale=2),
     ],
 )
-def test_progress_comes_back_exactly(checkpoints: Checkpoints, progress: RunState) -> None:
-    learner = Learner()
-    learner.step(1)
-    checkpoints.save(learner.model, learner.optimizer, progress)
-    assert resume(checkpoints)[1] == progress
+def test_the_run_state_is_restored_exactly(checkpoints: Checkpoints, state: RunState) -> None:
+    trainer = Trainer()
+    trainer.step(1)
+    checkpoints.save(trainer.model, trainer.optimizer, state)
+    assert resume(checkpoints)[1] == state
 
 
-def test_the_newest_is_resumed(checkpoints: Checkpoints) -> None:
-    weights = saved(checkpoints, 2, 100, 30)
-    learner, progress, _ = resume(checkpoints)
-    assert progress.step == 100
-    assert same(learner.weights, weights[100])
+def test_the_newest_checkpoint_is_resumed(checkpoints: Checkpoints) -> None:
+    parameters = save_at(checkpoints, 2, 100, 30)
+    trainer, state, _ = resume(checkpoints)
+    assert state.step == 100
+    assert equal(trainer.parameters, parameters[100])
 
 
-def test_saving_a_step_again_replaces_it(checkpoints: Checkpoints) -> None:
-    saved(checkpoints, 4)
-    other = Learner(seed=5)
+def test_saving_a_step_again_replaces_its_checkpoint(checkpoints: Checkpoints) -> None:
+    save_at(checkpoints, 4)
+    other = Trainer(seed=5)
     other.step(1)
     checkpoints.save(other.model, other.optimizer, RunState(step=4))
     assert checkpoints.steps() == [4]
-    assert same(resume(checkpoints)[0].weights, other.weights)
+    assert equal(resume(checkpoints)[0].parameters, other.parameters)
 
 
 # Damage
 
 
-def flip(path: Path) -> None:
+def flip_bit(path: Path) -> None:
     data = bytearray(path.read_bytes())
     data[len(data) // 2] ^= 1
     path.write_bytes(data)
@@ -146,57 +144,57 @@ def cut(path: Path) -> None:
     os.truncate(path, path.stat().st_size // 2)
 
 
-HARMS: dict[str, Callable[[Path], None]] = {"flipped": flip, "cut off": cut, "missing": Path.unlink}
+DAMAGE: dict[str, Callable[[Path], None]] = {"changed": flip_bit, "cut off": cut, "missing": Path.unlink}
 FILES = ["weights.safetensors", "optimizer.safetensors", "progress.json", "manifest.json"]
 
 
-@pytest.mark.parametrize("harm", HARMS)
+@pytest.mark.parametrize("kind", DAMAGE)
 @pytest.mark.parametrize("name", FILES)
-def test_if_the_newest_is_damaged_the_one_before_is_used_and_it_says_so(
-    checkpoints: Checkpoints, harm: str, name: str
+def test_a_damaged_newest_checkpoint_is_reported_and_the_previous_one_used(
+    checkpoints: Checkpoints, kind: str, name: str
 ) -> None:
-    weights = saved(checkpoints, 3, 6)
+    parameters = save_at(checkpoints, 3, 6)
     damaged = checkpoints.path(6)
-    HARMS[harm](damaged / name)
-    learner, progress, problems = resume(checkpoints)
-    assert progress.step == 3
-    assert same(learner.weights, weights[3])
+    DAMAGE[kind](damaged / name)
+    trainer, state, problems = resume(checkpoints)
+    assert state.step == 3
+    assert equal(trainer.parameters, parameters[3])
     assert len(problems) == 1
     assert problems[0].startswith(str(damaged))
 
 
-def test_if_all_are_damaged_it_begins_anew(checkpoints: Checkpoints) -> None:
-    saved(checkpoints, 3, 6)
+def test_if_all_checkpoints_are_damaged_the_run_starts_at_the_beginning(checkpoints: Checkpoints) -> None:
+    save_at(checkpoints, 3, 6)
     for step in (3, 6):
-        flip(checkpoints.path(step) / "weights.safetensors")
-    learner, progress, problems = resume(checkpoints)
-    assert progress == RunState()
-    assert same(learner.weights, Learner(seed=99).weights)
+        flip_bit(checkpoints.path(step) / "weights.safetensors")
+    trainer, state, problems = resume(checkpoints)
+    assert state == RunState()
+    assert equal(trainer.parameters, Trainer(seed=99).parameters)
     assert [problem.split("/")[-2] for problem in problems] == ["step-00000006", "step-00000003"]
 
 
-def test_after_a_fall_back_the_next_save_is_whole_and_stays(checkpoints: Checkpoints) -> None:
-    """What was beyond it does not count as newer any more, or the new one would lose its optimizer at once."""
-    saved(checkpoints, 10, 20, 30, 40)
+def test_after_a_fallback_the_next_checkpoint_keeps_its_optimizer_state(checkpoints: Checkpoints) -> None:
+    """Damaged checkpoints of later steps must not count as newer, or the new one would be pruned at once."""
+    save_at(checkpoints, 10, 20, 30, 40)
     checkpoints.prune({10, 20, 30, 40})
     for step in (30, 40):
-        flip(checkpoints.path(step) / "weights.safetensors")
+        flip_bit(checkpoints.path(step) / "weights.safetensors")
     assert resume(checkpoints)[1].step == 0
-    assert checkpoints.steps() == [10, 20, 30, 40]  # nothing goes before something new is there
-    saved(checkpoints, 10)
+    assert checkpoints.steps() == [10, 20, 30, 40]  # nothing is deleted before a new checkpoint exists
+    save_at(checkpoints, 10)
     checkpoints.prune({10})
     assert kept(checkpoints) == {10: True}
     assert resume(checkpoints)[1].step == 10
 
 
-def test_a_half_written_checkpoint_is_not_one(checkpoints: Checkpoints) -> None:
-    weights = saved(checkpoints, 3)
-    half = checkpoints.folder / "step-00000006.tmp"
-    half.mkdir()
-    (half / "weights.safetensors").write_bytes(b"half")
-    learner, progress, problems = resume(checkpoints)
-    assert (progress.step, problems) == (3, [])
-    assert same(learner.weights, weights[3])
+def test_a_partly_written_checkpoint_is_ignored(checkpoints: Checkpoints) -> None:
+    parameters = save_at(checkpoints, 3)
+    partial = checkpoints.folder / "step-00000006.tmp"
+    partial.mkdir()
+    (partial / "weights.safetensors").write_bytes(b"partial")
+    trainer, state, problems = resume(checkpoints)
+    assert (state.step, problems) == (3, [])
+    assert equal(trainer.parameters, parameters[3])
     assert checkpoints.steps() == [3]
 
 
@@ -204,96 +202,96 @@ def test_a_half_written_checkpoint_is_not_one(checkpoints: Checkpoints) -> None:
 
 
 def kept(checkpoints: Checkpoints) -> dict[int, bool]:
-    """Each step, and whether its optimizer is there."""
+    """Return the steps that have a checkpoint, and whether it has its optimizer state."""
     return {step: (checkpoints.path(step) / "optimizer.safetensors").exists() for step in checkpoints.steps()}
 
 
-def test_pruning_keeps_the_two_newest_whole_and_the_weights_of_what_is_wanted(checkpoints: Checkpoints) -> None:
-    weights = saved(checkpoints, 1, 2, 3, 4, 5)
+def test_pruning_keeps_the_two_newest_checkpoints_and_the_wanted_parameters(checkpoints: Checkpoints) -> None:
+    parameters = save_at(checkpoints, 1, 2, 3, 4, 5)
     checkpoints.prune({2, 4})
     assert kept(checkpoints) == {2: False, 4: True, 5: True}
-    assert same(checkpoints.weights(2) or {}, weights[2])
+    assert equal(checkpoints.weights(2) or {}, parameters[2])
     assert resume(checkpoints)[1].step == 5
 
 
 def test_pruning_twice_changes_nothing(checkpoints: Checkpoints) -> None:
-    saved(checkpoints, 1, 2, 3, 4)
+    save_at(checkpoints, 1, 2, 3, 4)
     checkpoints.prune({1})
     checkpoints.prune({1})
     assert kept(checkpoints) == {1: False, 3: True, 4: True}
 
 
 @pytest.mark.parametrize("count", [1, 2])
-def test_few_are_all_kept(checkpoints: Checkpoints, count: int) -> None:
-    saved(checkpoints, *range(1, count + 1))
+def test_up_to_two_checkpoints_are_all_kept(checkpoints: Checkpoints, count: int) -> None:
+    save_at(checkpoints, *range(1, count + 1))
     checkpoints.prune(set())
     assert kept(checkpoints) == dict.fromkeys(range(1, count + 1), True)
 
 
-def test_a_checkpoint_without_its_optimizer_is_never_resumed(checkpoints: Checkpoints) -> None:
-    saved(checkpoints, 1, 2, 3)
+def test_a_checkpoint_without_its_optimizer_state_is_never_resumed(checkpoints: Checkpoints) -> None:
+    save_at(checkpoints, 1, 2, 3)
     checkpoints.prune({1})
     for step in (2, 3):
-        flip(checkpoints.path(step) / "progress.json")
+        flip_bit(checkpoints.path(step) / "progress.json")
     assert resume(checkpoints)[1] == RunState()
 
 
 # The average
 
 
-def test_the_average_is_the_mean_of_the_weights(checkpoints: Checkpoints) -> None:
-    weights = saved(checkpoints, 1, 4, 5)
-    found = checkpoints.average([1, 4, 5])
-    assert found.count == 3
-    assert found.weights.keys() == weights[1].keys()
-    for name, tensor in found.weights.items():
-        wanted = torch.stack([weights[step][name].double() for step in (1, 4, 5)]).mean(dim=0)
+def test_the_average_is_the_mean_of_the_parameters(checkpoints: Checkpoints) -> None:
+    parameters = save_at(checkpoints, 1, 4, 5)
+    average = checkpoints.average([1, 4, 5])
+    assert average.count == 3
+    assert average.weights.keys() == parameters[1].keys()
+    for name, tensor in average.weights.items():
+        expected = torch.stack([parameters[step][name].double() for step in (1, 4, 5)]).mean(dim=0)
         assert tensor.dtype == torch.float32
-        assert torch.equal(tensor, wanted.float())
+        assert torch.equal(tensor, expected.float())
 
 
-def test_the_average_of_one_is_that_one(checkpoints: Checkpoints) -> None:
-    weights = saved(checkpoints, 2)
-    assert same(checkpoints.average([2]).weights, weights[2])
+def test_the_average_of_one_checkpoint_is_that_checkpoint(checkpoints: Checkpoints) -> None:
+    parameters = save_at(checkpoints, 2)
+    assert equal(checkpoints.average([2]).weights, parameters[2])
 
 
-def test_the_average_outlives_pruning(checkpoints: Checkpoints) -> None:
-    saved(checkpoints, 1, 2, 3, 4)
+def test_pruning_does_not_change_the_average(checkpoints: Checkpoints) -> None:
+    save_at(checkpoints, 1, 2, 3, 4)
     before = checkpoints.average([1, 2, 3, 4])
     checkpoints.prune({1, 2, 3, 4})
     after = checkpoints.average([1, 2, 3, 4])
     assert after.count == before.count == 4
-    assert same(after.weights, before.weights)
+    assert equal(after.weights, before.weights)
 
 
-@pytest.mark.parametrize("harm", HARMS)
-def test_damaged_weights_are_left_out_of_the_average(checkpoints: Checkpoints, harm: str) -> None:
-    weights = saved(checkpoints, 1, 2, 3)
+@pytest.mark.parametrize("kind", DAMAGE)
+def test_damaged_parameters_are_left_out_of_the_average(checkpoints: Checkpoints, kind: str) -> None:
+    parameters = save_at(checkpoints, 1, 2, 3)
     checkpoints.prune({1, 2, 3})
-    HARMS[harm](checkpoints.path(1) / "weights.safetensors")
+    DAMAGE[kind](checkpoints.path(1) / "weights.safetensors")
     assert checkpoints.weights(1) is None
-    found = checkpoints.average([1, 2, 3])
-    assert found.count == 2
-    for name, tensor in found.weights.items():
-        assert torch.equal(tensor, ((weights[2][name].double() + weights[3][name].double()) / 2).float())
+    average = checkpoints.average([1, 2, 3])
+    assert average.count == 2
+    for name, tensor in average.weights.items():
+        assert torch.equal(tensor, ((parameters[2][name].double() + parameters[3][name].double()) / 2).float())
 
 
-# Progress
+# The state of a run
 
 
-def test_a_better_validation_is_remembered_and_a_worse_one_counted() -> None:
-    progress = replace(RunState(), step=10).validated(2.0)
-    assert (progress.best_loss, progress.best_step, progress.stale, progress.validated_step) == (2.0, 10, 0, 10)
-    progress = replace(progress, step=20).validated(2.0)
-    assert (progress.best_loss, progress.best_step, progress.stale, progress.validated_step) == (2.0, 10, 1, 20)
-    progress = replace(progress, step=30).validated(float("nan"))
-    assert (progress.best_loss, progress.best_step, progress.stale) == (2.0, 10, 2)
-    progress = replace(progress, step=40).validated(1.5)
-    assert (progress.best_loss, progress.best_step, progress.stale) == (1.5, 40, 0)
+def test_the_best_validation_is_kept_and_worse_ones_are_counted() -> None:
+    state = replace(RunState(), step=10).validated(2.0)
+    assert (state.best_loss, state.best_step, state.stale, state.validated_step) == (2.0, 10, 0, 10)
+    state = replace(state, step=20).validated(2.0)
+    assert (state.best_loss, state.best_step, state.stale, state.validated_step) == (2.0, 10, 1, 20)
+    state = replace(state, step=30).validated(float("nan"))
+    assert (state.best_loss, state.best_step, state.stale) == (2.0, 10, 2)
+    state = replace(state, step=40).validated(1.5)
+    assert (state.best_loss, state.best_step, state.stale) == (1.5, 40, 0)
 
 
 @pytest.mark.parametrize(
     ("stale", "patience", "due"), [(0, 0, False), (9, 0, False), (1, 2, False), (2, 2, True), (3, 2, True)]
 )
-def test_patience_ends_after_so_many_stale_validations(stale: int, patience: int, due: bool) -> None:
+def test_early_stopping_is_due_after_the_patience_is_used_up(stale: int, patience: int, due: bool) -> None:
     assert RunState(stale=stale).is_stale(patience) is due

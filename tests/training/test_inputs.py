@@ -1,4 +1,4 @@
-"""What runs are fed: mixed corpora resume bit for bit, standard input comes once, the report comes first."""
+"""The data of runs: weighted corpora, standard input, other formats, unreadable lines and the data report."""
 
 import io
 import json
@@ -28,42 +28,42 @@ def tsv(path: Path, pairs: list[tuple[str, str]]) -> Path:
 
 @pytest.fixture
 def mixed(tiny: "TinyRuns", tmp_path: Path) -> list[Path]:
-    """Two corpora with weights."""
+    """Two corpora with different weights."""
     pairs = tiny.sentences(60, seed=1)
-    one, two = tsv(tmp_path / "one.tsv", pairs[:40]), tsv(tmp_path / "two.tsv", pairs[40:])
-    return [Path(f"{one}=0.3"), Path(f"{two}=2")]
+    first, second = tsv(tmp_path / "one.tsv", pairs[:40]), tsv(tmp_path / "two.tsv", pairs[40:])
+    return [Path(f"{first}=0.3"), Path(f"{second}=2")]
 
 
 @pytest.mark.parametrize("step", [1, 9, 17])
-def test_a_run_on_mixed_corpora_resumes_bit_for_bit(
+def test_a_run_on_weighted_corpora_resumes_bit_for_bit(
     tiny: "TinyRuns", mixed: list[Path], tmp_path: Path, step: int
 ) -> None:
-    tiny(tmp_path / "whole", mixed, steps=20)
-    happened: list[Event] = []
+    tiny(tmp_path / "uninterrupted", mixed, steps=20)
+    events: list[Event] = []
     for event in tiny.events(
-        tmp_path / "resumed", mixed, steps=20, stop=lambda: bool(happened) and getattr(happened[-1], "step", 0) == step
+        tmp_path / "resumed", mixed, steps=20, stop=lambda: bool(events) and getattr(events[-1], "step", 0) == step
     ):
-        happened.append(event)  # noqa: PERF402 (`stop` looks at what has happened)
-    assert happened[-1] == Stopped(step)
+        events.append(event)  # noqa: PERF402 (`stop` reads the list)
+    assert events[-1] == Stopped(step)
     tiny(tmp_path / "resumed", mixed, steps=20)
-    first, second = (sha256(tmp_path / name / "weights.safetensors") for name in ("whole", "resumed"))
+    first, second = (sha256(tmp_path / name / "weights.safetensors") for name in ("uninterrupted", "resumed"))
     assert first == second
 
 
-def test_weights_change_what_is_learnt(tiny: "TinyRuns", mixed: list[Path], tmp_path: Path) -> None:
+def test_corpus_weights_change_the_model(tiny: "TinyRuns", mixed: list[Path], tmp_path: Path) -> None:
     plain = [tmp_path / "one.tsv", tmp_path / "two.tsv"]
     for name, files in {"mixed": mixed, "plain": plain}.items():
         tiny(tmp_path / name, files, steps=5)
     assert sha256(tmp_path / "mixed" / "weights.safetensors") != sha256(tmp_path / "plain" / "weights.safetensors")
-    assert "- weights of the training data: 0.3, 2\n" in (tmp_path / "mixed" / "card.md").read_text("utf-8")
+    assert "- weights of the training corpora: 0.3, 2\n" in (tmp_path / "mixed" / "card.md").read_text("utf-8")
     with pytest.raises(RunError, match=r"started differently:\n  weights: was 0\.3 2\.0, is now not given"):
         tiny(tmp_path / "mixed", plain, steps=5)
 
 
-def test_weights_of_validation_data_are_refused(tiny: "TinyRuns", mixed: list[Path], tmp_path: Path) -> None:
+def test_weights_for_validation_data_are_refused(tiny: "TinyRuns", mixed: list[Path], tmp_path: Path) -> None:
     with pytest.raises(RunError) as error:
         tiny(tmp_path / "model", tiny.files, valid=mixed[:1])
-    assert str(error.value) == "one.tsv=0.3: all validation pairs count the same; leave the weight out"
+    assert str(error.value) == "one.tsv=0.3: validation data cannot be weighted; leave the weight out"
     assert not (tmp_path / "model").exists()
 
 
@@ -83,11 +83,11 @@ def test_standard_input_is_read_once(tiny: "TinyRuns", tmp_path: Path, monkeypat
     assert kept.read_bytes() == file.read_bytes()
     pipe(monkeypatch, b"")
     again = tiny(out, [Path("-")], steps=12)
-    assert notes(again)[0] == f"standard input is not read again: the run goes on with what it gave, {kept}"
+    assert notes(again)[0] == f"standard input is not read again: the run continues with the pairs kept in {kept}"
     assert sha256(out / "weights.safetensors") == sha256(tmp_path / "file" / "weights.safetensors")
 
 
-def test_standard_input_may_be_corrected_before_a_run_has_begun(
+def test_standard_input_is_read_again_if_the_run_has_no_plan_yet(
     tiny: "TinyRuns", tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     out = tmp_path / "piped"
@@ -99,7 +99,7 @@ def test_standard_input_may_be_corrected_before_a_run_has_begun(
     assert (out / "weights.safetensors").exists()
 
 
-def test_other_formats_are_learnt_alike(tiny: "TinyRuns", tmp_path: Path) -> None:
+def test_all_formats_give_the_same_model(tiny: "TinyRuns", tmp_path: Path) -> None:
     pairs = tiny.sentences(60, seed=1)
     jsonl = tmp_path / "a.jsonl"
     jsonl.write_text("".join(json.dumps({"source": s, "target": t}) + "\n" for s, t in pairs), "utf-8")
@@ -116,7 +116,7 @@ def test_other_formats_are_learnt_alike(tiny: "TinyRuns", tmp_path: Path) -> Non
     assert read_json(tmp_path / "tmx" / "settings.json")["languages"] == ["en", "fr"]
 
 
-def test_lines_that_cannot_be_read_are_listed(tiny: "TinyRuns", tmp_path: Path) -> None:
+def test_unreadable_lines_are_listed(tiny: "TinyRuns", tmp_path: Path) -> None:
     file = tsv(tmp_path / "a.tsv", tiny.sentences(60, seed=1))
     file.write_bytes(file.read_bytes() + b"\xff\tx\nno tab\n")
     out = tmp_path / "model"
@@ -127,25 +127,25 @@ def test_lines_that_cannot_be_read_are_listed(tiny: "TinyRuns", tmp_path: Path) 
     assert "1 left out (not UTF-8)" in (out / "card.md").read_text("utf-8")
 
 
-def test_the_report_comes_first_and_stays(tiny: "TinyRuns", tmp_path: Path) -> None:
+def test_the_data_report_is_shown_once_and_kept(tiny: "TinyRuns", tmp_path: Path) -> None:
     pairs = tiny.sentences(60, seed=1)
     files, valid = tiny.write(tmp_path, "a", pairs), tiny.write(tmp_path, "v", pairs[:1])
     out = tmp_path / "model"
     events = tiny(out, files, valid=valid, steps=1)
-    said = "validation data: 1 pairs also in training (scores on them flatter); the first is v.en:1"
-    assert said in notes(events)
+    note = "validation data: 1 pairs also in training (scores on them are too high); the first is v.en:1"
+    assert note in notes(events)
     assert read_json(out / "run" / "check.json")["corpora"][0]["pairs"] == 60
-    assert said not in notes(tiny(out, files, valid=valid, steps=1))
+    assert note not in notes(tiny(out, files, valid=valid, steps=1))
 
 
-def test_opposite_directions_are_refused_unless_languages_are_said(tiny: "TinyRuns", tmp_path: Path) -> None:
+def test_opposite_directions_are_refused_unless_languages_are_given(tiny: "TinyRuns", tmp_path: Path) -> None:
     files, valid = tiny.files, tiny.write(tmp_path, "v", tiny.sentences(3, seed=2))
     with pytest.raises(DataError, match=r"train\.en \+ train\.fr goes from en to fr, but v\.fr \+ v\.en from fr to en"):
         tiny(tmp_path / "model", files, valid=valid[::-1])
     tiny(tmp_path / "model", files, valid=valid[::-1], languages=("en", "fr"), steps=1)
 
 
-def test_a_fine_tune_reads_a_memory_in_its_own_direction(tiny: "TinyRuns", tmp_path: Path) -> None:
+def test_fine_tuning_reads_a_tmx_in_the_direction_of_the_parent(tiny: "TinyRuns", tmp_path: Path) -> None:
     tiny(tmp_path / "parent", steps=1)
     units = "".join(
         f'<tu><tuv xml:lang="fr"><seg>{t}</seg></tuv><tuv xml:lang="en"><seg>{s}</seg></tuv></tu>'

@@ -1,4 +1,4 @@
-"""A run that is killed, anywhere, goes on with the same command and ends in the same weights, bit for bit."""
+"""A run that is killed anywhere resumes with the same command and ends with the same parameters, bit for bit."""
 
 import os
 import signal
@@ -28,14 +28,14 @@ def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
 
 
 @pytest.fixture(scope="module")
-def wanted(tiny: TinyRuns, tmp_path_factory: pytest.TempPathFactory) -> str:
-    """The hash of the weights of an uninterrupted run."""
-    out = tmp_path_factory.mktemp("whole") / "model"
+def expected(tiny: TinyRuns, tmp_path_factory: pytest.TempPathFactory) -> str:
+    """The hash of the parameters of an uninterrupted run."""
+    out = tmp_path_factory.mktemp("uninterrupted") / "model"
     tiny(out)
     return sha256(out / "weights.safetensors")
 
 
-# kill -9 at chosen acts
+# kill -9 at chosen disk operations
 
 
 POINTS = [
@@ -53,87 +53,91 @@ POINTS = [
 ]
 
 
-def test_killed_in_every_stage_one_after_the_other(tiny: TinyRuns, server: Server, wanted: str, tmp_path: Path) -> None:
-    """While it gathers texts, finds pieces, encodes, plans, saves, prunes, and writes the model."""
+def test_a_run_killed_once_in_every_stage_resumes(
+    tiny: TinyRuns, server: Server, expected: str, tmp_path: Path
+) -> None:
+    """It is killed while it reads texts, trains the tokenizer, encodes, plans, saves, prunes and writes the model."""
     out = tmp_path / "model"
     for point in POINTS:
         outcome = server.run(command(tiny, out), out, at=point)
-        assert outcome.code == -signal.SIGKILL, (point, outcome.said)
-        assert outcome.acts[-1] == point
+        assert outcome.code == -signal.SIGKILL, (point, outcome.stderr)
+        assert outcome.operations[-1] == point
         assert not (out / "manifest.json").exists()
     outcome = server.run(command(tiny, out), out)
-    assert outcome.code == 0, outcome.said
-    assert "damaged" not in outcome.said
-    assert sha256(out / "weights.safetensors") == wanted
+    assert outcome.code == 0, outcome.stderr
+    assert "damaged" not in outcome.stderr
+    assert sha256(out / "weights.safetensors") == expected
 
 
-def test_killed_before_the_engines_files_are_written_it_writes_them(
-    tiny: TinyRuns, server: Server, wanted: str, tmp_path: Path
+def test_a_run_killed_before_the_ctranslate2_export_writes_it_when_resumed(
+    tiny: TinyRuns, server: Server, expected: str, tmp_path: Path
 ) -> None:
     out = tmp_path / "model"
     assert server.run(command(tiny, out), out, at="rename fast.tmp").code == -signal.SIGKILL
     assert server.run(command(tiny, out), out).code == 0
-    assert sha256(out / "weights.safetensors") == wanted
+    assert sha256(out / "weights.safetensors") == expected
     assert (out / "fast" / "manifest.json").exists()
 
 
 @pytest.mark.slow
-def test_killed_at_every_single_act_on_the_disk(tiny: TinyRuns, server: Server, tmp_path: Path) -> None:
-    """Each sync, rename and removal of a short run is once the one that does not happen."""
-    whole = tmp_path / "whole"
+def test_a_run_killed_at_every_single_disk_operation_resumes(tiny: TinyRuns, server: Server, tmp_path: Path) -> None:
+    """For each sync, rename and removal of a short run, one run is killed just before it."""
+    uninterrupted = tmp_path / "uninterrupted"
     arguments = 7, "train.validate_every=2", "train.average=2"
-    acts = server.run(command(tiny, whole, *arguments), whole).acts
-    assert len(acts) > 60
-    for number in range(1, len(acts) + 1):
+    operations = server.run(command(tiny, uninterrupted, *arguments), uninterrupted).operations
+    assert len(operations) > 60
+    for number in range(1, len(operations) + 1):
         out = tmp_path / f"killed-{number}"
         outcome = server.run(command(tiny, out, *arguments), out, at=number)
-        assert outcome.code == -signal.SIGKILL, (number, outcome.said)
+        assert outcome.code == -signal.SIGKILL, (number, outcome.stderr)
         outcome = server.run(command(tiny, out, *arguments), out)
-        assert outcome.code == 0, (acts[number - 1], outcome.said)
-        assert sha256(out / "weights.safetensors") == sha256(whole / "weights.safetensors"), acts[number - 1]
+        assert outcome.code == 0, (operations[number - 1], outcome.stderr)
+        assert sha256(out / "weights.safetensors") == sha256(uninterrupted / "weights.safetensors"), operations[
+            number - 1
+        ]
 
 
-# Asked to stop
+# Requests to stop
 
 
 LONGER = 200
 
 
 @pytest.fixture(scope="module")
-def wanted_of_longer(tiny: TinyRuns, tmp_path_factory: pytest.TempPathFactory) -> str:
+def expected_of_longer(tiny: TinyRuns, tmp_path_factory: pytest.TempPathFactory) -> str:
     out = tmp_path_factory.mktemp("longer") / "model"
     tiny(out, steps=LONGER)
     return sha256(out / "weights.safetensors")
 
 
 @pytest.mark.parametrize(("number", "code"), [(signal.SIGTERM, 143), (signal.SIGINT, 130)])
-def test_asked_to_stop_it_finishes_the_step_saves_and_says_so(
-    tiny: TinyRuns, wanted_of_longer: str, tmp_path: Path, number: int, code: int
+def test_a_signal_lets_the_step_finish_and_saves_a_checkpoint(
+    tiny: TinyRuns, expected_of_longer: str, tmp_path: Path, number: int, code: int
 ) -> None:
-    """A real command, and a signal from outside at whatever step it is."""
+    """The signal comes from another process, at an arbitrary step."""
     out = tmp_path / "model"
     tiny.stopped(out, 1, steps=LONGER)  # prepared, planned, one step
     process = subprocess.Popen(python_m_regard(command(tiny, out, LONGER)), stderr=subprocess.PIPE, text=True)
     with process:
         wait_for_lines(out / "run" / "log.jsonl", 15, process)
         process.send_signal(number)
-        _, said = process.communicate(timeout=600)
-    assert process.returncode == code, said
-    assert "stopping after this step; once more stops at once\n" in said
-    step = int(said.rpartition("stopped after step ")[2].partition(";")[0])
-    assert said.endswith(f"stopped after step {step:,}; the same command goes on from there\n")
+        _, stderr = process.communicate(timeout=600)
+    assert process.returncode == code, stderr
+    assert "stopping after this step; press Ctrl-C again to stop at once\n" in stderr
+    step = int(stderr.rpartition("stopped after step ")[2].partition(";")[0])
+    assert stderr.endswith(f"stopped after step {step:,}; the same command resumes from there\n")
     assert 10 <= step < LONGER
     events = tiny(out, steps=LONGER)
     assert [event.resumed for event in events if isinstance(event, Planned)] == [step]
     assert isinstance(events[-1], Finished)
-    assert sha256(out / "weights.safetensors") == wanted_of_longer
+    assert sha256(out / "weights.safetensors") == expected_of_longer
 
 
 def wait_for_lines(file: Path, lines: int, process: subprocess.Popen) -> None:
-    until = time.monotonic() + 600
+    deadline = time.monotonic() + 600
     while file.read_bytes().count(b"\n") < lines:
-        assert process.poll() is None, "it ended by itself"
-        assert time.monotonic() < until
+        assert process.poll() is None, "the run ended before the signal"
+        assert time.monotonic() < deadline
         time.sleep(0.002)
 
 
@@ -145,14 +149,14 @@ def wait_for_lines(file: Path, lines: int, process: subprocess.Popen) -> None:
         (signal.SIGTERM, 143, "rename run/checkpoints/step-00000020.tmp"),
     ],
 )
-def test_asked_to_stop_in_the_middle_of_writing_it_loses_nothing(
-    tiny: TinyRuns, server: Server, wanted: str, tmp_path: Path, number: int, code: int, point: str
+def test_a_signal_in_the_middle_of_writing_loses_nothing(
+    tiny: TinyRuns, server: Server, expected: str, tmp_path: Path, number: int, code: int, point: str
 ) -> None:
     out = tmp_path / "model"
     outcome = server.run(command(tiny, out), out, at=point, send=number)
-    assert outcome.code == code, outcome.said
-    assert "Traceback" not in outcome.said
-    assert ("stopped after step 2" in outcome.said) == ("checkpoints" in point)
+    assert outcome.code == code, outcome.stderr
+    assert "Traceback" not in outcome.stderr
+    assert ("stopped after step 2" in outcome.stderr) == ("checkpoints" in point)
     outcome = server.run(command(tiny, out), out)
-    assert outcome.code == 0, outcome.said
-    assert sha256(out / "weights.safetensors") == wanted
+    assert outcome.code == 0, outcome.stderr
+    assert sha256(out / "weights.safetensors") == expected

@@ -1,4 +1,4 @@
-"""A step that does not fit in memory is cut: the gradient stays that of the whole, and the run remembers the cut."""
+"""A step that does not fit in memory is cut into slices: the gradient stays the same, and the run records it."""
 
 from pathlib import Path
 from typing import Any
@@ -15,7 +15,7 @@ from regard.settings.kinds.transformer import TransformerSettings
 from regard.settings.train import TrainSettings
 from regard.training import loss
 from regard.training import step as step_module
-from regard.training.out_of_memory import MicroBatchSplits, explain_out_of_memory, is_out_of_memory, split_batches
+from regard.training.out_of_memory import MicroBatchSlices, explain_out_of_memory, is_out_of_memory, slice_batches
 from regard.training.step import accumulate_gradients, gradient_with_retry
 
 torch.set_num_threads(1)
@@ -32,15 +32,15 @@ def make_model() -> Transformer:
     )
 
 
-def make_batch(rows: int, seed: int = 1, *, weighed: bool = False) -> Batch:
-    """Pairs of very different length, as padded ids."""
-    numbers = np.random.default_rng(seed)
+def make_batch(rows: int, seed: int = 1, *, weighted: bool = False) -> Batch:
+    """Return random pairs of very different lengths as padded ids."""
+    generator = np.random.default_rng(seed)
     sides = []
     for _ in range(2):
-        lengths = numbers.integers(1, 9, rows)
-        ids = numbers.integers(4, 24, (rows, lengths.max()))
+        lengths = generator.integers(1, 9, rows)
+        ids = generator.integers(4, 24, (rows, lengths.max()))
         sides.append(np.where(np.arange(lengths.max()) < lengths[:, None], ids, 0))
-    weights = numbers.integers(1, 4, sides[1].shape).astype(np.float32) if weighed else None
+    weights = generator.integers(1, 4, sides[1].shape).astype(np.float32) if weighted else None
     return Batch(sides[0], sides[1], int((sides[1] != 0).sum()), weights)
 
 
@@ -48,45 +48,46 @@ def gradients(model: Transformer) -> dict[str, Tensor]:
     return {name: parameter.grad.clone() for name, parameter in model.named_parameters() if parameter.grad is not None}
 
 
-# Cutting
+# Slicing
 
 
-@pytest.mark.parametrize("parts", [1, 2, 3, 8, 100])
-def test_every_pair_is_in_exactly_one_part_without_needless_padding(parts: int) -> None:
-    whole = [make_batch(7), make_batch(2, seed=2)]
-    found = split_batches(whole, parts)
-    assert len(found) == min(parts, 7) + min(parts, 2)
-    pairs = [(row[row != 0].tolist(), other[other != 0].tolist()) for batch in whole for row, other in rows(batch)]
-    assert [
-        (row[row != 0].tolist(), other[other != 0].tolist()) for batch in found for row, other in rows(batch)
-    ] == pairs
-    assert sum(batch.target_tokens for batch in found) == sum(batch.target_tokens for batch in whole)
-    if parts > 1:
+@pytest.mark.parametrize("slices", [1, 2, 3, 8, 100])
+def test_every_pair_is_in_exactly_one_slice_without_needless_padding(slices: int) -> None:
+    batches = [make_batch(7), make_batch(2, seed=2)]
+    sliced = slice_batches(batches, slices)
+    assert len(sliced) == min(slices, 7) + min(slices, 2)
+    assert unpadded_pairs(sliced) == unpadded_pairs(batches)
+    assert sum(batch.target_tokens for batch in sliced) == sum(batch.target_tokens for batch in batches)
+    if slices > 1:
         assert all(
-            (batch.source_BS != 0).any(axis=0).all() and (batch.target_BT != 0).any(axis=0).all() for batch in found
+            (batch.source_BS != 0).any(axis=0).all() and (batch.target_BT != 0).any(axis=0).all() for batch in sliced
         )
 
 
-def rows(batch: Batch) -> list[tuple[np.ndarray, np.ndarray]]:
-    return list(zip(batch.source_BS, batch.target_BT, strict=True))
+def unpadded_pairs(batches: list[Batch]) -> list[tuple[list[int], list[int]]]:
+    return [
+        (source[source != 0].tolist(), target[target != 0].tolist())
+        for batch in batches
+        for source, target in zip(batch.source_BS, batch.target_BT, strict=True)
+    ]
 
 
-@pytest.mark.parametrize("parts", [2, 3, 7])
-def test_the_gradient_of_the_parts_is_that_of_the_whole(parts: int) -> None:
-    model, batches = make_model(), [make_batch(7), make_batch(5, seed=2, weighed=True)]
+@pytest.mark.parametrize("slices", [2, 3, 7])
+def test_slicing_does_not_change_the_gradient(slices: int) -> None:
+    model, batches = make_model(), [make_batch(7), make_batch(5, seed=2, weighted=True)]
     total, tokens = accumulate_gradients([model], batches, SETTINGS, 1)
-    wanted = gradients(model)
-    found, counted = accumulate_gradients([model], split_batches(batches, parts), SETTINGS, 1)
-    assert found == pytest.approx(total, rel=1e-6)
+    expected = gradients(model)
+    loss_sum, counted = accumulate_gradients([model], slice_batches(batches, slices), SETTINGS, 1)
+    assert loss_sum == pytest.approx(total, rel=1e-6)
     assert counted == tokens
     for name, tensor in gradients(model).items():
-        assert (tensor - wanted[name]).abs().max() <= 1e-6, name
+        assert (tensor - expected[name]).abs().max() <= 1e-6, name
 
 
-# Running out
+# Running out of memory
 
 
-OUT = [
+OUT_OF_MEMORY = [
     RuntimeError("[enforce fail at alloc_cpu.cpp:127] err == 0. DefaultCPUAllocator: can't allocate memory: you tried"),
     RuntimeError("MPS backend out of memory"),
     torch.OutOfMemoryError("CUDA out of memory. Tried to allocate 20.00 MiB"),
@@ -94,54 +95,54 @@ OUT = [
 ]
 
 
-@pytest.mark.parametrize("error", OUT, ids=str)
-def test_out_of_memory_is_recognised_whoever_says_it(error: Exception) -> None:
+@pytest.mark.parametrize("error", OUT_OF_MEMORY, ids=str)
+def test_every_kind_of_out_of_memory_error_is_recognised(error: Exception) -> None:
     assert is_out_of_memory(error)
 
 
-def test_torch_says_it_so() -> None:
+def test_an_out_of_memory_error_of_torch_is_recognised() -> None:
     with pytest.raises(RuntimeError) as caught:
         torch.empty(1 << 50)
     assert is_out_of_memory(caught.value)
 
 
 @pytest.mark.parametrize("error", [RuntimeError("shapes do not match"), ValueError("out of memory")], ids=str)
-def test_other_errors_are_left_alone(error: Exception) -> None:
+def test_other_errors_are_raised_unchanged(error: Exception) -> None:
     assert not is_out_of_memory(error)
     with pytest.raises(type(error)), explain_out_of_memory():
         raise error
 
 
-@pytest.mark.parametrize("error", OUT, ids=str)
-@pytest.mark.parametrize("most", [1, 2, 3, 4])
-def test_cut_until_it_fits_it_gives_the_gradient_of_the_whole(
-    monkeypatch: pytest.MonkeyPatch, error: Exception, most: int
+@pytest.mark.parametrize("error", OUT_OF_MEMORY, ids=str)
+@pytest.mark.parametrize("max_rows", [1, 2, 3, 4])
+def test_slicing_until_it_fits_does_not_change_the_gradient(
+    monkeypatch: pytest.MonkeyPatch, error: Exception, max_rows: int
 ) -> None:
-    """What a failed attempt had added before it failed is gone."""
+    """Gradients that a failed attempt had accumulated are dropped."""
     model, batches = make_model(), [make_batch(7), make_batch(5, seed=2)]
     total, _ = accumulate_gradients([model], batches, SETTINGS, 1)
-    wanted = gradients(model)
+    expected = gradients(model)
     original = loss.backward_in_chunks
 
-    def add_gradient(model: Transformer, source_BS: Tensor, *rest: Any, **options: Any) -> float:
-        found = original(model, source_BS, *rest, **options)
-        if len(source_BS) > most:
+    def backward(model: Transformer, source_BS: Tensor, *rest: Any, **options: Any) -> float:
+        loss_sum = original(model, source_BS, *rest, **options)
+        if len(source_BS) > max_rows:
             raise error
-        return found
+        return loss_sum
 
-    monkeypatch.setattr(step_module, "backward_in_chunks", add_gradient)
-    found, _, parts = gradient_with_retry([model], batches, SETTINGS, 1, 1)
-    assert parts == {1: 8, 2: 4, 3: 4, 4: 2}[most]
-    assert found == pytest.approx(total, rel=1e-6)
+    monkeypatch.setattr(step_module, "backward_in_chunks", backward)
+    loss_sum, _, slices = gradient_with_retry([model], batches, SETTINGS, 1, 1)
+    assert slices == {1: 8, 2: 4, 3: 4, 4: 2}[max_rows]
+    assert loss_sum == pytest.approx(total, rel=1e-6)
     for name, tensor in gradients(model).items():
-        assert (tensor - wanted[name]).abs().max() <= 1e-6, name
+        assert (tensor - expected[name]).abs().max() <= 1e-6, name
 
 
-def test_another_error_is_not_tried_again(monkeypatch: pytest.MonkeyPatch) -> None:
-    def add_gradient(*_: Any, **__: Any) -> float:
+def test_a_step_is_not_repeated_after_another_error(monkeypatch: pytest.MonkeyPatch) -> None:
+    def backward(*_: Any, **__: Any) -> float:
         raise RuntimeError("shapes do not match")
 
-    monkeypatch.setattr(step_module, "backward_in_chunks", add_gradient)
+    monkeypatch.setattr(step_module, "backward_in_chunks", backward)
     with pytest.raises(RuntimeError, match="shapes do not match"):
         gradient_with_retry([make_model()], [make_batch(3)], SETTINGS, 1, 1)
 
@@ -149,21 +150,21 @@ def test_another_error_is_not_tried_again(monkeypatch: pytest.MonkeyPatch) -> No
 # The record
 
 
-def test_the_record_comes_back(tmp_path: Path) -> None:
-    splits = MicroBatchSplits(tmp_path / "splits.json")
-    assert [splits.parts(step) for step in (1, 100)] == [1, 1]
-    splits.record(7, 2)
-    splits.record(9, 8)
-    for each in (splits, MicroBatchSplits(tmp_path / "splits.json")):
-        assert [each.parts(step) for step in (6, 7, 8, 9, 100)] == [1, 2, 2, 8, 8]
+def test_the_record_is_read_back(tmp_path: Path) -> None:
+    slices = MicroBatchSlices(tmp_path / "splits.json")
+    assert [slices.at(step) for step in (1, 100)] == [1, 1]
+    slices.record(7, 2)
+    slices.record(9, 8)
+    for each in (slices, MicroBatchSlices(tmp_path / "splits.json")):
+        assert [each.at(step) for step in (6, 7, 8, 9, 100)] == [1, 2, 2, 8, 8]
         assert each.until(8) == [(7, 2)]
 
 
 @pytest.mark.parametrize("content", ["", "{}", "[]", '{"since": [[7, 2]], "sha256": "0"}'])
-def test_a_record_that_was_changed_is_refused(tmp_path: Path, content: str) -> None:
+def test_a_changed_record_is_refused(tmp_path: Path, content: str) -> None:
     path = tmp_path / "splits.json"
     path.write_text(content)
     with pytest.raises(RunError) as caught:
-        MicroBatchSplits(path)
+        MicroBatchSlices(path)
     assert str(caught.value).startswith(str(path))
     assert str(caught.value).endswith("; restore it from a copy, or start a new run in another --out")

@@ -1,4 +1,4 @@
-"""The mean of models is a model like any other, and the mean of a model with itself is that model."""
+"""The average of models is a complete model, and the average of a model with itself is that model."""
 
 from collections.abc import Callable
 from pathlib import Path
@@ -17,7 +17,7 @@ Make = Callable[..., Path]
 
 
 @pytest.mark.parametrize("times", [2, 3])
-def test_a_model_with_itself_is_the_model(make_model: Make, tmp_path: Path, times: int) -> None:
+def test_the_average_of_a_model_with_itself_is_that_model(make_model: Make, tmp_path: Path, times: int) -> None:
     folder = make_model()
     regard.average([folder] * times, out=tmp_path / "mean")
     for name in ("settings.json", "tokenizer.model", "weights.safetensors"):
@@ -25,37 +25,37 @@ def test_a_model_with_itself_is_the_model(make_model: Make, tmp_path: Path, time
     assert read_json(tmp_path / "mean" / "manifest.json") == read_json(folder / "manifest.json")
 
 
-def test_every_weight_is_the_mean(make_model: Make, tmp_path: Path) -> None:
+def test_every_parameter_is_the_mean(make_model: Make, tmp_path: Path) -> None:
     folders = [make_model(seed) for seed in (1, 2, 3)]
     regard.average(folders, out=tmp_path / "mean")
-    found, *parents = (load_file(folder / "weights.safetensors") for folder in (tmp_path / "mean", *folders))
-    assert found.keys() == parents[0].keys()
-    for name, tensor in found.items():
-        torch.testing.assert_close(tensor, sum(each[name] for each in parents) / 3)
+    average, *parents = (load_file(folder / "weights.safetensors") for folder in (tmp_path / "mean", *folders))
+    assert average.keys() == parents[0].keys()
+    for name, tensor in average.items():
+        torch.testing.assert_close(tensor, sum(parent[name] for parent in parents) / 3)
 
 
-def test_it_is_a_whole_model_folder(make_model: Make, tmp_path: Path) -> None:
+def test_the_average_is_a_complete_model_folder(make_model: Make, tmp_path: Path) -> None:
     folders = [make_model(seed) for seed in (1, 2)]
     out = tmp_path / "deep" / "mean"
     regard.average([str(folder) for folder in folders], out=str(out))
     assert open_folder(out).languages == ("en", "xx")
     before = {path: path.stat().st_mtime_ns for path in out.rglob("*")}
-    assert regard.load(out).translate("the cat").tokens == regard.load(out, fast=None).translate("the cat").tokens
-    assert {path: path.stat().st_mtime_ns for path in out.rglob("*")} == before  # the engine's files were there
+    assert regard.load(out).translate("the cat").tokens == regard.load(out, backend="torch").translate("the cat").tokens
+    assert {path: path.stat().st_mtime_ns for path in out.rglob("*")} == before  # nothing is exported again
     card = (out / "card.md").read_text("utf-8")
     assert card.startswith("# A translator from en to xx\n")
     for folder in folders:
-        assert f"- `{folder.name}` (its manifest's SHA-256: `{sha256(folder / 'manifest.json')}`)\n" in card
+        assert f"- `{folder.name}` (SHA-256 of its manifest: `{sha256(folder / 'manifest.json')}`)\n" in card
     assert "Transformer, 1 + 1 layers, width 16, feed-forward 24, 2 heads, pre-norm, sinusoid positions" in card
 
 
-def test_models_that_do_not_match_are_refused(make_model: Make, tmp_path: Path) -> None:
+def test_incompatible_models_are_refused(make_model: Make, tmp_path: Path) -> None:
     first, wide, other = make_model(), make_model(feedforward=32, heads=4), make_model(text="of another kind")
     with pytest.raises(FolderError) as refused:
         regard.average([first, first, wide], out=tmp_path / "mean")
     assert str(refused.value) == (
-        f"{first} and {wide} have different shapes (heads, feedforward), so their weights do not match; take models of "
-        "one run, or fine-tunes of one model"
+        f"{first} and {wide} have different shapes (heads, feedforward) and cannot be averaged; use models of one run, "
+        "or fine-tunes of one model"
     )
     with pytest.raises(FolderError, match="have different tokenizers"):
         regard.average([first, other], out=tmp_path / "mean")
@@ -66,10 +66,10 @@ def test_models_that_do_not_match_are_refused(make_model: Make, tmp_path: Path) 
     assert not (tmp_path / "mean").exists()
 
 
-def test_nothing_is_overwritten(make_model: Make, tmp_path: Path) -> None:
+def test_existing_files_are_not_overwritten(make_model: Make, tmp_path: Path) -> None:
     folder = make_model()
     (tmp_path / "file").write_text("")
     for out in (folder, tmp_path / "file"):
         with pytest.raises(RunError) as refused:
             regard.average([folder, folder], out=out)
-        assert str(refused.value) == f"--out {out} is there already; choose another name for the model folder"
+        assert str(refused.value) == f"--out {out} already exists; choose another name for the model folder"

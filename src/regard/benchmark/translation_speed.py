@@ -1,4 +1,4 @@
-"""How fast a model translates on this machine: many sentences, one by one, and from nothing."""
+"""The speed of translation on this machine: many sentences, one sentence at a time, and a cold start."""
 
 import statistics
 import subprocess
@@ -16,94 +16,98 @@ from regard.machine.memory import peak_memory_mb
 from regard.settings.decode import DecodeSettings
 from regard.settings.parser import decode_settings
 
-_SECONDS = 10.0  # about, for each of the three measurements of translating
+_SECONDS = 10.0  # about, per measurement
 
 _COLD_STARTS = 5
 
 
 @dataclass(frozen=True)
 class TranslationSpeed:
-    """What a model does on this machine."""
+    """The measured speed of a model."""
 
-    sentences: int  # distinct ones that were given
+    sentences: int  # distinct ones in the input
     sentences_per_second: float
     tokens_per_second: float
-    workers: int  # batches at once; the cores are divided among them
-    share_of_engine: float  # of the engine's own speed, from pieces to pieces, without our reading and writing
-    p50_milliseconds: float  # for one sentence alone
+    workers: int  # batches translated at once; the cores are divided among them
+    share_of_ctranslate2: float  # of the speed of CTranslate2 alone, which translates tokens to tokens
+    p50_milliseconds: float  # for one sentence at a time
     p99_milliseconds: float
-    cold_start_seconds: float  # from the command to the text, one sentence
-    peak_memory_mb: float | None  # where the system tells
+    cold_start_seconds: float  # from the command to the translation of one sentence
+    peak_memory_mb: float | None  # None where the system does not report it
 
 
 def measure_translation(
-    folder: Path, texts: Sequence[str], overrides: Sequence[str], *, fast: str
+    folder: Path, texts: Sequence[str], overrides: Sequence[str], *, compute_type: str
 ) -> Iterator[str | TranslationSpeed]:
-    """Say what is being measured, then give the result; `overrides` are as of `--set`."""
+    """Yield the name of each measurement as it starts, then the result; `overrides` are those of `--set`."""
     decode = replace(decode_settings(overrides), scores=False)  # as `regard translate`
-    if more := decode.extra_outputs():
-        raise SettingsError(f"what is measured is how fast texts are written; leave {', '.join(more)} out")
+    if extra := decode.extra_outputs():
+        raise SettingsError(f"only the speed of plain translation is measured; leave out {', '.join(extra)}")
     if not supports(decode):
-        raise SettingsError(f"what is measured is the engine, which leaves this to torch: {', '.join(overrides)}")
-    # The same text again would cost nothing.
+        raise SettingsError(
+            f"only CTranslate2 is measured, and it does not support {', '.join(overrides)}; leave it out"
+        )
+    # Repeated texts are translated only once.
     texts = list(dict.fromkeys(text for text in texts if text.strip()))
     if not texts:
-        raise DataError("there is no text to measure with; give some lines: regard bench translate --model … < lines")
-    translator = load_translator(folder, fast=fast)
+        raise DataError("there is no text to translate; give some lines: regard bench translate --model … < lines")
+    translator = load_translator(folder, compute_type=compute_type, backend="ctranslate2")
     assert isinstance(translator, CTranslate2Backend)
     yield "many sentences"
-    some = texts[: _enough(translator, texts, decode)]
-    seconds, own = [], []
+    sample = texts[: _sample_size(translator, texts, decode)]
+    total_times, ctranslate2_times = [], []
     for _ in range(3):
-        began = time.perf_counter()
-        found = translator.translate_all(some, decode)
+        start = time.perf_counter()
+        translations = translator.translate(sample, decode)
         middle = time.perf_counter()
-        translator.translate_bare(some, decode)
-        seconds.append(middle - began)
-        own.append(time.perf_counter() - middle)
-    together = statistics.median(seconds)
+        translator.translate_bare(sample, decode)
+        total_times.append(middle - start)
+        ctranslate2_times.append(time.perf_counter() - middle)
+    seconds = statistics.median(total_times)
     yield "one sentence at a time"
-    alone = sorted(_each_alone(translator, texts, decode))
-    yield "starting from nothing"
-    command = [sys.executable, "-P", "-m", "regard", "translate", "--model", str(folder), "--fast", fast]
+    latencies = sorted(_latencies(translator, texts, decode))
+    yield "cold start"
+    command = [sys.executable, "-P", "-m", "regard", "translate", "--model", str(folder)]
+    command += ["--compute-type", compute_type]
     command += [word for setting in overrides for word in ("--set", setting)]
-    cold = statistics.median(_seconds(command, texts[0]) for _ in range(_COLD_STARTS))
+    cold_start = statistics.median(_run_time(command, texts[0]) for _ in range(_COLD_STARTS))
     yield TranslationSpeed(
         sentences=len(texts),
-        sentences_per_second=len(some) / together,
-        tokens_per_second=sum(len(one.tokens) for one in found) / together,
+        sentences_per_second=len(sample) / seconds,
+        tokens_per_second=sum(len(translation.tokens) for translation in translations) / seconds,
         workers=max(1, translator.workers(decode)),
-        share_of_engine=statistics.median(own) / together,
-        p50_milliseconds=1000 * statistics.median(alone),
-        p99_milliseconds=1000 * alone[int(0.99 * len(alone))],
-        cold_start_seconds=cold,
+        share_of_ctranslate2=statistics.median(ctranslate2_times) / seconds,
+        p50_milliseconds=1000 * statistics.median(latencies),
+        p99_milliseconds=1000 * latencies[int(0.99 * len(latencies))],
+        cold_start_seconds=cold_start,
         peak_memory_mb=peak_memory_mb(),
     )
 
 
-def _enough(translator: CTranslate2Backend, texts: list[str], decode: DecodeSettings) -> int:
-    """How many of the texts take long enough to tell; trying warms up."""
+def _sample_size(translator: CTranslate2Backend, texts: list[str], decode: DecodeSettings) -> int:
+    """Return how many texts take long enough for a measurement. Finding out also warms up the translator."""
     count = 64
     while True:
-        began = time.perf_counter()
-        translator.translate_all(texts[:count], decode)
-        if count >= len(texts) or time.perf_counter() - began > _SECONDS / 6:
+        start = time.perf_counter()
+        translator.translate(texts[:count], decode)
+        if count >= len(texts) or time.perf_counter() - start > _SECONDS / 6:
             return count
         count *= 2
 
 
-def _each_alone(translator: CTranslate2Backend, texts: list[str], decode: DecodeSettings) -> Iterator[float]:
-    until = time.perf_counter() + _SECONDS
+def _latencies(translator: CTranslate2Backend, texts: list[str], decode: DecodeSettings) -> Iterator[float]:
+    """Yield the seconds that each sentence takes alone."""
+    deadline = time.perf_counter() + _SECONDS
     for text in islice(cycle(texts), 1000):
-        began = time.perf_counter()
+        start = time.perf_counter()
         translator.translate(text, decode)
-        now = time.perf_counter()
-        yield now - began
-        if now > until:
+        end = time.perf_counter()
+        yield end - start
+        if end > deadline:
             break
 
 
-def _seconds(command: list[str], text: str) -> float:
-    began = time.perf_counter()
+def _run_time(command: list[str], text: str) -> float:
+    start = time.perf_counter()
     subprocess.run(command, check=True, capture_output=True, input=text.encode())
-    return time.perf_counter() - began
+    return time.perf_counter() - start

@@ -1,8 +1,24 @@
-"""The commands. Each is one function call plus printing; what is heavy is imported by the command that needs it."""
+"""The commands. Each calls one function of the library and prints; heavy imports happen inside the command."""
 
-from regard.cli.commands import bench, check, demo, doctor, evaluate, look, measure, settings, train, translate
+from regard.cli.commands import (
+    average,
+    check,
+    demo,
+    doctor,
+    evaluate,
+    look,
+    measure,
+    score,
+    settings,
+    synthetic,
+    train,
+    translate,
+)
+from regard.cli.commands.bench import train as bench_train
+from regard.cli.commands.bench import translate as bench_translate
 from regard.cli.main import main
 
 __all__ = [
-    "bench", "check", "demo", "doctor", "evaluate", "look", "main", "measure", "settings", "train", "translate",
+    "average", "bench_train", "bench_translate", "check", "demo", "doctor", "evaluate", "look", "main", "measure",
+    "score", "settings", "synthetic", "train", "translate",
 ]  # fmt: skip

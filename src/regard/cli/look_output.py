@@ -1,4 +1,4 @@
-"""Which view answers which question, for the command line."""
+"""Which text `regard look` prints for which options."""
 
 from collections.abc import Iterator, Sequence
 from pathlib import Path
@@ -18,97 +18,96 @@ from regard.interpret.report.arithmetic_text import (
 )
 from regard.interpret.report.sentence_text import heading, show_all_heads, show_map, show_row, show_word
 from regard.interpret.report.view import View
-from regard.interpret.tokens import chosen_word
-from regard.interpret.trace import split_address
+from regard.interpret.tokens import get_word
 from regard.render.terminal import TerminalStyle
 from regard.storage.atomic_files import write_atomically
 
 
-def model_lines(model: Model, svg: Path | None, paper: TerminalStyle) -> Iterator[str]:
-    """The model drawn, and its weights."""
+def model_lines(model: Model, svg: Path | None, style: TerminalStyle) -> Iterator[str]:
+    """Draw the model as text with the shapes of its parameters; write it to `svg` as well, if given."""
     settings = model.network.settings
     if svg is not None:
         write_atomically(svg, model_svg(settings))
-    yield from draw_model(settings, {name: tuple(one.shape) for name, one in model.network.state_dict().items()}, paper)
+    yield from draw_model(settings, {name: tuple(one.shape) for name, one in model.network.state_dict().items()}, style)
 
 
-def save_svg(view: View, addresses: Sequence[str], path: Path, *, pieces: bool) -> str:
-    """Write the picture of one map; say what it is."""
+def save_svg(view: View, addresses: Sequence[str], path: Path, *, by_token: bool) -> str:
+    """Write one attention map as an SVG picture; return a message that says which."""
     if len(addresses) != 1:
-        raise LookError("--svg draws one map; name it, as --trace decoder.cross.mean")
-    found = view.attention(addresses[0], pieces=pieces)
+        raise LookError("--svg draws one map; name it, for example --trace decoder.cross.mean")
+    found = view.attention(addresses[0], tokens=by_token)
     write_atomically(path, found.svg())
     return f"{path} shows {found.title}"
 
 
 def view_lines(
-    model: Model, view: View, addresses: Sequence[str], word: str | None, paper: TerminalStyle, *, pieces: bool
+    model: Model, view: View, addresses: Sequence[str], word: str | None, style: TerminalStyle, *, by_token: bool
 ) -> Iterator[str]:
-    """What was asked for, or, if nothing was, the whole at a glance."""
+    """Yield what the options ask for; without options, an overview."""
     if not addresses or word is None:
-        yield from heading(view, paper)
+        yield from heading(view, style)
         yield ""
     if view.without in COMPONENTS and not addresses and word is None:
-        yield from _without(model, view, paper)
+        yield from _without(model, view, style)
     elif addresses:
         for address in addresses:
-            yield from _at(view, address, word, paper, pieces=pieces)
+            yield from _at(view, address, word, style, by_token=by_token)
     elif word is not None:
-        yield from _word(view, word, paper, pieces=pieces)
+        yield from _word(view, word, style, by_token=by_token)
     else:
         last = f"decoder.{view.trace.settings.decoder_layers}.cross.mean"
-        yield from show_map(view.attention(last, pieces=pieces), paper)
+        yield from show_map(view.attention(last, tokens=by_token), style)
         yield ""
-        yield from show_all_heads(view, paper)
+        yield from show_all_heads(view, style)
         word = view.trace.source.words[0].text
         yield f"More: --word {word}, --trace {view.heads[0]}, --trace search, --html page.html"
 
 
-def _at(view: View, address: str, word: str | None, paper: TerminalStyle, *, pieces: bool) -> Iterator[str]:
+def _at(view: View, address: str, word: str | None, style: TerminalStyle, *, by_token: bool) -> Iterator[str]:
     if address == "search":
-        yield from show_steps(view, paper)
+        yield from show_steps(view, style)
     elif address in ("encoder", "decoder"):
         if word is None:
             raise LookError(
-                f"say which word to follow through the {address}, as --word {view.trace.source.words[0].text}"
+                f"name the word to follow through the {address}, for example --word {view.trace.source.words[0].text}"
             )
-        yield from _followed(view, address, word, paper, pieces=pieces)
+        yield from _followed(view, address, word, style, by_token=by_token)
     elif word is None:
-        yield from show_map(view.attention(address, pieces=pieces), paper)
-    elif split_address(view.trace, address) is None:
-        found_map = view.attention(address, pieces=pieces)
-        units = find_token(view.trace, address, word, pieces=pieces)[0].units(pieces=pieces)
-        yield from show_row(found_map, units.index(chosen_word(word, units)), paper)
+        yield from show_map(view.attention(address, tokens=by_token), style)
+    elif view.trace.find_head(address) is None:
+        found_map = view.attention(address, tokens=by_token)
+        units = find_token(view.trace, address, word, tokens=by_token)[0].units(tokens=by_token)
+        yield from show_row(found_map, units.index(get_word(word, units)), style)
     else:
-        tokens, found = find_token(view.trace, address, word, pieces=pieces)
+        tokens, found = find_token(view.trace, address, word, tokens=by_token)
         if found.end - found.begin > 1:
             first, *others = tokens.texts[found.begin : found.end]
-            yield f"{found.text} begins with {first}; for its other pieces: --pieces --word {' or '.join(others)}"
-        yield from show_arithmetic(head_arithmetic(view.trace, address, found.begin), paper)
+            yield f"{found.text} starts with {first}; for its other tokens: --tokens --word {' or '.join(others)}"
+        yield from show_arithmetic(head_arithmetic(view.trace, address, found.begin), style)
 
 
-def _followed(view: View, stack: str, word: str, paper: TerminalStyle, *, pieces: bool) -> Iterator[str]:
-    """One piece from text to its last vector; in the decoder, the piece read before the word is written."""
-    _, found = find_token(view.trace, stack, word, pieces=pieces)
+def _followed(view: View, stack: str, word: str, style: TerminalStyle, *, by_token: bool) -> Iterator[str]:
+    """Follow one token through a stack; in the decoder, the token that is read before the word is written."""
+    _, found = find_token(view.trace, stack, word, tokens=by_token)
     tokens = view.trace.source if stack == "encoder" else view.trace.read
     before = "" if stack == "encoder" else f"about to write {found.text}, after reading "
-    yield f"{before}{tokens.texts[found.begin]}, which is piece {tokens.ids[found.begin]} of {len(view.names)}"
-    yield from show_stages(list(token_stages(view.trace, stack, found.begin)), paper)
+    yield f"{before}{tokens.texts[found.begin]}, which is token {tokens.ids[found.begin]} of {len(view.vocabulary)}"
+    yield from show_stages(list(token_stages(view.trace, stack, found.begin)), style)
     if stack == "decoder":
-        likeliest = ", ".join(f"{name} {value:.3f}" for name, value in view.steps()[found.begin].alternatives)
-        yield f"probability: times the embedding's matrix, then softmax: {likeliest}"
+        most_probable = ", ".join(f"{name} {value:.3f}" for name, value in view.steps()[found.begin].alternatives)
+        yield f"probability: multiplied by the embedding matrix, then softmax: {most_probable}"
 
 
-def _word(view: View, word: str, paper: TerminalStyle, *, pieces: bool) -> Iterator[str]:
-    source, written = view.trace.source.units(pieces=pieces), view.trace.written.units(pieces=pieces)
-    found = chosen_word(word, source, written)
+def _word(view: View, word: str, style: TerminalStyle, *, by_token: bool) -> Iterator[str]:
+    source, written = view.trace.source.units(tokens=by_token), view.trace.written.units(tokens=by_token)
+    found = get_word(word, source, written)
     decoder = not any(found is one for one in source)
-    yield from show_word(view, (written if decoder else source).index(found), paper, decoder=decoder, pieces=pieces)
+    yield from show_word(view, (written if decoder else source).index(found), style, decoder=decoder, tokens=by_token)
 
 
-def _without(model: Model, view: View, paper: TerminalStyle) -> Iterator[str]:
+def _without(model: Model, view: View, style: TerminalStyle) -> Iterator[str]:
     if view.without == "positions":
-        yield from show_position_effect(position_effect(model.network, view.trace.source), paper)
+        yield from show_position_effect(position_effect(model.network, view.trace.source), style)
     else:
         whole = model.trace(view.trace.source, view.trace.written)
-        yield from show_scaling_effect(scaling_effect(whole, view.trace), paper)
+        yield from show_scaling_effect(scaling_effect(whole, view.trace), style)

@@ -1,27 +1,37 @@
-"""The command `regard` itself, and the options that several commands share."""
+"""The command `regard` itself: how errors become messages and exit codes."""
 
 from typing import Any
 
 import click
 
 from regard import __version__
-from regard.console import fail, listen
+from regard.cli.renamed import new_name
+from regard.console import fail, show_log_messages
 from regard.errors import UserError
+from regard.machine.process import tune
 
 
 class _Commands(click.Group):
-    """Turns errors that a user can mend into one line and exit code 2."""
+    """A group of commands that turns user errors into one line and exit code 2."""
+
+    def main(self, *args: Any, **extra: Any) -> Any:
+        tune()  # before any command imports torch or CTranslate2
+        return super().main(*args, **extra)
 
     def invoke(self, context: click.Context) -> Any:
         try:
             return super().invoke(context)
+        except click.UsageError as error:
+            if replacement := new_name(error):
+                raise click.UsageError(replacement, error.ctx) from None
+            raise
         except UserError as error:
             fail(str(error))
             context.exit(2)
         except KeyboardInterrupt:
             context.exit(130)
         except OSError as error:
-            # A full disk, a folder that may not be written: nothing of ours is wrong, and nothing is half done.
+            # For example a full disk, or a folder without write permission. Nothing is left half-written.
             fail(f"{error.filename}: {error.strerror}" if error.filename else str(error))
             context.exit(2)
 
@@ -39,4 +49,4 @@ def main() -> None:
     regard evaluate --model my-model test.tsv
     regard look --model my-model "I am a student."
     """
-    listen()
+    show_log_messages()

@@ -9,68 +9,114 @@ import click
 from regard.errors import UserError
 from regard.model_folder import bundled
 
-SET = click.option(
-    "--set", "overrides", multiple=True, metavar="SECTION.NAME=VALUE", help="Change a setting, e.g. decode.beam_size=1."
-)
 
-FAST = click.option(
-    "--fast",
-    type=click.Choice(["float32", "int8", "int16", "bfloat16"]),
-    default="float32",
-    show_default=True,
-    help="How to compute; less precise is quicker.",
-)
-
-
-def _or_bundled(context: click.Context, parameter: click.Parameter, given: Any) -> Any:
-    """What was given; else the bundled model, of the languages that were asked for."""
+def _choose_model(context: click.Context, parameter: click.Parameter, given: Any) -> Any:
+    """Return the given model, or the bundled model of the languages that --languages names."""
     languages = context.meta.get("languages")
     if given and languages:
         raise UserError("--languages chooses among the bundled models, and --model names one; leave one of them out")
     if given or context.resilient_parsing:
         return given
-    found = bundled.for_languages(languages)
-    name = Path(found.name)
-    # The name alone reads better wherever it is shown; but a folder here that is called so would be another model.
-    shown = name if bundled.resolve(name) == found else found
-    return (shown,) if parameter.multiple else shown
+    folder = bundled.for_languages(languages)
+    name = Path(folder.name)
+    # The bare name reads better in messages, unless a local folder of that name would be meant by it.
+    chosen = name if bundled.resolve(name) == folder else folder
+    return (chosen,) if parameter.multiple else chosen
 
 
-def _remember(context: click.Context, parameter: click.Parameter, given: tuple[str, str] | None) -> None:
+def _remember_languages(context: click.Context, parameter: click.Parameter, given: tuple[str, str] | None) -> None:
     context.meta["languages"] = given
 
 
-_MODEL = "A model folder, or a bundled model's name; without it, the bundled en-fr"
+def _remember_override(context: click.Context, parameter: click.Parameter, given: int | None) -> None:
+    if given is not None:
+        context.meta.setdefault("overrides", []).append(f"decode.{parameter.name}={given}")
 
-MODEL = click.option("--model", callback=_or_bundled, type=click.Path(path_type=Path), help=f"{_MODEL}.")
+
+def _all_overrides(context: click.Context, parameter: click.Parameter, given: tuple[str, ...]) -> tuple[str, ...]:
+    """Return the values of --set, then those of --beam-size and --n-best."""
+    return (*given, *context.meta.get("overrides", ()))
+
+
+_MODEL = "A model folder, or the name of a bundled model. Default: the bundled model en-fr"
+
+MODEL = click.option("-m", "--model", callback=_choose_model, type=click.Path(path_type=Path), help=f"{_MODEL}.")
 
 MODELS = click.option(
+    "-m",
     "--model",
     "models",
-    callback=_or_bundled,
+    callback=_choose_model,
     multiple=True,
     type=click.Path(path_type=Path),
-    help=f"{_MODEL}. Given several times, the models decide together.",
+    help=f"{_MODEL}. Several models form an ensemble.",
 )
 
 LANGUAGES = click.option(
     "--languages",
     nargs=2,
     metavar="SOURCE TARGET",
-    is_eager=True,  # known before --model, which asks for it
+    is_eager=True,  # --model reads it
     expose_value=False,
-    callback=_remember,
-    help="Instead of --model: the bundled model of these languages.",
+    callback=_remember_languages,
+    help="Use the bundled model of these languages, instead of --model.",
+)
+
+CONFIG = click.option(
+    "--config", type=click.Path(path_type=Path), metavar="FILE.toml", help="Read settings from a TOML file."
+)
+
+SET = click.option(
+    "--set",
+    "overrides",
+    multiple=True,
+    callback=_all_overrides,
+    metavar="SECTION.NAME=VALUE",
+    help="Change a setting, e.g. decode.length_penalty=1.",
+)
+
+BEAM_SIZE = click.option(
+    "--beam-size",
+    type=int,
+    is_eager=True,  # --set reads it
+    expose_value=False,
+    callback=_remember_override,
+    help="Hypotheses kept at each step; 1 is greedy search. The same as --set decode.beam_size=N.",
+)
+
+N_BEST = click.option(
+    "--n-best",
+    type=int,
+    is_eager=True,  # --set reads it
+    expose_value=False,
+    callback=_remember_override,
+    help="Translations to return for each text. The same as --set decode.n_best=N.",
+)
+
+COMPUTE_TYPE = click.option(
+    "--compute-type",
+    type=click.Choice(["float32", "int8", "int16", "bfloat16"]),
+    default="float32",
+    show_default=True,
+    help="Number format of CTranslate2; the others are faster and less precise.",
+)
+
+BACKEND = click.option(
+    "--backend",
+    type=click.Choice(["auto", "ctranslate2", "torch"]),
+    default="auto",
+    show_default=True,
+    help="Library that runs the model; auto is CTranslate2 wherever it gives the same text as torch.",
 )
 
 
 class _NewFile(click.Path):
-    """A file to write; whether there is a place for it is asked before the work for it begins."""
+    """The path of a file to write, refused before the work starts if its folder does not exist."""
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Path:
         path = Path(os.fsdecode(super().convert(value, param, ctx)))
         if not path.parent.is_dir():
-            raise UserError(f"{path}: there is no folder {path.parent}; make it first")
+            raise UserError(f"{path}: the folder {path.parent} does not exist; create it first")
         if path.is_dir():
             raise UserError(f"{path} is a folder; give the name of a file")
         return path

@@ -1,4 +1,4 @@
-"""What a model in training knows of "it": after each validation, its pronouns on flips it does not learn from."""
+"""Pronoun accuracy during the training of the demo, on held-out minimal pairs, after each validation."""
 
 from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
@@ -15,8 +15,8 @@ from regard.training.validation import Validation
 _BAR = 20
 
 
-def with_pronouns(events: Iterable[Event], out: Path, flips: Sequence[tuple[Pair, Pair]]) -> Iterator[Event]:
-    """The events of the run in `out`, and after each validation a note on the pronouns of the weights it was of."""
+def with_pronouns(events: Iterable[Event], out: Path, pairs: Sequence[tuple[Pair, Pair]]) -> Iterator[Event]:
+    """Yield the events of the run in `out`, and after each validation a note on the pronoun accuracy."""
     model: Transformer | None = None
     for event in events:
         yield event
@@ -27,15 +27,15 @@ def with_pronouns(events: Iterable[Event], out: Path, flips: Sequence[tuple[Pair
             if weights is not None:
                 model.load_state_dict(weights)
                 tokenizer = SentencePieceTokenizer.load(out / "run" / "tokenizer" / "tokenizer.model")
-                yield Note(pronouns_line(model.eval(), tokenizer, flips))
+                yield Note(pronouns_line(model.eval(), tokenizer, pairs))
 
 
-def pronouns_line(model: Transformer, tokenizer: SentencePieceTokenizer, flips: Sequence[tuple[Pair, Pair]]) -> str:
-    """How often the right pronoun is the likelier one in both sentences of a flip, beside who does not read them."""
-    contrasts = [contrast(pair, tokenizer) for both in flips for pair in both]
-    both = pronoun_accuracy("", PronounTask(model, contrasts).preference() > 0).both.value
+def pronouns_line(model: Transformer, tokenizer: SentencePieceTokenizer, pairs: Sequence[tuple[Pair, Pair]]) -> str:
+    """Return a line with the share of minimal pairs in which the right pronoun is more probable in both sentences."""
+    contrasts = [contrast(pair, tokenizer) for members in pairs for pair in members]
+    both = pronoun_accuracy("", PronounTask(model, contrasts).preference() > 0).pair_accuracy.value
     bar = "█" * round(_BAR * both)
     return (
-        f"    “it” {bar:·<{_BAR}} the right pronoun in both sentences of {both:.0%} of {len(flips)} flips "
-        "(always one noun: 0%; a coin: 25%)"
+        f"    “it” {bar:·<{_BAR}} the right pronoun in both sentences of {both:.0%} of {len(pairs)} minimal pairs "
+        "(always the same noun: 0%; random: 25%)"
     )

@@ -12,7 +12,7 @@ if TYPE_CHECKING:
 
 
 def show_training(events: Iterable["Event"]) -> "Event | None":
-    """Show a run as it happens; return its last event."""
+    """Show the events of a run as they happen, and return the last."""
     from regard.progress import Progress
     from regard.training.step import Step
     from regard.training.tracking.events import Finished, Note, Planned, Stopped
@@ -40,9 +40,9 @@ def show_training(events: Iterable["Event"]) -> "Event | None":
                     )
                     screen.line(f"    {_short(source)} → {_short(translation)}")
                 case Stopped():
-                    screen.line(f"stopped after step {event.step:,}; the same command goes on from there")
+                    screen.line(f"stopped after step {event.step:,}; the same command resumes from there")
                 case Finished() if event.scores is None:
-                    screen.line(f"{event.folder} is finished already; nothing to do")
+                    screen.line(f"{event.folder} is already finished; nothing to do")
                 case Finished():
                     screen.line(
                         f"kept {event.kept}: validation loss {event.scores.loss:.3f}, BLEU {event.scores.bleu:.1f}, "
@@ -52,40 +52,40 @@ def show_training(events: Iterable["Event"]) -> "Event | None":
     return last
 
 
-def _short(text: str, most: int = 70) -> str:
-    return text if len(text) <= most else text[: most - 1] + "…"
+def _short(text: str, limit: int = 70) -> str:
+    return text if len(text) <= limit else text[: limit - 1] + "…"
 
 
 class Stop:
-    """Asked to stop while learning, finish the step and save; asked twice, or before, go at once: nothing is lost."""
+    """A signal handler that stops a run after the current step; before training, or the second time, at once."""
 
     def __init__(self) -> None:
         self.signal = 0
-        self.learning = False
+        self.training = False
         for number in (signal.SIGTERM, signal.SIGINT):
-            signal.signal(number, self._heard)
+            signal.signal(number, self._handle)
 
     def __call__(self) -> bool:
         return self.signal != 0
 
-    def _heard(self, number: int, frame: object) -> None:
-        if self.signal or not self.learning:
-            say("stopped; the same command goes on with what is done")
+    def _handle(self, number: int, frame: object) -> None:
+        if self.signal or not self.training:
+            say("stopped; the same command resumes")
             sys.exit(128 + number)
         self.signal = number
-        say("stopping after this step; once more stops at once")
+        say("stopping after this step; press Ctrl-C again to stop at once")
 
 
 def watch(events: "Iterator[Event]", stop: Stop) -> None:
-    """Show a run; exit as a signal demands if it was stopped by one."""
+    """Show a run; if a signal stopped it, exit with the code of that signal."""
     from regard.training.step import Step
     from regard.training.tracking.events import Planned, Stopped
     from regard.training.validation import Validation
 
-    def noting() -> "Iterator[Event]":
+    def tracked() -> "Iterator[Event]":
         for event in events:
-            stop.learning = isinstance(event, Planned | Step | Validation)
+            stop.training = isinstance(event, Planned | Step | Validation)
             yield event
 
-    if isinstance(show_training(noting()), Stopped):
+    if isinstance(show_training(tracked()), Stopped):
         sys.exit(128 + stop.signal)

@@ -1,7 +1,7 @@
-"""Which characters texts are made of, for thousands of texts at once: scripts, words, and what is seldom meant.
+"""The characters of texts, for thousands of texts at once: scripts, words and unusual characters.
 
-A block of texts becomes one array of code points, and tables say what each is. That is some ten times quicker than to
-ask Python about every character.
+A block of texts becomes one array of code points, and tables classify each code point. That is about ten times as fast
+as asking Python about every character.
 """
 
 import re
@@ -16,28 +16,31 @@ Numbers = NDArray[np.int64]
 
 Table = NDArray[np.uint8]
 
-_CODES = 0x110000
+_CODE_POINTS = 0x110000
 
-_NAMED = 0x20000  # beyond are rare ideographs, tags and private characters
+_CLASSIFIED = 0x20000  # beyond are rare ideographs, tags and private-use characters
 
 _IDEOGRAPHS = slice(0x20000, 0x32000)
 
-# By the first word of a character's Unicode name. Japanese mixes three.
+# A script is recognised by the first word of a character's Unicode name. Japanese mixes three scripts.
 _HAN = "Chinese or Japanese"
 
-_PLAIN = [
+_SIMPLE_SCRIPTS = [
     "Latin", "Greek", "Cyrillic", "Armenian", "Hebrew", "Arabic", "Syriac", "Thaana", "Devanagari", "Bengali",
     "Gurmukhi", "Gujarati", "Oriya", "Tamil", "Telugu", "Kannada", "Malayalam", "Sinhala", "Thai", "Lao", "Tibetan",
     "Myanmar", "Georgian", "Hangul", "Ethiopic", "Cherokee", "Khmer", "Mongolian", "Tifinagh",
 ]  # fmt: skip
 
-_SCRIPTS = {name.upper(): name for name in _PLAIN} | dict.fromkeys(("CJK", "HIRAGANA", "KATAKANA", "BOPOMOFO"), _HAN)
+_SCRIPT_OF_NAME = {
+    **{name.upper(): name for name in _SIMPLE_SCRIPTS},
+    **dict.fromkeys(("CJK", "HIRAGANA", "KATAKANA", "BOPOMOFO"), _HAN),
+}
 
-SCRIPTS = ["none", *sorted(set(_SCRIPTS.values()))]
+SCRIPTS = ["none", *sorted(set(_SCRIPT_OF_NAME.values()))]
 
 _WITHOUT_SPACES = {_HAN, "Thai", "Lao", "Khmer", "Myanmar", "Tibetan"}
 
-ODDITIES = {
+UNUSUAL_CHARACTERS = {
     "control characters": [*range(0x09), *range(0x0B, 0x20), *range(0x7F, 0x85), *range(0x86, 0xA0)],
     "line separators": [0x85, 0x2028, 0x2029],
     "direction marks": [*range(0x202A, 0x202F), *range(0x2066, 0x206A)],
@@ -47,7 +50,7 @@ ODDITIES = {
 
 
 class Block:
-    """Some texts as code points, one after the other, each followed by a line feed."""
+    """Some texts as one array of code points, each text followed by a line feed."""
 
     def __init__(self, texts: Sequence[str]) -> None:
         joined = "\n".join(texts) + "\n" if texts else ""
@@ -57,82 +60,82 @@ class Block:
 
     @cached_property
     def words(self) -> Numbers:
-        """Words of each text, by white space."""
-        space = _spaces()[self.codes]
-        begins = ~space
-        begins[1:] &= space[:-1]
-        return self.sums(begins.astype(np.int64))
+        """The number of words of each text, separated by white space."""
+        is_space = _spaces()[self.codes]
+        is_start = ~is_space
+        is_start[1:] &= is_space[:-1]
+        return self.sums(is_start.astype(np.int64))
 
     def sums(self, values: NDArray[np.generic]) -> Numbers:
-        """The sum of each text's values, of which there is one per code point."""
+        """Sum one value per code point over each text."""
         return np.diff(np.cumsum(values, dtype=np.int64)[self.ends - 1], prepend=0)
 
-    def oddities(self) -> dict[str, Numbers]:
-        """Which texts have a character of which kind."""
-        kinds = _oddities()[self.codes]
-        places = np.flatnonzero(kinds)
-        rows, kinds = np.searchsorted(self.ends, places, side="right"), kinds[places]
-        return {name: np.unique(rows[kinds == number]) for number, name in enumerate(ODDITIES, start=1)}
+    def unusual_characters(self) -> dict[str, Numbers]:
+        """Return for each kind of unusual character the texts that contain it."""
+        kinds = _unusual_kinds()[self.codes]
+        positions = np.flatnonzero(kinds)
+        rows, kinds = np.searchsorted(self.ends, positions, side="right"), kinds[positions]
+        return {name: np.unique(rows[kinds == number]) for number, name in enumerate(UNUSUAL_CHARACTERS, start=1)}
 
     def scripts(self) -> Numbers:
-        """The script of most letters of each text, as a place in SCRIPTS; 0 for texts without letters."""
+        """Return the script of most letters of each text, as an index into SCRIPTS; 0 for texts without letters."""
         scripts = _scripts()[self.codes]
-        best = np.zeros(len(self.lengths), np.int64)
-        most = np.zeros(len(self.lengths), np.int64)
+        most_frequent = np.zeros(len(self.lengths), np.int64)
+        highest = np.zeros(len(self.lengths), np.int64)
         for script in np.flatnonzero(np.bincount(scripts, minlength=len(SCRIPTS))[1:]) + 1:
             count = self.sums(scripts == script)
-            best[count > most] = script
-            most = np.maximum(most, count)
-        return best
+            most_frequent[count > highest] = script
+            highest = np.maximum(highest, count)
+        return most_frequent
 
 
 @cache
-def _oddities() -> Table:
-    table = np.zeros(_CODES, np.uint8)
-    for number, codes in enumerate(ODDITIES.values(), start=1):
+def _unusual_kinds() -> Table:
+    table = np.zeros(_CODE_POINTS, np.uint8)
+    for number, codes in enumerate(UNUSUAL_CHARACTERS.values(), start=1):
         table[codes] = number
     return table
 
 
 @cache
 def _spaces() -> NDArray[np.bool_]:
-    table = np.zeros(_CODES, np.bool_)
+    table = np.zeros(_CODE_POINTS, np.bool_)
     table[[code for code in range(0x3001) if chr(code).isspace()]] = True
     return table
 
 
 @cache
 def _scripts() -> Table:
-    table = np.zeros(_CODES, np.uint8)
-    for code in range(_NAMED):
+    table = np.zeros(_CODE_POINTS, np.uint8)
+    for code in range(_CLASSIFIED):
         if chr(code).isalpha():
             name = unicodedata.name(chr(code), "").partition(" ")[0]
-            table[code] = SCRIPTS.index(_SCRIPTS.get(name, "none"))
+            table[code] = SCRIPTS.index(_SCRIPT_OF_NAME.get(name, "none"))
     table[_IDEOGRAPHS] = SCRIPTS.index(_HAN)
     return table
 
 
 @cache
-def units() -> Table:
-    """1 for what words are made of, 2 for a letter that counts as a word of its own, 0 for all else."""
-    table = np.zeros(_CODES, np.uint8)
-    table[[code for code in range(_NAMED) if unicodedata.category(chr(code))[0] in "LMN"]] = 1
+def word_classes() -> Table:
+    """Return a table with 1 for characters of words, 2 for characters that are words themselves, 0 for all others."""
+    table = np.zeros(_CODE_POINTS, np.uint8)
+    table[[code for code in range(_CLASSIFIED) if unicodedata.category(chr(code))[0] in "LMN"]] = 1
     table[np.isin(_scripts(), [SCRIPTS.index(name) for name in _WITHOUT_SPACES])] = 2
     return table
 
 
 def words(text: str) -> list[str]:
-    """The words of one text, without case and punctuation; in scripts without spaces, its letters."""
-    return _word().findall(text.casefold())
+    """Return the words of a text in lower case, without punctuation; in scripts without spaces, its letters."""
+    return _word_pattern().findall(text.casefold())
 
 
 @cache
-def _word() -> re.Pattern[str]:
-    part, alone = (_class_of(units() == kind) for kind in (1, 2))
-    return re.compile(f"[{part}]+|[{alone}]")
+def _word_pattern() -> re.Pattern[str]:
+    letters, single = (_character_class(word_classes() == kind) for kind in (1, 2))
+    return re.compile(f"[{letters}]+|[{single}]")
 
 
-def _class_of(chosen: NDArray[np.bool_]) -> str:
-    """The chosen characters, as regular expressions write them between brackets."""
-    edges = np.flatnonzero(np.diff(chosen, prepend=False, append=False))
+def _character_class(selected: NDArray[np.bool_]) -> str:
+    """Return the selected characters as the inside of a character class of a regular expression."""
+    edges = np.flatnonzero(np.diff(selected, prepend=False, append=False))
     return "".join(f"\\U{first:08x}-\\U{end - 1:08x}" for first, end in edges.reshape(-1, 2))

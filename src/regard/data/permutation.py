@@ -1,4 +1,4 @@
-"""Random orders that are computed, not held: the same from the same seed, on every machine, in constant memory."""
+"""Random permutations that are computed, not stored: a seed gives the same order on every machine."""
 
 import numpy as np
 from numpy.typing import NDArray
@@ -9,15 +9,15 @@ Bits = NDArray[np.uint64]
 _ROUNDS = 6
 
 
-def permute(places: Indices, pairs: int, seed: int, epoch: int) -> Indices:
-    """Which pair stands at each place of an epoch: a bijection of range(pairs), computed for these places only.
+def permute(positions: Indices, pairs: int, seed: int, epoch: int) -> Indices:
+    """Return the pairs at these positions of an epoch, by a permutation of range(pairs).
 
-    A Feistel network mixes the two halves of a number's bits and is a bijection whatever its round function. It acts
-    on a power of four, so results beyond `pairs` go through it again until they fall inside.
+    A Feistel network mixes the two halves of a number's bits and is a bijection whatever its round function. Its domain
+    is a power of four, so results beyond `pairs` go through it again until they are in range.
     """
     half = np.uint64(max(1, (max(1, pairs - 1).bit_length() + 1) // 2))
     mask = (np.uint64(1) << half) - np.uint64(1)
-    result = places.astype(np.uint64)
+    result = positions.astype(np.uint64)
     outside = np.ones(len(result), dtype=bool)
     while outside.any():
         left: Bits = result[outside] >> half
@@ -31,7 +31,7 @@ def permute(places: Indices, pairs: int, seed: int, epoch: int) -> Indices:
 
 
 def mix(words: Bits, keys: tuple[int, ...]) -> Bits:
-    """Numbers that look random and follow from `words` and `keys` (splitmix64), the same on every machine."""
+    """Return pseudo-random numbers that depend only on `words` and `keys` (splitmix64), the same on every machine."""
     state = np.zeros(1, dtype=np.uint64)
     for word in (*(np.array([key % (1 << 64)], dtype=np.uint64) for key in keys), words):
         state = (state ^ word) + np.uint64(0x9E3779B97F4A7C15)

@@ -1,4 +1,4 @@
-"""The models that come with Regard: which are there, and what each makes of a sentence, in a process of its own."""
+"""Checks of the bundled models: which are installed, and how each translates a sentence, in a child process."""
 
 import time
 from collections.abc import Iterator
@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from regard.doctor.check_result import CheckResult
 from regard.doctor.child_process import ChildError, run_child
 from regard.model_folder import bundled
-from regard.render.units import format_size
+from regard.render.units import format_bytes
 
 SENTENCES = {"en": "I am a student.", "fr": "Je suis étudiant."}
 
@@ -14,28 +14,30 @@ _CODE = """
 import sys
 from pathlib import Path
 from regard.inference.translator_loader import load_translator
-tell(load_translator(Path(sys.argv[1])).translate(sys.argv[2]).text)
+report(load_translator(Path(sys.argv[1])).translate(sys.argv[2]).text)
 """
 
 
-def models() -> CheckResult:
-    """Which there are."""
-    found = [(name, bundled.HERE / name) for name in bundled.available()]
-    sizes = [f"{name}, {format_size(sum(file.stat().st_size for file in folder.iterdir()))}" for name, folder in found]
-    return CheckResult("Models", "bundled", "; ".join(sizes) or "none in this copy of Regard")
+def check_models() -> CheckResult:
+    """Return the installed models and their sizes."""
+    folders = [(name, bundled.HERE / name) for name in bundled.available()]
+    sizes = [
+        f"{name}, {format_bytes(sum(file.stat().st_size for file in folder.iterdir()))}" for name, folder in folders
+    ]
+    return CheckResult("Models", "bundled", "; ".join(sizes) or "none are installed")
 
 
-def translations() -> Iterator[str | CheckResult]:
-    """Say with which is translated, then what came of it."""
+def check_translations() -> Iterator[str | CheckResult]:
+    """Yield the name of each check as it starts, then its result."""
     for name in bundled.available():
         yield f"the bundled model {name}"
-        yield _translation(name, SENTENCES[name.partition("-")[0]])
+        yield _check_translation(name, SENTENCES[name.partition("-")[0]])
 
 
-def _translation(name: str, text: str) -> CheckResult:
-    began = time.monotonic()
+def _check_translation(name: str, text: str) -> CheckResult:
+    start = time.monotonic()
     try:
-        (found,) = run_child(_CODE, str(bundled.HERE / name), text)
+        (translation,) = run_child(_CODE, str(bundled.HERE / name), text)
     except (ChildError, OSError) as error:
-        return CheckResult("Models", name, "failed", f"it should translate, but: {error}")
-    return CheckResult("Models", name, f"{text} → {found}; {time.monotonic() - began:.0f} s")
+        return CheckResult("Models", name, "failed", f"the model cannot translate: {error}")
+    return CheckResult("Models", name, f"{text} → {translation}; {time.monotonic() - start:.0f} s")

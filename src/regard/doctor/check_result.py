@@ -1,4 +1,4 @@
-"""What the doctor writes down, and how people and programs read it."""
+"""The results of the doctor's checks, and how they are shown."""
 
 from collections.abc import Iterator
 from dataclasses import asdict, dataclass
@@ -8,7 +8,7 @@ from typing import Any
 
 @dataclass(frozen=True)
 class CheckResult:
-    """One thing that was looked at; `wrong` says what is wrong with it and how to mend that."""
+    """The result of one check; `wrong` says what is wrong and how to fix it, or is None."""
 
     section: str
     name: str
@@ -18,27 +18,27 @@ class CheckResult:
 
 @dataclass(frozen=True)
 class Diagnosis:
-    """All that was looked at."""
+    """The results of all checks."""
 
     findings: tuple[CheckResult, ...]
 
     @property
     def wrong(self) -> list[str]:
-        """The names of what is wrong."""
-        return [finding.name for finding in self.findings if finding.wrong]
+        """The names of the failed checks."""
+        return [result.name for result in self.findings if result.wrong]
 
     def lines(self) -> Iterator[str]:
-        """For people."""
-        wide = max(len(finding.name) for finding in self.findings)
-        for part, findings in groupby(self.findings, key=lambda finding: finding.section):
-            yield part
-            for finding in findings:
-                yield f"  {finding.name:{wide}}  {finding.found}"
-                if finding.wrong:
-                    yield f"  {'WRONG':>{wide}}  {finding.wrong}"
+        """Yield the results as text."""
+        width = max(len(result.name) for result in self.findings)
+        for section, results in groupby(self.findings, key=lambda result: result.section):
+            yield section
+            for result in results:
+                yield f"  {result.name:{width}}  {result.found}"
+                if result.wrong:
+                    yield f"  {'WRONG':>{width}}  {result.wrong}"
         yield ""
-        yield "Something is wrong, see above." if self.wrong else "All is well."
+        yield "There are problems, see above." if self.wrong else "No problems found."
 
     def facts(self) -> dict[str, Any]:
-        """For programs."""
-        return {"well": not self.wrong, "findings": [asdict(finding) for finding in self.findings]}
+        """Return the results as a dictionary for JSON."""
+        return {"well": not self.wrong, "findings": [asdict(result) for result in self.findings]}

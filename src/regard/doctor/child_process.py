@@ -1,4 +1,4 @@
-"""Python in a process of its own: a broken library may end the process that imports it."""
+"""Python code in a child process, because a broken library may end the process that imports it."""
 
 import json
 import signal
@@ -7,34 +7,34 @@ import sys
 from collections.abc import Iterator
 from typing import Any
 
-TELL = """
+_PREAMBLE = """
 import json
-def tell(value):
+def report(value):
     print("\\n=> " + json.dumps(value), flush=True)
 """
 
-_MARK = "=> "
+_PREFIX = "=> "
 
 
 class ChildError(Exception):
-    """A process that failed; why, in its own last words."""
+    """A child process that failed; the message is its last line of output."""
 
 
 def run_child(code: str, *arguments: str) -> Iterator[Any]:
-    """The values that Python code gives to `tell`, as they come."""
-    # -P: what lies in the current folder is not imported by mistake.
-    command = [sys.executable, "-P", "-c", TELL + code, *arguments]
-    last = ""
+    """Run Python code in a child process and yield the values that it passes to `report`, as they come."""
+    # -P: modules in the current folder are not imported by mistake.
+    command = [sys.executable, "-P", "-c", _PREAMBLE + code, *arguments]
+    last_line = ""
     with subprocess.Popen(
         command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, encoding="utf-8", errors="replace"
     ) as child:
         assert child.stdout is not None
         for line in child.stdout:
-            if line.startswith(_MARK):
-                yield json.loads(line.removeprefix(_MARK))
+            if line.startswith(_PREFIX):
+                yield json.loads(line.removeprefix(_PREFIX))
             else:
-                last = line.strip() or last
+                last_line = line.strip() or last_line
     if child.returncode < 0:
-        raise ChildError(f"it was ended by {signal.Signals(-child.returncode).name}")
+        raise ChildError(f"the process was killed by {signal.Signals(-child.returncode).name}")
     if child.returncode:
-        raise ChildError(last or f"it ended with code {child.returncode}")
+        raise ChildError(last_line or f"the process exited with code {child.returncode}")

@@ -1,6 +1,6 @@
-"""Everything there is to know about an installation when something is wrong with it. Whatever fails, the rest is told.
+"""The diagnosis of an installation. All checks run, even if some fail.
 
-So this room imports nothing that may be missing, and leaves what may crash to other processes.
+This package therefore imports no library that may be missing, and runs code that may crash in child processes.
 """
 
 import platform
@@ -8,30 +8,30 @@ from collections.abc import Iterator
 from itertools import chain
 
 from regard import __version__
-from regard.doctor.bundled_models import models, translations
+from regard.doctor.bundled_models import check_models, check_translations
 from regard.doctor.check_result import CheckResult, Diagnosis
-from regard.doctor.libraries import LIBRARIES, library
-from regard.doctor.system import computer, paths
-from regard.doctor.training_trial import trial
+from regard.doctor.libraries import LIBRARIES, check_library
+from regard.doctor.system import check_machine, check_paths
+from regard.doctor.training_trial import check_training
 
 
 def diagnose() -> Iterator[str | Diagnosis]:
-    """Say what is being looked at, then give the result."""
-    findings = [
+    """Yield the name of each check as it starts, then the diagnosis."""
+    results = [
         CheckResult("Versions", "regard", __version__),
         CheckResult("Versions", "Python", platform.python_version()),
     ]
     yield "libraries"
-    imported = [finding for name in LIBRARIES for finding in library(name)]
-    findings += sorted(imported, key=lambda finding: finding.section, reverse=True)  # libraries, then devices
-    findings += [*computer(), *paths(), models()]
-    if any(finding.wrong for finding in imported):
-        findings.append(CheckResult("Self-test", "self-test", "not run: it needs all libraries"))
-        yield Diagnosis(tuple(findings))
+    libraries = [result for name in LIBRARIES for result in check_library(name)]
+    results += sorted(libraries, key=lambda result: result.section, reverse=True)  # libraries, then devices
+    results += [*check_machine(), *check_paths(), check_models()]
+    if any(result.wrong for result in libraries):
+        results.append(CheckResult("Self-test", "self-test", "not run: it needs all libraries"))
+        yield Diagnosis(tuple(results))
         return
-    for event in chain(translations(), trial()):
+    for event in chain(check_translations(), check_training()):
         if isinstance(event, str):
             yield event
         else:
-            findings.append(event)
-    yield Diagnosis(tuple(findings))
+            results.append(event)
+    yield Diagnosis(tuple(results))

@@ -1,6 +1,6 @@
-"""Ten steps of training on the built-in language, then the same texts translated by the engine and by torch.
+"""A self-test: ten training steps on the synthetic language, then the same texts translated by CTranslate2 and torch.
 
-What takes part in that is imported by the process in which it runs, and by no other.
+It runs in a child process, and only that process imports the libraries that it needs.
 """
 
 import math
@@ -22,7 +22,7 @@ PAIRS = 300
 
 TEXTS = 20
 
-APART = 1e-3  # how far the scores of two roads may be; rounding makes about a hundredth of that
+MAX_SCORE_DIFFERENCE = 1e-3  # between the two backends; rounding makes about a hundredth of that
 
 SETTINGS = (
     "model.width=32", "model.heads=2", "model.feedforward=64", "model.encoder_layers=1", "model.decoder_layers=1",
@@ -33,15 +33,15 @@ SETTINGS = (
 
 _CODE = """
 import sys
-from regard.doctor.training_trial import attempt
-for event in attempt(sys.argv[1]):
-    tell(event)
+from regard.doctor.training_trial import run_trial
+for event in run_trial(sys.argv[1]):
+    report(event)
 """
 
 
-def trial() -> Iterator[str | CheckResult]:
-    """Say what is being tried, then what came of it."""
-    began = time.monotonic()
+def check_training() -> Iterator[str | CheckResult]:
+    """Yield the name of each stage as it starts, then the results."""
+    start = time.monotonic()
     result: dict[str, Any] = {}
     try:
         with tempfile.TemporaryDirectory(prefix="regard-doctor-", ignore_cleanup_errors=True) as folder:
@@ -51,46 +51,45 @@ def trial() -> Iterator[str | CheckResult]:
                 else:
                     result = event
     except (ChildError, OSError) as error:
-        yield CheckResult("Self-test", "self-test", "failed", f"it should train and translate, but: {error}")
+        yield CheckResult("Self-test", "self-test", "failed", f"Regard cannot train and translate: {error}")
         return
-    yield from _judge(**result, seconds=time.monotonic() - began)
+    yield from _results(**result, seconds=time.monotonic() - start)
 
 
-def _judge(losses: list[float], same: int, apart: float, seconds: float) -> Iterator[CheckResult]:
-    fell = all(map(math.isfinite, losses)) and losses[-1] < losses[0]
+def _results(losses: list[float], same: int, difference: float, seconds: float) -> Iterator[CheckResult]:
+    has_fallen = all(map(math.isfinite, losses)) and losses[-1] < losses[0]
     yield CheckResult(
         "Self-test",
         "training",
         f"{len(losses)} steps, loss {losses[0]:.2f} to {losses[-1]:.2f}",
-        None if fell else "the loss did not fall: this machine, or torch on it, does not compute as it should",
+        None if has_fallen else "the loss did not fall: torch does not compute correctly on this machine",
     )
-    alike = same == TEXTS and apart < APART
+    agree = same == TEXTS and difference < MAX_SCORE_DIFFERENCE
     yield CheckResult(
         "Self-test",
         "translating",
-        f"{same} of {TEXTS} texts are the same from the engine and from torch, their scores within {apart:.1g}; "
-        f"{seconds:.0f} s",
-        None if alike else "the engine and torch do not agree: one of them does not compute as it should",
+        f"CTranslate2 and torch agree on {same} of {TEXTS} texts, with scores within {difference:.1g}; {seconds:.0f} s",
+        None if agree else "CTranslate2 and torch disagree: one of them does not compute correctly on this machine",
     )
 
 
-def attempt(folder: str) -> Iterator[str | dict[str, Any]]:
+def run_trial(folder: str) -> Iterator[str | dict[str, Any]]:
     """Train and translate in a folder, in this process."""
     from regard.inference.translator_loader import load_translator
-    from regard.training.run import train
+    from regard.training.run import iter_train
     from regard.training.step import Step
 
     yield "training ten steps"
     file, model = Path(folder) / "train.tsv", Path(folder) / "model"
-    found = list(islice(pairs(seed=1), PAIRS))
-    file.write_text("".join(f"{pair.source}\t{pair.target}\n" for pair in found), "utf-8")
-    events = list(train([file], out=model, size="tiny", steps=STEPS, overrides=SETTINGS))
+    examples = list(islice(pairs(seed=1), PAIRS))
+    file.write_text("".join(f"{pair.source}\t{pair.target}\n" for pair in examples), "utf-8")
+    events = list(iter_train([file], out=model, size="tiny", steps=STEPS, overrides=SETTINGS))
     yield "translating"
-    texts, decode = [pair.source for pair in found[:TEXTS]], DecodeSettings(beam_size=2, max_length_offset=5)
-    roads = [load_translator(model, fast=fast).translate_all(texts, decode) for fast in ("float32", None)]
-    both = list(zip(*roads, strict=True))
+    texts, decode = [pair.source for pair in examples[:TEXTS]], DecodeSettings(beam_size=2, max_length_offset=5)
+    translations = [load_translator(model, backend=backend).translate(texts, decode) for backend in ("auto", "torch")]
+    compared = list(zip(*translations, strict=True))
     yield {
         "losses": [event.loss for event in events if isinstance(event, Step)],
-        "same": sum(one.text == other.text for one, other in both),
-        "apart": max(abs(one.score - other.score) for one, other in both),
+        "same": sum(one.text == other.text for one, other in compared),
+        "difference": max(abs(one.score - other.score) for one, other in compared),
     }

@@ -1,21 +1,21 @@
-"""Two translators side by side: whether one is better, by how much and how surely, and where they differ."""
+"""The comparison of two translators: whether one is significantly better, by how much, and where they differ."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
 
 from regard.errors import UserError
-from regard.evaluation.scores import METRICS, Scorer, Scores, SegmentStatistics
+from regard.evaluation.scores import METRICS, Scorer, Scores, SentenceStatistics
 from regard.evaluation.significance import KINDS, SignificanceTest, paired_test
 from regard.progress import Progress, Work
 
-CLEAR = 0.05  # both tests must find p below
+SIGNIFICANCE_LEVEL = 0.05  # the p-values of both tests must be below it
 
-MOST = 20_000  # sentences; the tests hold some 0.1 MB for each
+MAX_SENTENCES = 20_000  # the tests need about 0.1 MB for each
 
 
 @dataclass(frozen=True)
 class MetricComparison:
-    """One metric of both translators."""
+    """One metric of both translators, and its significance tests."""
 
     metric: str
     score: float
@@ -29,15 +29,15 @@ class MetricComparison:
 
     @property
     def better(self) -> bool | None:
-        """Whether the first is better than the second; None if chance may be all there is."""
-        if max(self.bootstrap.p, self.randomisation.p) >= CLEAR:
+        """Whether the first is significantly better than the second; None if there is no significant difference."""
+        if max(self.bootstrap.p, self.randomisation.p) >= SIGNIFICANCE_LEVEL:
             return None
         return self.difference < 0 if self.metric == "ter" else self.difference > 0
 
 
 @dataclass(frozen=True)
 class Difference:
-    """A sentence that the two wrote differently, with the chrF of each."""
+    """A sentence with two different translations, and the chrF of each."""
 
     sentence: int  # counted from 1
     source: str
@@ -50,67 +50,75 @@ class Difference:
 
 @dataclass(frozen=True)
 class Comparison:
-    """What there is to say of two translators."""
+    """The result of a comparison of two translators."""
 
-    scores: Scores  # the second's
+    scores: Scores  # of the second translator
     metrics: tuple[MetricComparison, ...]
-    alike: int  # sentences that both wrote the same
-    differences: tuple[Difference, ...]  # all other sentences, those whose chrF differs most first
+    alike: int  # sentences with the same translation
+    differences: tuple[Difference, ...]  # all other sentences, by decreasing difference of chrF
 
     def verdict(self, name: str, other: str) -> str:
-        """The comparison in a sentence."""
+        """Return the comparison as a sentence."""
         if not self.differences:
-            return f"{name} and {other} wrote the same text for every sentence: there is no difference."
-        found = {
-            better: _listed([METRICS[one.metric] for one in self.metrics if one.better is better])
+            return f"{name} and {other} give the same translation for every sentence: there is no difference."
+        names = {
+            better: _join([METRICS[metric.metric] for metric in self.metrics if metric.better is better])
             for better in (True, False, None)
         }
-        clear = [
-            f"{name} is {word} than {other} by {found[better]}"
+        statements = [
+            f"{name} is {word} than {other} by {names[better]}"
             for better, word in ((True, "better"), (False, "worse"))
-            if found[better]
+            if names[better]
         ]
-        if not clear:
-            return f"No clear difference: whatever {name} and {other} differ by may be chance."
-        return "; ".join([*clear, *([f"by {found[None]} there is no clear difference"] if found[None] else [])]) + "."
+        if not statements:
+            return f"No significant difference between {name} and {other}."
+        if names[None]:
+            statements.append(f"by {names[None]} there is no significant difference")
+        return "; ".join(statements) + "."
 
 
-def check_size(sentences: int) -> None:
-    """Whether the tests would fit into memory."""
-    if sentences > MOST:
+def check_sentence_count(sentences: int) -> None:
+    """Raise an error if the significance tests would need too much memory."""
+    if sentences > MAX_SENTENCES:
         raise UserError(
-            f"{sentences:,} sentences are too many to compare two models on: the tests hold some 0.1 MB of memory for "
-            f"each; give at most {MOST:,}"
+            f"{sentences:,} sentences are too many for a comparison of two models: the significance tests need about "
+            f"0.1 MB of memory for each; give at most {MAX_SENTENCES:,}"
         )
 
 
 def compare(
-    judge: Scorer,
+    scorer: Scorer,
     texts: Sequence[tuple[str, tuple[str, ...]]],
-    ours: tuple[Sequence[str], Sequence[SegmentStatistics]],
-    theirs: tuple[Sequence[str], Sequence[SegmentStatistics]],
+    ours: tuple[Sequence[str], Sequence[SentenceStatistics]],
+    theirs: tuple[Sequence[str], Sequence[SentenceStatistics]],
 ) -> Work[Comparison]:
-    """Compare two translators by what they wrote for texts with references, and by its counts."""
-    (translations, counts), (others, other_counts) = ours, theirs
-    scores = judge.figures(counts), judge.figures(other_counts)
+    """Compare the translations and statistics of two translators on sources with references."""
+    (translations, statistics), (other_translations, other_statistics) = ours, theirs
+    scores, other_scores = scorer.metric_scores(statistics), scorer.metric_scores(other_statistics)
     metrics = []
     for number, name in enumerate(METRICS):
-        chances: list[SignificanceTest] = []
+        tests: list[SignificanceTest] = []
         for kind in KINDS:
-            yield Progress("comparing", 2 * number + len(chances), 2 * len(METRICS))
-            chances.append(paired_test(judge, name, counts, other_counts, kind))
-        metrics.append(MetricComparison(name, scores[0][name], scores[1][name], *chances))
+            yield Progress("comparing", 2 * number + len(tests), 2 * len(METRICS))
+            tests.append(paired_test(scorer, name, statistics, other_statistics, kind))
+        metrics.append(MetricComparison(name, scores[name], other_scores[name], *tests))
     differences = [
         Difference(
-            number + 1, *text, one, other, *(judge.figures([each[number]])["chrf"] for each in (counts, other_counts))
+            number + 1,
+            *text,
+            translation,
+            other,
+            scorer.metric_scores([statistics[number]])["chrf"],
+            scorer.metric_scores([other_statistics[number]])["chrf"],
         )
-        for number, (text, one, other) in enumerate(zip(texts, translations, others, strict=True))
-        if one != other
+        for number, (text, translation, other) in enumerate(zip(texts, translations, other_translations, strict=True))
+        if translation != other
     ]
-    differences.sort(key=lambda found: -abs(found.chrf - found.against_chrf))
-    return Comparison(judge.scores(other_counts), tuple(metrics), len(texts) - len(differences), tuple(differences))
+    differences.sort(key=lambda difference: -abs(difference.chrf - difference.against_chrf))
+    alike = len(texts) - len(differences)
+    return Comparison(scorer.scores(other_statistics), tuple(metrics), alike, tuple(differences))
 
 
-def _listed(names: Sequence[str]) -> str:
+def _join(names: Sequence[str]) -> str:
     """`a`, `a and b`, `a, b and c`."""
     return " and ".join([", ".join(names[:-1]), *names[-1:]] if len(names) > 1 else names)

@@ -1,4 +1,4 @@
-"""How well a translator does on a test set, alone or beside another."""
+"""The evaluation of a translator on a test set, alone or against another translator."""
 
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
@@ -7,8 +7,8 @@ from typing import Protocol, TypeVar
 
 from regard.data.formats.pairs import read_references
 from regard.evaluation.breakdown import Breakdown, Bucket, by_length, by_rarity, word_frequencies
-from regard.evaluation.comparison import Comparison, check_size, compare
-from regard.evaluation.scores import Scorer, Scores, SegmentStatistics
+from regard.evaluation.comparison import Comparison, check_sentence_count, compare
+from regard.evaluation.scores import Scorer, Scores, SentenceStatistics
 from regard.inference.result import Translation
 from regard.inference.translator import Translator
 from regard.progress import Progress, Work, run_to_end
@@ -19,15 +19,15 @@ _REPORT_EVERY = 20
 Item = TypeVar("Item")
 
 
-class Translates(Protocol):
-    """Anything that translates texts as they come."""
+class SupportsTranslation(Protocol):
+    """Any object that translates an iterable of texts."""
 
     def translate_iterable(self, lines: Iterable[str], decode: DecodeSettings, /) -> Iterator[Translation]: ...
 
 
 @dataclass(frozen=True)
 class Evaluation:
-    """The scores, and what they are about."""
+    """The scores of a translator, with its translations and the test set."""
 
     scores: Scores
     by_length: Breakdown
@@ -39,19 +39,19 @@ class Evaluation:
 
 
 def evaluate(
-    translator: Translates,
+    translator: SupportsTranslation,
     paths: Sequence[str | Path],
     decode: DecodeSettings | None = None,
     *,
     by_source: bool = False,
     tokenize: str = "13a",
-    against: Translates | None = None,
+    against: SupportsTranslation | None = None,
     trained_in: str | Path | None = None,
 ) -> Evaluation:
-    """Translate a test set and score it: one TSV, or a source file and one or more files of references.
+    """Translate a test set and score it: one TSV, or a source file and one or more reference files.
 
-    `by_source` takes each distinct source once, with the references of all its lines. `against` is a second translator
-    to compare with. `trained_in` is the translator's model folder, whose training text says which words are rare.
+    `by_source` scores each distinct source once, with the references of all its lines. `against` is a second translator
+    to compare with. `trained_in` is the translator's model folder, whose training text gives the word frequencies.
     """
     work = iter_evaluate(
         translator, paths, decode, by_source=by_source, tokenize=tokenize, against=against, trained_in=trained_in
@@ -60,76 +60,83 @@ def evaluate(
 
 
 def iter_evaluate(
-    translator: Translates,
+    translator: SupportsTranslation,
     paths: Sequence[str | Path],
     decode: DecodeSettings | None = None,
     *,
     by_source: bool = False,
     tokenize: str = "13a",
-    against: Translates | None = None,
+    against: SupportsTranslation | None = None,
     trained_in: str | Path | None = None,
 ) -> Work[Evaluation]:
-    """`evaluate`, saying how far it is."""
+    """Like `evaluate`, but a generator that yields progress and returns the evaluation."""
     pairs = _read([Path(path) for path in paths], by_source=by_source)
     if against is not None:
-        check_size(len(pairs))
-    sources, references = tuple(source for source, _ in pairs), tuple(found for _, found in pairs)
-    judge = Scorer(references, tokenize=tokenize)
-    ours = yield from _judged(translator, sources, decode, judge, "")
-    theirs = (yield from _judged(against, sources, decode, judge, " once more")) if against is not None else None
-    counts = [ours[1]] if theirs is None else [ours[1], theirs[1]]
-    times, where = yield from word_frequencies(sources, Path(trained_in) if trained_in is not None else None)
-    lengths = _table("how many words the source has", by_length(sources), judge, counts)
-    rarity = _table(f"how often the source's rarest word is in {where}", by_rarity(sources, times), judge, counts)
-    compared = (yield from compare(judge, pairs, ours, theirs)) if theirs is not None else None
-    return Evaluation(judge.scores(ours[1]), lengths, rarity, compared, sources, ours[0], references)
+        check_sentence_count(len(pairs))
+    sources, references = tuple(source for source, _ in pairs), tuple(each for _, each in pairs)
+    scorer = Scorer(references, tokenize=tokenize)
+    ours = yield from _translate(translator, sources, decode, scorer, "")
+    theirs = None
+    if against is not None:
+        theirs = yield from _translate(against, sources, decode, scorer, " with the other model")
+    statistics = [ours[1]] if theirs is None else [ours[1], theirs[1]]
+    folder = Path(trained_in) if trained_in is not None else None
+    frequencies, counted_in = yield from word_frequencies(sources, folder)
+    lengths = _break_down("number of words in the source", by_length(sources), scorer, statistics)
+    rarity = _break_down(
+        f"frequency of the rarest source word in {counted_in}", by_rarity(sources, frequencies), scorer, statistics
+    )
+    comparison = (yield from compare(scorer, pairs, ours, theirs)) if theirs is not None else None
+    return Evaluation(scorer.scores(ours[1]), lengths, rarity, comparison, sources, ours[0], references)
 
 
 def _read(paths: Sequence[Path], *, by_source: bool) -> list[tuple[str, tuple[str, ...]]]:
     pairs = list(read_references(paths))
     if not by_source:
         return pairs
-    together: dict[str, list[str]] = {}
-    for source, found in pairs:
-        together.setdefault(source, []).extend(found)
-    return [(source, tuple(found)) for source, found in together.items()]
+    references_of: dict[str, list[str]] = {}
+    for source, references in pairs:
+        references_of.setdefault(source, []).extend(references)
+    return [(source, tuple(references)) for source, references in references_of.items()]
 
 
-def _judged(
-    translator: Translates, sources: Sequence[str], decode: DecodeSettings | None, judge: Scorer, again: str
-) -> Work[tuple[tuple[str, ...], list[SegmentStatistics]]]:
-    """What a translator writes, and the counts of it."""
+def _translate(
+    translator: SupportsTranslation, sources: Sequence[str], decode: DecodeSettings | None, scorer: Scorer, suffix: str
+) -> Work[tuple[tuple[str, ...], list[SentenceStatistics]]]:
+    """Return the translations and their statistics; `suffix` names the translator in the progress."""
     stream = translator.translate_iterable(sources, replace(decode or DecodeSettings(), scores=False))
-    found = yield from _told(f"translating{again}", stream, len(sources))
-    texts = tuple(one.text for one in found)
-    return texts, (yield from _told(f"scoring{again}", judge.count(texts), len(texts)))
+    translations = yield from _collect(f"translating{suffix}", stream, len(sources))
+    texts = tuple(translation.text for translation in translations)
+    return texts, (yield from _collect(f"scoring{suffix}", scorer.statistics(texts), len(texts)))
 
 
-def _told(stage: str, items: Iterable[Item], total: int) -> Work[list[Item]]:
-    """All items, and now and then how many there are."""
-    found: list[Item] = []
+def _collect(stage: str, items: Iterable[Item], total: int) -> Work[list[Item]]:
+    """Return all items as a list, and yield progress."""
+    collected: list[Item] = []
     yield Progress(stage, 0, total)
     for item in items:
-        found.append(item)
-        if len(found) % _REPORT_EVERY == 0:
-            yield Progress(stage, len(found), total)
-    return found
+        collected.append(item)
+        if len(collected) % _REPORT_EVERY == 0:
+            yield Progress(stage, len(collected), total)
+    return collected
 
 
-def _table(
-    by: str, groups: dict[str, list[int]], judge: Scorer, counts: Sequence[list[SegmentStatistics]]
+def _break_down(
+    by: str, groups: dict[str, list[int]], scorer: Scorer, statistics: Sequence[list[SentenceStatistics]]
 ) -> Breakdown:
-    def group(name: str, places: list[int]) -> Bucket:
-        ours, *theirs = (judge.figures([each[place] for place in places]) for each in counts)
-        return Bucket(name, len(places), ours, theirs[0] if theirs else None)
+    """Score each group of sentences, for one or two translators."""
 
-    return Breakdown(by, tuple(group(name, places) for name, places in groups.items()))
+    def bucket(name: str, indices: list[int]) -> Bucket:
+        ours, *theirs = (scorer.metric_scores([sentences[index] for index in indices]) for sentences in statistics)
+        return Bucket(name, len(indices), ours, theirs[0] if theirs else None)
+
+    return Breakdown(by, tuple(bucket(name, indices) for name, indices in groups.items()))
 
 
 def score_references(
     translator: Translator, paths: Sequence[str | Path], decode: DecodeSettings | None = None
 ) -> Iterator[Translation]:
-    """How probable the model finds the references of a test set, in order; of several, one after the other."""
+    """Yield the log-probability of each reference of a test set, in order; several references follow each other."""
     rows = read_references([Path(path) for path in paths])
     pairs = ((source, reference) for source, references in rows for reference in references)
     return translator.score(pairs, decode or DecodeSettings())

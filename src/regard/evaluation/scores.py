@@ -1,7 +1,8 @@
-"""How close translations come to references: BLEU, chrF and TER, by sacrebleu, with their signatures.
+"""BLEU, chrF and TER by sacrebleu, with their signatures.
 
-All three are computed from counts that sentences add up: matching n-grams, lengths, edits. They are taken once, because
-TER's are slow, and then give the figures of the whole test set, of any part of it, and of its resamples.
+All three are computed from statistics that are summed over sentences: matching n-grams, lengths, edits. The statistics
+are computed once, because those of TER are slow, and then give the scores of the test set, of any subset of it, and of
+its resamples.
 """
 
 from collections.abc import Iterator, Sequence
@@ -16,15 +17,16 @@ from sacrebleu.metrics.ter import TER
 from regard.errors import UserError
 
 METRICS = {"bleu": "BLEU", "chrf": "chrF", "ter": "TER"}
-SegmentStatistics = dict[str, list[float]]  # what one sentence adds to each metric
-Figures = dict[str, float]
+SentenceStatistics = dict[str, list[float]]  # of one sentence, by metric
+MetricScores = dict[str, float]
 
 
 @dataclass(frozen=True)
 class Scores:
-    """The figures, and what one must know to compare them with others'.
+    """The scores of a test set, with the signatures that make them comparable.
 
-    BLEU and chrF go from 0 to 100. TER counts edits per hundred words: fewer are better, and it may exceed 100.
+    BLEU and chrF range from 0 to 100. TER is the number of edits per hundred words: lower is better, and it may exceed
+    100.
     """
 
     bleu: float
@@ -34,13 +36,13 @@ class Scores:
     chrf_signature: str
     ter_signature: str
     sentences: int
-    references: int  # of the sentence that has most
+    references: int  # the largest number for any sentence
 
 
 class Scorer:
-    """Scores translations of the same sentences, each against its own references, be they one or several.
+    """A scorer of translations of the same sentences, each with its own references, one or several.
 
-    `tokenize` is how BLEU cuts text into words: "13a" is the standard, "none" is for text that is already cut.
+    `tokenize` is the tokenizer of BLEU: "13a" is the standard, "none" is for text that is already tokenized.
     """
 
     def __init__(
@@ -49,37 +51,37 @@ class Scorer:
         _check(references)
         self.sentences = len(references)
         self.references = max(len(each) for each in references)
-        # sacrebleu wants the first, second, … references of all sentences, and None where a sentence has fewer.
+        # sacrebleu takes the first, second, … references of all sentences, with None where a sentence has fewer.
         streams = [[each[rank] if rank < len(each) else None for each in references] for rank in range(self.references)]
         self.metrics = {name: _metric(name, tokenize, streams) for name in names}
 
-    def count(self, translations: Sequence[str]) -> Iterator[SegmentStatistics]:
-        """What each translation adds, one by one: whoever waits may show how far it is."""
+    def statistics(self, translations: Sequence[str]) -> Iterator[SentenceStatistics]:
+        """Yield the statistics of each translation, one at a time, so that the caller can show progress."""
         if len(translations) != self.sentences:
             raise UserError(
                 f"{len(translations)} translations but references for {self.sentences} sentences; "
                 "give each translation its own references, in the same order"
             )
-        return (self._count(number, text) for number, text in enumerate(translations))
+        return (self._sentence_statistics(number, text) for number, text in enumerate(translations))
 
-    def _count(self, number: int, text: str) -> SegmentStatistics:
+    def _sentence_statistics(self, number: int, text: str) -> SentenceStatistics:
         return {
             name: metric._compute_segment_statistics(metric._preprocess_segment(text), metric._ref_cache[number])  # type: ignore[index]
             for name, metric in self.metrics.items()
         }
 
-    def figures(self, counts: Sequence[SegmentStatistics]) -> Figures:
-        """Each metric over sentences that were counted: all, some, or one."""
+    def metric_scores(self, statistics: Sequence[SentenceStatistics]) -> MetricScores:
+        """Return each metric over the given sentences: all, some, or one."""
         return {
-            name: metric._aggregate_and_compute([each[name] for each in counts]).score
+            name: metric._aggregate_and_compute([sentence[name] for sentence in statistics]).score
             for name, metric in self.metrics.items()
         }
 
-    def scores(self, counts: Sequence[SegmentStatistics]) -> Scores:
-        """All there is to say of the whole."""
-        facts: dict[str, Any] = {f"{name}_signature": str(self.metrics[name].get_signature()) for name in METRICS}
-        facts.update(self.figures(counts))
-        return Scores(**facts, sentences=self.sentences, references=self.references)
+    def scores(self, statistics: Sequence[SentenceStatistics]) -> Scores:
+        """Return the scores and signatures of the complete test set."""
+        values: dict[str, Any] = {f"{name}_signature": str(self.metrics[name].get_signature()) for name in METRICS}
+        values.update(self.metric_scores(statistics))
+        return Scores(**values, sentences=self.sentences, references=self.references)
 
 
 def _metric(name: str, tokenize: str, streams: Any) -> Metric:
@@ -95,12 +97,12 @@ def _metric(name: str, tokenize: str, streams: Any) -> Metric:
 def _bleu(tokenize: str, streams: Any) -> BLEU:
     if tokenize not in BLEU.TOKENIZERS:
         known = ", ".join(sorted(BLEU.TOKENIZERS))
-        raise UserError(f"unknown tokenisation {tokenize!r} for BLEU; choose one of {known}")
+        raise UserError(f"unknown tokenizer {tokenize!r} for BLEU; choose one of {known}")
     try:
         return BLEU(tokenize=tokenize, references=streams)
-    except (RuntimeError, OSError) as error:  # some need another package, some a download
+    except (RuntimeError, OSError) as error:  # some tokenizers need another package, some a download
         reason = " ".join(str(error).split())
-        raise UserError(f"sacrebleu cannot tokenise by {tokenize!r} here: {reason}") from error
+        raise UserError(f"the BLEU tokenizer {tokenize!r} cannot be used: {reason}") from error
 
 
 def _check(references: Sequence[Sequence[str]]) -> None:

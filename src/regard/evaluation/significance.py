@@ -1,7 +1,8 @@
-"""Whether two translators differ by more than chance: sacrebleu's paired tests, on counts already taken.
+"""Paired significance tests of two translators: those of sacrebleu, on statistics already computed.
 
-Bootstrap resampling asks how the difference would vary with other sentences; approximate randomisation asks how often
-it would come about if who wrote what were left to a coin. Both are seeded, by sacrebleu's 12345 or $SACREBLEU_SEED.
+Bootstrap resampling estimates how the difference varies with the choice of sentences. Approximate randomisation
+estimates how often the difference arises if the two translations of each sentence are exchanged at random. Both use
+sacrebleu's seed, 12345 or $SACREBLEU_SEED.
 """
 
 from collections.abc import Sequence
@@ -11,7 +12,7 @@ from typing import Any, Literal
 
 from sacrebleu.significance import PairedTest
 
-from regard.evaluation.scores import Scorer, SegmentStatistics
+from regard.evaluation.scores import Scorer, SentenceStatistics
 
 Kind = Literal["bs", "ar"]
 KINDS: tuple[Kind, ...] = ("bs", "ar")  # bootstrap, randomisation
@@ -19,22 +20,25 @@ KINDS: tuple[Kind, ...] = ("bs", "ar")  # bootstrap, randomisation
 
 @dataclass(frozen=True)
 class SignificanceTest:
-    """How often chance alone would do it (p), and the test's signature."""
+    """The p-value of a test, and its signature."""
 
     p: float
     signature: str
 
 
 def paired_test(
-    judge: Scorer, name: str, ours: Sequence[SegmentStatistics], theirs: Sequence[SegmentStatistics], kind: Kind
+    scorer: Scorer, name: str, ours: Sequence[SentenceStatistics], theirs: Sequence[SentenceStatistics], kind: Kind
 ) -> SignificanceTest:
-    """One test of one metric."""
-    metric: Any = copy(judge.metrics[name])
-    metric._extract_corpus_statistics = lambda counts, references: counts
-    systems: Any = [("theirs", [each[name] for each in theirs]), ("ours", [each[name] for each in ours])]
+    """Test the difference of two translators by one metric."""
+    metric: Any = copy(scorer.metrics[name])
+    metric._extract_corpus_statistics = lambda statistics, references: statistics
+    systems: Any = [
+        ("theirs", [sentence[name] for sentence in theirs]),
+        ("ours", [sentence[name] for sentence in ours]),
+    ]
     signatures, results = PairedTest(systems, {name: metric}, None, test_type=kind)()
     key = next(iter(signatures))
-    before, after = (result for result in results[key] if not isinstance(result, str))
-    # The tests count larger differences only, and call the lack of any significant.
-    p = 1.0 if before.score == after.score or after.p_value is None else after.p_value
+    baseline, system = (result for result in results[key] if not isinstance(result, str))
+    # The tests count only larger differences, so they would call equal scores significant.
+    p = 1.0 if baseline.score == system.score or system.p_value is None else system.p_value
     return SignificanceTest(float(p), str(signatures[key]))

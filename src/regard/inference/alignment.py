@@ -1,7 +1,7 @@
-"""Which source word each target word comes from, by the weights of one head.
+"""Word alignment from the attention weights of one head.
 
-Words are what white space divides, counted from 0, as programs that exchange alignments count them. A piece that
-reaches over two words counts for the one it has more of; a word may be left without. Free of torch.
+Words are separated by white space and counted from 0, as in the Pharaoh format. A token that covers two words belongs
+to the word with which it shares more bytes, so a word may have no token. Does not import torch.
 """
 
 from collections.abc import Iterable, Iterator, Sequence
@@ -11,13 +11,14 @@ import numpy as np
 
 from regard.tokenizers.word_spans import WordSpan, token_to_word_matrix
 
-Link = tuple[int, int]  # a word of the source and one of the target
+Link = tuple[int, int]  # the index of a source word and of a target word
 
 
 def align_words(weights_LM: Any, source: Sequence[WordSpan], target: Sequence[WordSpan], row: str) -> Iterator[Link]:
-    """Each target word with the source word that its rows look at most; the end mark is none.
+    """Link each target word to the source word with the largest mean attention weight in its rows; EOS is not a word.
 
-    Row r writes piece r, and row r + 1 has read it. A text cut off at its limit has no row that read its last piece.
+    Row r predicts token r (`row` is "written"), and row r + 1 has token r as its input ("read"). A text cut off at its
+    length limit has no row with its last token as input.
     """
     if not source:
         return
@@ -30,21 +31,21 @@ def align_words(weights_LM: Any, source: Sequence[WordSpan], target: Sequence[Wo
 
 
 class WordCount:
-    """How many words a text has that comes in parts; a word may go on in the next."""
+    """A count of the words of a text that comes in parts; a word may continue in the next part."""
 
     def __init__(self) -> None:
-        self._count, self._goes_on = 0, False
+        self._count, self._inside_word = 0, False
 
     def before(self, part: str) -> int:
-        """The number of the first word of a part to come."""
-        return self._count - (self._goes_on and not part[:1].isspace())
+        """Return the index of the first word of the next part."""
+        return self._count - (self._inside_word and not part[:1].isspace())
 
     def add(self, part: str) -> None:
         if part:
             self._count = self.before(part) + len(part.split())
-            self._goes_on = not part[-1].isspace()
+            self._inside_word = not part[-1].isspace()
 
 
 def shift_links(links: Iterable[Link], source: int, target: int) -> Iterator[Link]:
-    """The links of a part, counted in the whole text."""
-    return ((source + one, target + other) for one, other in links)
+    """Shift the links of a part by the number of words before it in the source and in the target."""
+    return ((source + source_word, target + target_word) for source_word, target_word in links)

@@ -4,18 +4,19 @@ from collections.abc import Iterator, Sequence
 
 
 def length_buckets(lengths: Sequence[int], tokens: int, workers: int = 1) -> Iterator[list[int]]:
-    """Indices of like length together, longest first: if one does not fit into memory, that shows at once.
+    """Yield batches of indices of similar length, longest first, so that running out of memory happens at once.
 
-    Where several workers are about to end, the last are smaller, down to a half, so that none works long alone.
+    A batch has at most `tokens` tokens, including padding and EOS. With several workers, the last batches shrink to as
+    little as half of that, so that no worker runs alone for long.
     """
     batch: list[int] = []
-    most, left = tokens, sum(lengths) + len(lengths)
+    limit, left = tokens, sum(lengths) + len(lengths)
     for index in sorted(range(len(lengths)), key=lambda index: -lengths[index]):
-        if batch and (len(batch) + 1) * (lengths[batch[0]] + 1) > most:
+        if batch and (len(batch) + 1) * (lengths[batch[0]] + 1) > limit:
             yield batch
             batch = []
         if not batch and workers > 1:
-            most = min(tokens, max(tokens // 2, left // workers))
+            limit = min(tokens, max(tokens // 2, left // workers))
         batch.append(index)
         left -= lengths[index] + 1
     if batch:

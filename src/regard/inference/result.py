@@ -1,19 +1,26 @@
 """The result of a translation."""
 
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
+from typing import Any
 
 from regard.inference.alignment import Link
 
 
 @dataclass(frozen=True)
 class Translation:
-    """A text, what it became, and the pieces that was written in."""
+    """A text and its translation."""
 
     source: str
     text: str
-    score: float  # log-probability over the length penalty; of a text in parts, their sum
-    log_probability: float  # like the score nan, if not asked for; of a blank text 0
+    score: (
+        float  # log-probability divided by the length penalty, added over the parts of the text; nan if not requested
+    )
+    log_probability: float  # 0 for a blank text; nan if not requested
     tokens: tuple[str, ...]
-    log_probabilities: tuple[float, ...] = ()  # if asked for: each piece's, and the end mark's where a part ends in one
-    alternatives: tuple["Translation", ...] = ()  # the next best, best first, where more than one was asked for
-    alignment: tuple[Link, ...] | None = None  # if asked for: which source word each word comes from, counted from 0
+    log_probabilities: tuple[float, ...] = ()  # if requested: of each token, and of EOS where a part ends with it
+    alternatives: tuple["Translation", ...] = ()  # if n_best > 1: the other translations, best first
+    alignment: tuple[Link, ...] | None = None  # if requested: pairs of a source word and a target word, counted from 0
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the fields as plain values, as `regard translate --json` prints them."""
+        return asdict(self)

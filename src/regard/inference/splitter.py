@@ -1,8 +1,7 @@
-"""A text too long for the model is cut into parts that fit, and nothing of it is lost.
+"""Splitting of a text that is too long for the model into parts that fit, without losing a character.
 
-Cuts fall at the ends of sentences; inside a sentence that is itself too long, at white space; inside a word that is
-itself too long, anywhere. Each part comes with the white space that follows it, so that the parts' translations can be
-joined as the text was.
+A text is split after sentences; a sentence that is too long, at white space; a word that is too long, anywhere. Each
+part comes with the white space after it, so that the translations of the parts can be joined the same way.
 """
 
 import re
@@ -11,7 +10,7 @@ from collections.abc import Callable, Iterator
 
 _WORD = re.compile(r"(\S+)(\s*)")
 
-# A full stop of a script that puts no space after it, with the quotes and brackets that close there.
+# A sentence in a script without spaces after full stops, with the quotes and brackets that close after it.
 _WIDE_SENTENCE = re.compile(r"[^。！？]*(?:[。！？]+[」』”’）〉》】]*)?")
 
 _STOPS = (".", "!", "?", "…", "。", "！", "？")
@@ -20,11 +19,11 @@ _CLOSERS = "\"'”’»)]}」』）〉》】"
 
 
 def split_text(text: str, fits: Callable[[str], bool]) -> list[tuple[str, str]]:
-    """The parts of the text, each with the white space after it; white space at the very start follows an empty part.
+    """Return the parts of a text, each with the white space after it. Leading white space follows an empty part.
 
-    `fits` must accept every single character, and should be monotonic (what is shorter fits too), or the parts get
-    smaller than they need be. Except for the whole text and for whole sentences, each once, it is called on strings at
-    most twice as long as what fits.
+    `fits` must accept every single character. It should be monotonic (a shorter string also fits), or the parts become
+    smaller than necessary. It is called once on the text and once on each sentence, and otherwise only on strings at
+    most twice as long as a string that fits.
     """
     if fits(text):
         return [(text, "")]
@@ -34,14 +33,14 @@ def split_text(text: str, fits: Callable[[str], bool]) -> list[tuple[str, str]]:
         if fits(sentence):
             parts.append((sentence, space))
             continue
-        pieces = list(_chunks(sentence, fits))
-        parts += pieces[:-1]
-        parts.append((pieces[-1][0], space))
+        *chunks, (last, _) = _chunks(sentence, fits)
+        parts += chunks
+        parts.append((last, space))
     return parts
 
 
 def _sentences(text: str) -> Iterator[tuple[str, str]]:
-    """Each sentence and the white space after it."""
+    """Yield each sentence and the white space after it."""
     begin = None
     for match in _WORD.finditer(text):
         word, space = match.groups()
@@ -61,7 +60,7 @@ def _sentences(text: str) -> Iterator[tuple[str, str]]:
 
 
 def _chunks(sentence: str, fits: Callable[[str], bool]) -> Iterator[tuple[str, str]]:
-    """A sentence cut at white space, or in the middle of words too long for that."""
+    """Split a sentence at white space, or inside words that are too long."""
     words = [match.span(1) for match in _WORD.finditer(sentence)]
     starts, ends = [start for start, _ in words], [end for _, end in words]
     begin, guess = 0, 1
@@ -72,7 +71,7 @@ def _chunks(sentence: str, fits: Callable[[str], bool]) -> Iterator[tuple[str, s
             if fits(sentence[begin:earlier]):
                 end = earlier
                 break
-        # After a word comes the next word; a word cut in two goes on where it was cut.
+        # The next chunk starts at the next word, or inside a word that was split.
         number = bisect_right(ends, end)
         after = max(end, starts[number]) if number < len(starts) else len(sentence)
         yield sentence[begin:end], sentence[end:after]
@@ -80,7 +79,7 @@ def _chunks(sentence: str, fits: Callable[[str], bool]) -> Iterator[tuple[str, s
 
 
 def _reach(text: str, begin: int, guess: int, fits: Callable[[str], bool]) -> int:
-    """How many characters from `begin` on fit. Doubling from a guess, then halving, never tries a very long string."""
+    """Return how many characters fit from `begin` on, by doubling a guess and then bisecting."""
     limit = len(text) - begin
     low, high = 0, min(guess, limit)
     while fits(text[begin : begin + high]):
@@ -95,5 +94,5 @@ def _reach(text: str, begin: int, guess: int, fits: Callable[[str], bool]) -> in
         else:
             high = middle
     if not low:
-        raise ValueError(f"{text[begin]!r} alone does not fit")
+        raise ValueError(f"{text[begin]!r} does not fit, although it is a single character")
     return low

@@ -1,6 +1,7 @@
-"""From a model folder to a translator, on the engine's road or on torch's. The text is the same on both.
+"""Load a translator from one or more model folders.
 
-Several folders make one translator too, on torch's road: what comes next has the mean of their probabilities.
+CTranslate2 runs one model on the CPU; torch runs everything else. Both give the same text. Several models form an
+ensemble: the probability of a token is the mean over the models.
 """
 
 from collections.abc import Sequence
@@ -17,58 +18,82 @@ from regard.model_folder.compatibility import check_compatible
 from regard.model_folder.folder import ModelFolder
 from regard.model_folder.loader import open_folder
 
+BACKENDS = ("auto", "ctranslate2", "torch")
+
 
 def load_translator(
-    folder: str | Path | None = None, *others: str | Path, fast: str | None = "float32", device: str = "cpu"
+    folder: str | Path | None = None,
+    *others: str | Path,
+    compute_type: str = "float32",
+    backend: str = "auto",
+    device: str = "cpu",
 ) -> Translator:
-    """The translator in a model folder, or that of several together; without any, the bundled one.
+    """Load the translator of a model folder, or of several as an ensemble; without a folder, the bundled one.
 
-    `fast` is how the engine computes: float32, or int8, int16, bfloat16 where the processor can. None takes torch's
-    road, and so does any device but the processor.
+    `compute_type` is the number format of CTranslate2: float32, or int8, int16 or bfloat16 where the CPU supports it.
+    `backend` is "ctranslate2", "torch", or "auto": CTranslate2 for one model on the CPU, with torch for the decode
+    settings that CTranslate2 does not support, and torch for everything else.
     """
-    return make_translator(open_folders(folder, *others), fast=fast, device=device)
+    return make_translator(open_folders(folder, *others), compute_type=compute_type, backend=backend, device=device)
 
 
 def open_folders(folder: str | Path | None, *others: str | Path) -> list[ModelFolder]:
-    """The folders, verified; for None, the bundled one."""
+    """Open and verify model folders; None stands for the bundled model."""
     return [open_folder(Path(path)) for path in (bundled.for_languages() if folder is None else folder, *others)]
 
 
-def make_translator(folders: Sequence[ModelFolder], *, fast: str | None, device: str) -> Translator:
-    """The translator of folders already open."""
+def make_translator(
+    folders: Sequence[ModelFolder], *, compute_type: str = "float32", backend: str = "auto", device: str = "cpu"
+) -> Translator:
+    """Return the translator of open model folders."""
     if len(folders) > 1:
         check_compatible(folders)
-    if fast not in ("float32", None) and (len(folders) > 1 or device != "cpu"):
-        whose = "several models together are" if len(folders) > 1 else f"on {device} a model is"
-        raise SettingsError(f"{whose} computed in float32, not in {fast}; leave --fast out")
-    if len(folders) == 1 and fast is not None and device == "cpu":
-        (opened,) = folders
-        _check(fast)
-        return CTranslate2Backend(
-            cached_export(opened, fast),
-            opened.tokenizer,
-            max_positions=opened.settings.max_positions,
-            fallback=lambda: _in_torch(folders, device),
-            compute_type=fast,
-            alignment_head=opened.alignment,
-        )
-    return _in_torch(folders, device)
+    if _choose_backend(len(folders), compute_type, backend, device) == "torch":
+        return _torch_translator(folders, device)
+    (folder,) = folders
+    _check_compute_type(compute_type)
+    return CTranslate2Backend(
+        cached_export(folder, compute_type),
+        folder.tokenizer,
+        max_positions=folder.settings.max_positions,
+        fallback=(lambda: _torch_translator(folders, device)) if backend == "auto" else None,
+        compute_type=compute_type,
+        alignment_head=folder.alignment,
+    )
 
 
-def _in_torch(folders: Sequence[ModelFolder], device: str) -> Translator:
+def _choose_backend(models: int, compute_type: str, backend: str, device: str) -> str:
+    """Return "ctranslate2" or "torch"; raise if the request fits neither."""
+    if backend not in BACKENDS:
+        raise SettingsError(f"--backend is one of {', '.join(BACKENDS)}, not {backend!r}")
+    obstacle = "several models" if models > 1 else f"the device {device}" if device != "cpu" else None
+    if backend == "ctranslate2" and obstacle is not None:
+        raise SettingsError(f"CTranslate2 does not support {obstacle}; leave --backend out, or use --backend torch")
+    if backend != "torch" and obstacle is None:
+        return "ctranslate2"
+    if compute_type != "float32":
+        because = f", and only torch supports {obstacle}" if backend == "auto" else ""
+        raise SettingsError(f"torch computes in float32, not in {compute_type}{because}; leave --compute-type out")
+    return "torch"
+
+
+def _torch_translator(folders: Sequence[ModelFolder], device: str) -> Translator:
     from regard.inference.backends.ensemble import Ensemble
     from regard.inference.backends.torch import TorchBackend
 
-    models = [opened.build().to(device) for opened in folders]
+    models = [folder.build().to(device) for folder in folders]
     model = Ensemble(models) if len(models) > 1 else models[0]
-    longest = min(opened.settings.max_positions for opened in folders)
-    # Each of several models would have a head of its own, if any.
-    aligning = folders[0].alignment if len(folders) == 1 else None
-    return TorchBackend(model, folders[0].tokenizer, max_positions=longest, device=device, alignment_head=aligning)
+    max_positions = min(folder.settings.max_positions for folder in folders)
+    # The models of an ensemble would each have an alignment head of their own.
+    alignment_head = folders[0].alignment if len(folders) == 1 else None
+    return TorchBackend(
+        model, folders[0].tokenizer, max_positions=max_positions, device=device, alignment_head=alignment_head
+    )
 
 
-def _check(fast: str) -> None:
-    """Whether this processor computes so."""
-    possible = sorted(ctranslate2.get_supported_compute_types("cpu") & {"float32", "int8", "int16", "bfloat16"})
-    if fast not in possible:
-        raise SettingsError(f"this processor does not compute in {fast}; it can in {', '.join(possible)}")
+def _check_compute_type(compute_type: str) -> None:
+    supported = sorted(ctranslate2.get_supported_compute_types("cpu") & {"float32", "int8", "int16", "bfloat16"})
+    if compute_type not in supported:
+        raise SettingsError(
+            f"this CPU does not support --compute-type {compute_type}; it supports {', '.join(supported)}"
+        )

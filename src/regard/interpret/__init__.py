@@ -1,1 +1,1 @@
-"""What happens inside a model."""
+"""Interpretation of a trained model: inspect one sentence, and measure many."""

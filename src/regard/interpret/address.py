@@ -1,32 +1,39 @@
-"""The addresses of attention heads, such as `encoder.2.self.5`."""
+"""The addresses of attentions, heads and attention maps. This is the only module that parses them.
+
+encoder.2.self           an attention: stack, layer and sublayer, counted from 1
+encoder.2.self.5         one head of that attention
+encoder.2.self.mean      a map over the heads of one attention: mean or max
+encoder.self.mean        a map over all layers of one kind of attention: mean, max or rollout
+encoder.2.self.5.weight  a quantity of one head
+"""
 
 from regard.errors import LookError
 from regard.settings.kinds.transformer import TransformerSettings
 
-OVER_HEADS = ("mean", "max")  # maps over the heads of a layer, or of all layers
-_PARTS = {"encoder": ("self",), "decoder": ("self", "cross")}
+REDUCTIONS = ("mean", "max")  # over the heads of one layer, or of all layers
+_SUBLAYERS = {"encoder": ("self",), "decoder": ("self", "cross")}
 
 
 def head_addresses(settings: TransformerSettings) -> tuple[str, ...]:
-    """Every head of a model, in the order of the work."""
+    """Return the address of every head of a model, in the order of computation."""
     return tuple(
         f"{attention}.{head}" for attention in attention_addresses(settings) for head in range(1, settings.heads + 1)
     )
 
 
 def attention_addresses(settings: TransformerSettings) -> tuple[str, ...]:
-    """Every attention of a model, in the order of the work."""
+    """Return the address of every attention of a model, in the order of computation."""
     depths = {"encoder": settings.encoder_layers, "decoder": settings.decoder_layers}
     return tuple(
-        f"{stack}.{layer}.{part}"
+        f"{stack}.{layer}.{sublayer}"
         for stack, depth in depths.items()
         for layer in range(1, depth + 1)
-        for part in _PARTS[stack]
+        for sublayer in _SUBLAYERS[stack]
     )
 
 
 def check_head(address: str, settings: TransformerSettings) -> str:
-    """The address, if there is such a head."""
+    """Return the address if the model has this head, and raise an error otherwise."""
     known = head_addresses(settings)
     if address not in known:
         raise LookError(f"there is no head {address!r}; this model's heads are {known[0]} to {known[-1]}")
@@ -34,6 +41,34 @@ def check_head(address: str, settings: TransformerSettings) -> str:
 
 
 def kind_of(attention: str) -> str:
-    """`encoder.self` of `encoder.2.self`."""
-    stack, _, part = attention.split(".")
-    return f"{stack}.{part}"
+    """Return the kind of an attention: `encoder.self` for `encoder.2.self`."""
+    stack, _, sublayer = attention.split(".")
+    return f"{stack}.{sublayer}"
+
+
+def stack_of(address: str) -> str:
+    """Return the stack of an address: `encoder` for `encoder.2.self.5`."""
+    return address.partition(".")[0]
+
+
+def split_last(address: str) -> tuple[str, str]:
+    """Split off the last part of an address: `encoder.2.self.5` becomes `encoder.2.self` and `5`."""
+    parent, _, last = address.rpartition(".")
+    return parent, last
+
+
+def is_attention(address: str) -> bool:
+    """Return whether an address has the form of an attention, `encoder.2.self`."""
+    return address.count(".") == 2
+
+
+def split_head(address: str) -> tuple[str, str] | None:
+    """Split an address of the form `encoder.2.self.5` into attention and head; return None for any other form."""
+    attention, head = split_last(address)
+    return (attention, head) if is_attention(attention) and head not in REDUCTIONS else None
+
+
+def locate_head(address: str) -> tuple[str, int]:
+    """Return the attention of a head and its index counted from 0: `encoder.2.self` and 4 for `encoder.2.self.5`."""
+    attention, head = split_last(address)
+    return attention, int(head) - 1

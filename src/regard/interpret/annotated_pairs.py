@@ -1,7 +1,8 @@
-"""What heads and layers are measured on: pairs of texts as the model reads them and, where it is known, the truth.
+"""The sentence pairs that heads and layers are measured on, with the tokens of each word and, where known, annotations.
 
-In the built-in language the grammar tells which words belong together; its words are found again among the pieces. A
-piece that reaches over two words ("l'a" of "l'animal") counts for the one it has more of; a word may be left without.
+For pairs of the synthetic language, the grammar says which words belong together. Its words are mapped to tokens. A
+token that spans two words ("l'a" of "l'animal") belongs to the word that has more of its bytes, so that a word may have
+no token.
 """
 
 from collections.abc import Iterable, Sequence
@@ -18,7 +19,7 @@ from regard.interpret.tokens import Tokens
 from regard.render.text import escape_control_characters
 from regard.tokenizers.sentencepiece import SentencePieceTokenizer
 from regard.tokenizers.special_ids import BOS, EOS
-from regard.tokenizers.word_spans import WordSpan, places_of, token_bytes, whitespace_words, words_among
+from regard.tokenizers.word_spans import WordSpan, assign_tokens, byte_spans, token_bytes, whitespace_words
 
 SPLIT = "test"
 
@@ -27,29 +28,28 @@ SEED = 1
 
 @dataclass(frozen=True)
 class AnnotatedPair:
-    """One pair: what the encoder reads, what the decoder writes, and which pieces each word has.
+    """A sentence pair with its token ids and the tokens of each word.
 
-    With `truth`, `source_words` and `target_words` are those of the truth, by the same numbers; without, they end at
-    white space.
+    With `annotations`, `source_words` and `target_words` are the annotated words, in the same order.
     """
 
     source: str
     target: str
-    source_ids: tuple[int, ...]  # closed by the end mark
-    written_ids: tuple[int, ...]  # closed by the end mark
+    source_ids: tuple[int, ...]  # ends with EOS
+    target_ids: tuple[int, ...]  # ends with EOS
     source_words: tuple[WordSpan, ...]
     target_words: tuple[WordSpan, ...]
     annotations: Annotations | None = None
 
     @property
-    def read_ids(self) -> tuple[int, ...]:
-        """What the decoder has read before it writes each piece."""
-        return (BOS, *self.written_ids[:-1])
+    def decoder_input_ids(self) -> tuple[int, ...]:
+        """The target shifted right: BOS, then every target token but the last."""
+        return (BOS, *self.target_ids[:-1])
 
 
 @dataclass(frozen=True)
 class PairSample:
-    """The pairs of a measurement, and where they are from."""
+    """The sentence pairs of a measurement, and a description of where they come from."""
 
     name: str
     pairs: tuple[AnnotatedPair, ...]
@@ -59,133 +59,136 @@ class PairSample:
 
 
 def synthetic_sample(tokenizer: SentencePieceTokenizer, count: int) -> PairSample:
-    """Pairs of the built-in language that no training had."""
+    """Return pairs of the synthetic language from the test split, which no training run contains."""
     pairs = islice(generator.pairs(SEED, SPLIT), count)
     return PairSample(
-        f"pairs of the built-in language ({SPLIT} split, seed {SEED})",
-        tuple(item_of(pair, tokenizer) for pair in pairs),
+        f"pairs of the synthetic language ({SPLIT} split, seed {SEED})",
+        tuple(annotated_pair(pair, tokenizer) for pair in pairs),
     )
 
 
 def reversed_synthetic_sample(tokenizer: SentencePieceTokenizer, count: int) -> PairSample:
-    """The same pairs from French to English; of what is known about them, the alignment is left."""
+    """Return the same pairs from French to English; of their annotations, only the alignment remains."""
     pairs = islice(generator.pairs(SEED, SPLIT), count)
     return PairSample(
-        f"pairs of the built-in language, turned round ({SPLIT} split, seed {SEED})",
-        tuple(_turned(item_of(pair, tokenizer)) for pair in pairs),
+        f"pairs of the synthetic language, reversed ({SPLIT} split, seed {SEED})",
+        tuple(_reversed(annotated_pair(pair, tokenizer)) for pair in pairs),
     )
 
 
-def _turned(item: AnnotatedPair) -> AnnotatedPair:
-    assert item.annotations is not None
-    truth = Annotations(
-        item.annotations.kind,
-        source=item.annotations.target,
-        target=item.annotations.source,
-        alignment=tuple((target, source) for source, target in item.annotations.alignment),
+def _reversed(pair: AnnotatedPair) -> AnnotatedPair:
+    assert pair.annotations is not None
+    annotations = Annotations(
+        pair.annotations.kind,
+        source=pair.annotations.target,
+        target=pair.annotations.source,
+        alignment=tuple((target, source) for source, target in pair.annotations.alignment),
         verbs=(),
         adjectives=(),
         tense=None,
         sentiment=None,
-        it=None,
+        coreference=None,
     )
     return AnnotatedPair(
-        item.target,
-        item.source,
-        source_ids=item.written_ids,
-        written_ids=item.source_ids,
-        source_words=item.target_words,
-        target_words=item.source_words,
-        annotations=truth,
+        pair.target,
+        pair.source,
+        source_ids=pair.target_ids,
+        target_ids=pair.source_ids,
+        source_words=pair.target_words,
+        target_words=pair.source_words,
+        annotations=annotations,
     )
 
 
-def files_sample(tokenizer: SentencePieceTokenizer, paths: Sequence[Path], count: int, longest: int) -> PairSample:
-    """The first pairs of the user's files; what is blank or too long for the model is passed over."""
+def files_sample(
+    tokenizer: SentencePieceTokenizer, paths: Sequence[Path], count: int, max_positions: int
+) -> PairSample:
+    """Return the first usable pairs of the user's files."""
     pairs = ((pair.source, pair.target) for corpus in corpora(paths) for pair in Pairs(corpus).or_raise())
-    return pairs_sample(
-        tokenizer, pairs, count, longest, escape_control_characters(f"pairs of {', '.join(map(str, paths))}")
-    )
+    name = escape_control_characters(f"pairs of {', '.join(map(str, paths))}")
+    return pairs_sample(tokenizer, pairs, count, max_positions, name)
 
 
 def pairs_sample(
-    tokenizer: SentencePieceTokenizer, pairs: Iterable[tuple[str, str]], count: int, longest: int, name: str
+    tokenizer: SentencePieceTokenizer, pairs: Iterable[tuple[str, str]], count: int, max_positions: int, name: str
 ) -> PairSample:
-    """The first pairs that are neither blank nor too long for the model."""
-    items = (text_item(*pair, tokenizer) for pair in pairs if all(map(str.strip, pair)))
-    fitting = (item for item in items if max(len(item.source_ids), len(item.written_ids)) <= longest)
-    found = tuple(islice(fitting, count))
-    if not found:
-        raise DataError(f"{name}: there is none that this model could read (at most {longest} pieces)")
-    return PairSample(name, found)
+    """Return the first pairs that are neither blank nor too long for the model."""
+    candidates = (unannotated_pair(*pair, tokenizer) for pair in pairs if all(map(str.strip, pair)))
+    usable = (pair for pair in candidates if max(len(pair.source_ids), len(pair.target_ids)) <= max_positions)
+    chosen = tuple(islice(usable, count))
+    if not chosen:
+        raise DataError(
+            f"{name}: none can be used; both sides of a pair must have text and at most {max_positions} tokens"
+        )
+    return PairSample(name, chosen)
 
 
 def check_languages(languages: tuple[str | None, str | None]) -> None:
-    """Whether the built-in language is the one a model was made for, as far as is known."""
+    """Raise an error if the model is known to translate other languages than the synthetic language has."""
     source, target = languages
     if source not in (None, "en") or target not in (None, "fr"):
         raise LookError(
-            f"this model translates from {source} to {target}, and the built-in language is English and French; "
-            "give pairs of your own: regard measure heads --model MODEL test.tsv"
+            f"this model translates from {source} to {target}, but the synthetic language is English to French; "
+            "measure on your own pairs: regard measure heads --model MODEL test.tsv"
         )
 
 
-def text_item(source: str, target: str, tokenizer: SentencePieceTokenizer) -> AnnotatedPair:
-    """A pair of which nothing else is known."""
-    read, written = tokenizer.encode([source, target])
-    words = [Tokens.of(ids, tokenizer).words for ids in (read, written)]
-    return AnnotatedPair(source, target, (*read, EOS), (*written, EOS), words[0], words[1])
+def unannotated_pair(source: str, target: str, tokenizer: SentencePieceTokenizer) -> AnnotatedPair:
+    """Return a pair without annotations, its words as `Tokens` finds them."""
+    source_ids, target_ids = tokenizer.encode([source, target])
+    source_words, target_words = (Tokens.from_ids(ids, tokenizer).words for ids in (source_ids, target_ids))
+    return AnnotatedPair(source, target, (*source_ids, EOS), (*target_ids, EOS), source_words, target_words)
 
 
-def spaced_item(source: str, target: str, tokenizer: SentencePieceTokenizer) -> AnnotatedPair:
-    """A pair whose words are what white space divides, as programs that exchange alignments count them."""
-    item = text_item(source, target, tokenizer)
-    words = [whitespace_words(ids[:-1], tokenizer) for ids in (item.source_ids, item.written_ids)]
-    return replace(item, source_words=words[0], target_words=words[1])
+def whitespace_pair(source: str, target: str, tokenizer: SentencePieceTokenizer) -> AnnotatedPair:
+    """Return a pair whose words are separated by white space only, as alignment formats count them."""
+    pair = unannotated_pair(source, target, tokenizer)
+    source_words, target_words = (whitespace_words(ids[:-1], tokenizer) for ids in (pair.source_ids, pair.target_ids))
+    return replace(pair, source_words=source_words, target_words=target_words)
 
 
-def item_of(pair: synthetic.Pair, tokenizer: SentencePieceTokenizer) -> AnnotatedPair:
-    """A pair of the built-in language with its truth."""
-    truth = pair.truth
-    read, written = tokenizer.encode([pair.source, pair.target])
+def annotated_pair(pair: synthetic.Pair, tokenizer: SentencePieceTokenizer) -> AnnotatedPair:
+    """Return a pair of the synthetic language with its annotations."""
+    annotations = pair.annotations
+    source_ids, target_ids = tokenizer.encode([pair.source, pair.target])
     return AnnotatedPair(
         pair.source,
         pair.target,
-        (*read, EOS),
-        (*written, EOS),
-        _words(pair.source, read, truth.source, tokenizer),
-        _words(pair.target, written, truth.target, tokenizer),
-        truth,
+        (*source_ids, EOS),
+        (*target_ids, EOS),
+        _word_spans(pair.source, source_ids, annotations.source, tokenizer),
+        _word_spans(pair.target, target_ids, annotations.target, tokenizer),
+        annotations,
     )
 
 
-def _words(
+def _word_spans(
     text: str, ids: Sequence[int], words: Sequence[synthetic.WordAnnotation], tokenizer: SentencePieceTokenizer
 ) -> tuple[WordSpan, ...]:
-    """The words of the truth with their pieces."""
-    spans = [_span(text, word.start, word.start + len(word.text)) for word in words]
+    """Return the annotated words with their tokens."""
+    spans = [_byte_span(text, word.start, word.start + len(word.text)) for word in words]
     each = token_bytes(ids, tokenizer)
     before = len(text.encode()) - sum(map(len, each))  # SentencePiece puts a space before the text
-    return words_among([word.text for word in words], spans, places_of(each, before))
+    return assign_tokens([word.text for word in words], spans, byte_spans(each, before))
 
 
-def _span(text: str, start: int, end: int) -> tuple[int, int]:
+def _byte_span(text: str, start: int, end: int) -> tuple[int, int]:
     return len(text[:start].encode()), len(text[:end].encode())
 
 
 def measurement_sample(
     tokenizer: SentencePieceTokenizer,
-    longest: int,
+    max_positions: int,
     languages: tuple[str | None, str | None],
     count: int,
     *,
     pairs: Iterable[tuple[str, str]] | None = None,
     files: Sequence[Path] = (),
 ) -> PairSample:
-    """The pairs of a measurement: from files, as given, or else of the synthetic language."""
+    """Return pairs of the files if there are any, else the given pairs, else pairs of the synthetic language."""
     if files:
-        return files_sample(tokenizer, files, count, longest)
+        return files_sample(tokenizer, files, count, max_positions)
     if pairs is not None:
-        return pairs_sample(tokenizer, pairs, count, longest, "pairs that were given")
+        return pairs_sample(tokenizer, pairs, count, max_positions, "given pairs")
     check_languages(languages)
     return synthetic_sample(tokenizer, count)

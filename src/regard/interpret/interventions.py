@@ -1,7 +1,8 @@
-"""Heads taken out of a model, made indifferent, or turned to another word: what follows shows what they are worth.
+"""Interventions on a model: ablate heads, force attention, or remove positions or scaling.
 
-An edit is a lens: it changes the weights of some heads and leaves all else as it is. A model with an edit has the face
-of a model, so that it can be translated with. The weights on disk never change.
+An intervention on heads is a lens: it replaces the attention weights of chosen heads and leaves everything else as it
+is. `IntervenedModel` combines a model and an intervention and has the interface of a model, so that it can translate.
+The parameters on disk never change.
 """
 
 import copy
@@ -9,7 +10,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from regard.errors import LookError
-from regard.interpret.address import check_head
+from regard.interpret.address import check_head, locate_head, stack_of
 from regard.interpret.trace import Recorder
 
 if TYPE_CHECKING:
@@ -17,23 +18,23 @@ if TYPE_CHECKING:
 
     from regard.models.kinds.transformer import Transformer
 
-WAYS = ("zeroed", "uniform")
+ABLATION_MODES = ("zeroed", "uniform")
 
 
 class HeadIntervention:
-    """A lens under which some heads give nothing (`zeroed`) or look everywhere alike (`uniform`)."""
+    """A lens that sets the attention weights of some heads to zero (`zeroed`) or to equal values (`uniform`)."""
 
-    def __init__(self, heads: Iterable[str], way: str = "zeroed") -> None:
-        self.way = way
+    def __init__(self, heads: Iterable[str], mode: str = "zeroed") -> None:
+        self.mode = mode
         self._masks: dict[str, Tensor] = {}
         self._heads: dict[str, list[int]] = {}
         for address in heads:
-            attention, _, head = address.rpartition(".")
-            self._heads.setdefault(attention, []).append(int(head) - 1)
+            attention, head = locate_head(address)
+            self._heads.setdefault(attention, []).append(head)
 
-    def touches(self, stack: str) -> bool:
-        """Whether this changes anything there: where it does not, the quick road will do."""
-        return any(attention.startswith(stack) for attention in self._heads)
+    def affects(self, stack: str) -> bool:
+        """Return whether any head of a stack is changed; a stack that is not affected can run without the lens."""
+        return any(stack_of(attention) == stack for attention in self._heads)
 
     def see(self, name: str, tensor: "Tensor") -> None:
         if name.endswith(".mask"):
@@ -43,57 +44,58 @@ class HeadIntervention:
         mask = self._masks.pop(f"{name}.mask", None)
         if name not in self._heads:
             return weights_BHLM
-        edited = weights_BHLM.clone()
+        changed_BHLM = weights_BHLM.clone()
         for head in self._heads[name]:
-            edited[:, head] = self._changed(f"{name}.{head + 1}", weights_BHLM[:, head], mask)
-        return edited
+            changed_BHLM[:, head] = self._replacement(f"{name}.{head + 1}", weights_BHLM[:, head], mask)
+        return changed_BHLM
 
-    def _changed(self, head: str, weights_BLM: "Tensor", mask: "Tensor | None") -> "Tensor":
-        if self.way == "zeroed":
+    def _replacement(self, head: str, weights_BLM: "Tensor", mask: "Tensor | None") -> "Tensor":
+        """Return the new attention weights of one head."""
+        if self.mode == "zeroed":
             return weights_BLM.new_zeros(())
-        # A mask has no batch axis where it is of what is still to come, and an axis for heads where it has.
-        seen = 1.0 if mask is None else (mask if mask.dim() == 2 else mask[:, 0]).to(weights_BLM.dtype)
-        allowed_BLM = weights_BLM.new_ones(weights_BLM.shape) * seen
+        # A causal mask has two axes; a padding mask also has axes for the batch and the heads.
+        visible = 1.0 if mask is None else (mask if mask.dim() == 2 else mask[:, 0]).to(weights_BLM.dtype)
+        allowed_BLM = weights_BLM.new_ones(weights_BLM.shape) * visible
         return allowed_BLM / allowed_BLM.sum(dim=-1, keepdim=True)
 
 
 class ForcedAttention(HeadIntervention):
-    """A lens under which some rows of some heads look at chosen pieces alone, alike at each.
+    """A lens under which some rows of some heads attend only to chosen columns, with equal weights.
 
-    `looks` has, for each head and each sentence of the batch, the rows and the columns.
+    `spans` holds, for each head, the rows and the columns of every sentence of the batch.
     """
 
-    def __init__(self, looks: Mapping[str, Sequence[tuple[range, range]]]) -> None:
-        super().__init__(looks, "forced")
-        self._looks = looks
+    def __init__(self, spans: Mapping[str, Sequence[tuple[range, range]]]) -> None:
+        super().__init__(spans, "forced")
+        self._spans = spans
 
-    def _changed(self, head: str, weights_BLM: "Tensor", mask: "Tensor | None") -> "Tensor":
-        changed = weights_BLM.clone()
-        for sentence, (rows, columns) in enumerate(self._looks[head]):
-            changed[sentence, rows.start : rows.stop] = 0
-            changed[sentence, rows.start : rows.stop, columns.start : columns.stop] = 1 / len(columns)
-        return changed
+    def _replacement(self, head: str, weights_BLM: "Tensor", mask: "Tensor | None") -> "Tensor":
+        forced_BLM = weights_BLM.clone()
+        for sentence, (rows, columns) in enumerate(self._spans[head]):
+            forced_BLM[sentence, rows.start : rows.stop] = 0
+            forced_BLM[sentence, rows.start : rows.stop, columns.start : columns.stop] = 1 / len(columns)
+        return forced_BLM
 
 
 class IntervenedModel:
-    """A model under a lens, with the face of a model: search and translator do not know the difference."""
+    """A model under an intervention, with the interface of a model; search and translator use it like any other."""
 
     training = False
 
-    def __init__(self, model: "Transformer", edit: HeadIntervention) -> None:
+    def __init__(self, model: "Transformer", intervention: HeadIntervention) -> None:
         self._model = model
-        self._encoder = edit if edit.touches("encoder") else None
-        self._decoder = edit if edit.touches("decoder") else None
+        self._encoder_lens = intervention if intervention.affects("encoder") else None
+        self._decoder_lens = intervention if intervention.affects("decoder") else None
         self.vocab_size = model.vocab_size
 
     def encode(self, source_BS: "Tensor") -> Any:
-        return self._model.encode(source_BS, self._encoder)
+        return self._model.encode(source_BS, self._encoder_lens)
 
-    def start(self, memory: Any) -> Any:
-        return self._model.start(memory)
+    def start(self, encoded: Any) -> Any:
+        return self._model.start(encoded)
 
     def decode(self, tokens_NT: "Tensor", state: Any) -> "tuple[Tensor, Any]":
-        return self._model.decode(tokens_NT, state, self._decoder)
+        return self._model.decode(tokens_NT, state, self._decoder_lens)
 
     def project(self, hidden: "Tensor") -> "Tensor":
         return self._model.project(hidden)
@@ -112,57 +114,57 @@ COMPONENTS = ("positions", "scaling")
 
 
 def intervene(model: "Transformer", without: str | None) -> "tuple[Transformer, Recorder]":
-    """A model and a lens that together do without that part; the model given is left as it is."""
+    """Return a model and a recorder that together run without one component; the given model is not changed."""
     match without:
         case None:
             return model, Recorder()
         case "positions":
             return without_positions(model), Recorder()
         case "scaling":
-            return model, _Unscaled()
+            return model, _UnscaledRecorder()
     if "." in without:
-        return model, _WithoutHead(check_head(without, model.settings))
+        return model, _HeadlessRecorder(check_head(without, model.settings))
     raise LookError(
-        f"a sentence can be looked at without {', '.join(COMPONENTS)} or a head such as encoder.1.self.1, not without "
-        f"{without!r}"
+        f"cannot look at a sentence without {without!r}; choose {', '.join(COMPONENTS)} or a head such as "
+        "encoder.1.self.1"
     )
 
 
 def without_head(model: "Transformer", without: str | None) -> IntervenedModel | None:
-    """The model without that head, if it is one that is to be left out."""
+    """Return the model with one head ablated, or None if `without` is not a head."""
     if without is None or "." not in without:
         return None
     return IntervenedModel(model, HeadIntervention([check_head(without, model.settings)]))
 
 
 def without_positions(model: "Transformer") -> "Transformer":
-    """The same weights, shared, with zero for every position."""
+    """Return a copy of the model that shares its parameters and has only zeros as positional encoding."""
     import torch
 
     shared = {id(tensor): tensor for tensor in (*model.parameters(), *model.buffers())}
-    blind = copy.deepcopy(model, shared)
+    positionless = copy.deepcopy(model, shared)
     zeros = torch.zeros_like(model.positions.weight)
-    blind.positions.weight = torch.nn.Parameter(zeros) if model.settings.positions == "learned" else zeros
-    return blind
+    positionless.positions.weight = torch.nn.Parameter(zeros) if model.settings.positions == "learned" else zeros
+    return positionless
 
 
-class _WithoutHead(Recorder):
-    """Records what the model does without one head."""
+class _HeadlessRecorder(Recorder):
+    """A recorder that ablates one head."""
 
     def __init__(self, head: str) -> None:
         super().__init__()
-        self._edit = HeadIntervention([head])
+        self._intervention = HeadIntervention([head])
 
     def weights(self, name: str, weights_BHLM: "Tensor") -> "Tensor":
-        return super().weights(name, self._edit.weights(name, weights_BHLM))
+        return super().weights(name, self._intervention.weights(name, weights_BHLM))
 
 
-class _Unscaled(Recorder):
-    """Gives each attention the softmax of its raw scores."""
+class _UnscaledRecorder(Recorder):
+    """A recorder that replaces attention weights by the softmax of the unscaled scores."""
 
     def weights(self, name: str, weights_BHLM: "Tensor") -> "Tensor":
-        scores_BHLM = self.seen[f"{name}.score"]
-        mask = self.seen.get(f"{name}.mask")
+        scores_BHLM = self.tensors[f"{name}.score"]
+        mask = self.tensors.get(f"{name}.mask")
         if mask is not None:
             scores_BHLM = scores_BHLM.masked_fill(~mask, float("-inf"))
         return super().weights(name, scores_BHLM.softmax(dim=-1))

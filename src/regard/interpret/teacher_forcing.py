@@ -1,15 +1,15 @@
-"""Many sentences through a model at once, forced to write what they should: what every head did, or what it cost.
+"""Teacher-forced passes over many sentence pairs: attention weights, layer outputs and log-probabilities.
 
-Shapes: B sentences, S source length, T target length, H heads, L queries, M keys, D width.
+Shapes: B sentences, S source length, T target length, H heads, L queries, M keys, D width, V vocabulary, N tokens.
 """
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from regard.interpret.address import attention_addresses
+from regard.interpret.address import attention_addresses, kind_of
 from regard.interpret.annotated_pairs import AnnotatedPair
 from regard.interpret.interventions import HeadIntervention
 from regard.interpret.trace import Array
@@ -20,141 +20,144 @@ if TYPE_CHECKING:
 
     from regard.models.kinds.transformer import EncoderOutput, Transformer
 
-Result = TypeVar("Result")
-
-_TOKENS = 4096  # pieces at once, padding included
+_BATCH_TOKENS = 4096  # padding included
 
 
 @dataclass(frozen=True)
 class Batch:
-    """Sentences of like length, which they are, and what the encoder made of them when nobody meddled."""
+    """Sentence pairs of similar length, their indices, and the encoder output without an intervention."""
 
     indices: tuple[int, ...]
     source_BS: "Tensor"
-    read_BT: "Tensor"
-    written_BT: "Tensor"
-    memory: "EncoderOutput"
+    input_BT: "Tensor"  # what the decoder reads
+    target_BT: "Tensor"  # what the decoder should write
+    encoded: "EncoderOutput"
 
 
-class _Weights:
-    """A lens that keeps the weights of all heads and nothing else."""
+MakeIntervention = Callable[[Batch], HeadIntervention]
+
+
+class _AttentionRecorder:
+    """A lens that records the attention weights of all heads."""
 
     def __init__(self) -> None:
-        self.seen: dict[str, Tensor] = {}
+        self.recorded: dict[str, Tensor] = {}
 
     def see(self, name: str, tensor: "Tensor") -> None:
         pass
 
     def weights(self, name: str, weights_BHLM: "Tensor") -> "Tensor":
-        self.seen[name] = weights_BHLM
+        self.recorded[name] = weights_BHLM
         return weights_BHLM
 
 
-class _Vectors(_Weights):
-    """A lens that keeps what goes into a stack and what comes out of each of its layers."""
+class _LayerRecorder:
+    """A lens that records the named tensors."""
 
-    def __init__(self, stack: str) -> None:
-        super().__init__()
-        self._stack = stack
+    def __init__(self, names: Sequence[str]) -> None:
+        self._names = names
+        self.recorded: dict[str, Tensor] = {}
 
     def see(self, name: str, tensor: "Tensor") -> None:
-        stack, _, layer = name.partition(".")
-        if stack == self._stack and (layer == "sum" or layer.isdigit()):
-            self.seen["0" if layer == "sum" else layer] = tensor
+        if name in self._names:
+            self.recorded[name] = tensor
 
     def weights(self, name: str, weights_BHLM: "Tensor") -> "Tensor":
         return weights_BHLM
 
 
-def make_batches(model: "Transformer", items: Sequence[AnnotatedPair]) -> list[Batch]:
-    """The items in batches, each read by the encoder once."""
+def make_batches(model: "Transformer", pairs: Sequence[AnnotatedPair]) -> list[Batch]:
+    """Sort the pairs into batches by length, and encode each batch once."""
     import torch
 
     device = next(model.parameters()).device
-    order = sorted(range(len(items)), key=lambda at: (len(items[at].source_ids), len(items[at].written_ids)))
-    found = []
+    order = sorted(range(len(pairs)), key=lambda index: (len(pairs[index].source_ids), len(pairs[index].target_ids)))
+    lengths = [max(len(pair.source_ids), len(pair.target_ids)) for pair in pairs]
+    batches = []
     with torch.inference_mode():
-        for indices in _cut(order, [max(len(one.source_ids), len(one.written_ids)) for one in items]):
-            chosen = [items[at] for at in indices]
-            source_BS = _padded([one.source_ids for one in chosen]).to(device)
-            read_BT = _padded([one.read_ids for one in chosen]).to(device)
-            written_BT = _padded([one.written_ids for one in chosen]).to(device)
-            found.append(Batch(tuple(indices), source_BS, read_BT, written_BT, model.encode(source_BS)))
-    return found
+        for indices in _index_batches(order, lengths):
+            chosen = [pairs[index] for index in indices]
+            source_BS = _padded([pair.source_ids for pair in chosen]).to(device)
+            input_BT = _padded([pair.decoder_input_ids for pair in chosen]).to(device)
+            target_BT = _padded([pair.target_ids for pair in chosen]).to(device)
+            batches.append(Batch(tuple(indices), source_BS, input_BT, target_BT, model.encode(source_BS)))
+    return batches
 
 
-def attention_weights(model: "Transformer", items: Sequence[AnnotatedPair]) -> Iterator[tuple[int, dict[str, Array]]]:
-    """For each item, in any order: its number, and the weights (H, L, M) of each attention, without padding."""
+def attention_weights(model: "Transformer", pairs: Sequence[AnnotatedPair]) -> Iterator[tuple[int, dict[str, Array]]]:
+    """Yield the index of each pair and its weights (H, L, M) by attention, without padding, sorted by length."""
     import torch
 
     names = attention_addresses(model.settings)
-    for batch in make_batches(model, items):
-        lens = _Weights()
+    for batch in make_batches(model, pairs):
+        lens = _AttentionRecorder()
         with torch.inference_mode():
-            model(batch.source_BS, batch.read_BT, lens)
-        arrays = {name: lens.seen[name].cpu().numpy() for name in names}
-        for row, at in enumerate(batch.indices):
-            sizes = {"source": len(items[at].source_ids), "target": len(items[at].written_ids)}
-            yield at, {name: _real(arrays[name][row], name, sizes) for name in names}
+            model(batch.source_BS, batch.input_BT, lens)
+        arrays = {name: lens.recorded[name].cpu().numpy() for name in names}
+        for row, index in enumerate(batch.indices):
+            lengths = len(pairs[index].source_ids), len(pairs[index].target_ids)
+            yield index, {name: _without_padding(arrays[name][row], kind_of(name), *lengths) for name in names}
 
 
-def layer_vectors(model: "Transformer", items: Sequence[AnnotatedPair], stack: str) -> list[Array]:
-    """For each item, the vectors (layers from 0 on, L, D) of its source pieces, or of the decoder's rows."""
+def layer_vectors(model: "Transformer", pairs: Sequence[AnnotatedPair], stack: str) -> list[Array]:
+    """Return the vectors (layers, L, D) of each pair in the encoder or decoder; layer 0 is the stack's input."""
     import torch
 
-    found: list[Array] = [np.empty(0)] * len(items)
-    for batch in make_batches(model, items):
-        lens = _Vectors(stack)
+    depth = model.settings.encoder_layers if stack == "encoder" else model.settings.decoder_layers
+    names = [f"{stack}.sum", *(f"{stack}.{layer}" for layer in range(1, depth + 1))]
+    vectors: list[Array] = [np.empty(0)] * len(pairs)
+    for batch in make_batches(model, pairs):
+        lens = _LayerRecorder(names)
         with torch.inference_mode():
-            model(batch.source_BS, batch.read_BT, lens)
-        layers = [lens.seen[str(layer)].cpu().numpy() for layer in range(len(lens.seen))]
-        for row, at in enumerate(batch.indices):
-            length = len(items[at].source_ids if stack == "encoder" else items[at].written_ids)
-            found[at] = np.stack([layer[row, :length] for layer in layers])
-    return found
+            model(batch.source_BS, batch.input_BT, lens)
+        layers = [lens.recorded[name].cpu().numpy() for name in names]
+        for row, index in enumerate(batch.indices):
+            length = len(pairs[index].source_ids if stack == "encoder" else pairs[index].target_ids)
+            vectors[index] = np.stack([layer[row, :length] for layer in layers])
+    return vectors
 
 
 def log_probabilities(
-    model: "Transformer", batches: Sequence[Batch], edit: Callable[[Batch], HeadIntervention] | None = None
+    model: "Transformer", batches: Sequence[Batch], make_intervention: MakeIntervention | None = None
 ) -> list[Array]:
-    """For each item the log-probability of each piece it should write, perhaps under an edit."""
+    """Return the log-probability of each target token of each pair, under an intervention if there is one."""
     import torch
 
-    found: list[Array] = [np.empty(0)] * sum(len(batch.indices) for batch in batches)
+    results: list[Array] = [np.empty(0)] * sum(len(batch.indices) for batch in batches)
     with torch.inference_mode():
         for batch in batches:
-            lens = edit(batch) if edit else None
-            memory = model.encode(batch.source_BS, lens) if lens and lens.touches("encoder") else batch.memory
-            in_decoder = lens if lens and lens.touches("decoder") else None
-            hidden_BTD, _ = model.decode(batch.read_BT, model.start(memory), in_decoder)
-            for at, logs in zip(batch.indices, _logs(model, hidden_BTD, batch.written_BT), strict=True):
-                found[at] = logs
-    return found
+            lens = make_intervention(batch) if make_intervention else None
+            encoded = model.encode(batch.source_BS, lens) if lens and lens.affects("encoder") else batch.encoded
+            decoder_lens = lens if lens and lens.affects("decoder") else None
+            hidden_BTD, _ = model.decode(batch.input_BT, model.start(encoded), decoder_lens)
+            for index, logs in zip(batch.indices, _target_logs(model, hidden_BTD, batch.target_BT), strict=True):
+                results[index] = logs
+    return results
 
 
-def _logs(model: "Transformer", hidden_BTD: "Tensor", written_BT: "Tensor") -> Iterator[Array]:
-    real_BT = written_BT != PAD
-    scores_NV = model.project(hidden_BTD[real_BT])
-    right_N = scores_NV.gather(1, written_BT[real_BT][:, None])[:, 0] - scores_NV.logsumexp(dim=1)
-    for logs in right_N.cpu().split(real_BT.sum(dim=1).tolist()):
+def _target_logs(model: "Transformer", hidden_BTD: "Tensor", target_BT: "Tensor") -> Iterator[Array]:
+    real_BT = target_BT != PAD
+    logits_NV = model.project(hidden_BTD[real_BT])
+    logs_N = logits_NV.gather(1, target_BT[real_BT][:, None])[:, 0] - logits_NV.logsumexp(dim=1)
+    for logs in logs_N.cpu().split(real_BT.sum(dim=1).tolist()):
         yield logs.numpy()
 
 
-def _real(weights_HLM: Array, name: str, sizes: dict[str, int]) -> Array:
-    rows = sizes["source" if name.startswith("encoder") else "target"]
-    columns = sizes["target" if name.startswith("decoder") and name.endswith("self") else "source"]
+def _without_padding(weights_HLM: Array, kind: str, source_length: int, target_length: int) -> Array:
+    rows = source_length if kind == "encoder.self" else target_length
+    columns = target_length if kind == "decoder.self" else source_length
     return weights_HLM[:, :rows, :columns]
 
 
-def _cut(order: Sequence[int], lengths: Sequence[int]) -> Iterator[list[int]]:
+def _index_batches(order: Sequence[int], lengths: Sequence[int]) -> Iterator[list[int]]:
     batch: list[int] = []
     longest = 0
-    for at in order:
-        longest = max(longest, lengths[at])
-        if batch and longest * (len(batch) + 1) > _TOKENS:
+    for index in order:
+        longest = max(longest, lengths[index])
+        if batch and longest * (len(batch) + 1) > _BATCH_TOKENS:
             yield batch
-            batch, longest = [], lengths[at]
-        batch.append(at)
+            batch, longest = [], lengths[index]
+        batch.append(index)
     if batch:
         yield batch
 

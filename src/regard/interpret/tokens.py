@@ -1,7 +1,7 @@
-"""Pieces grouped to words, so that people can point at one and read maps of them.
+"""Tokens grouped into words, so that a user can name a word and maps can show words.
 
-A word ends where white space begins; punctuation around it, and the marks of start and end, stand for themselves.
-Attention to a word is the sum over its pieces, attention from a word the mean over them, so that rows still sum to one.
+A word ends before white space. Punctuation around it and special tokens are words of their own. Attention to a word is
+the sum over its tokens, and attention from a word is the mean over its tokens, so that rows still sum to one.
 """
 
 import unicodedata
@@ -10,7 +10,7 @@ from dataclasses import dataclass
 
 from regard.errors import LookError
 from regard.render.text import escape_control_characters
-from regard.tokenizers.protocol import Reader
+from regard.tokenizers.protocol import Tokenizer
 from regard.tokenizers.special_ids import EOS
 from regard.tokenizers.word_spans import WordSpan
 
@@ -19,75 +19,76 @@ _SPACE_SIGN = "\u2581"
 
 @dataclass(frozen=True)
 class Tokens:
-    """One side of a pass: ids, the pieces they stand for, and the words these make."""
+    """One side of a pass: token ids, the text of each token, and the words they form."""
 
     ids: tuple[int, ...]
     texts: tuple[str, ...]
     words: tuple[WordSpan, ...]
 
     @classmethod
-    def of(cls, ids: Sequence[int], reader: Reader) -> "Tokens":
-        pieces = [escape_control_characters(piece) for piece in reader.tokens(ids)]
+    def from_ids(cls, ids: Sequence[int], tokenizer: Tokenizer) -> "Tokens":
+        texts = [escape_control_characters(text) for text in tokenizer.tokens(ids)]
         words = []
-        for begin, end in _spans(ids, reader.tokens(ids)):
-            text = pieces[begin] if ids[begin] <= EOS else reader.decode([ids[begin:end]])[0]
+        for begin, end in _word_spans(ids, tokenizer.tokens(ids)):
+            text = texts[begin] if ids[begin] <= EOS else tokenizer.decode([ids[begin:end]])[0]
             words.append(WordSpan(escape_control_characters(text.strip() or "␣"), begin, end))
-        return cls(tuple(ids), tuple(pieces), tuple(words))
+        return cls(tuple(ids), tuple(texts), tuple(words))
 
-    def units(self, *, pieces: bool = False) -> tuple[WordSpan, ...]:
-        """What maps are made of: words, or every piece by itself."""
-        if not pieces:
+    def units(self, *, tokens: bool = False) -> tuple[WordSpan, ...]:
+        """Return the units of a map: words, or single tokens."""
+        if not tokens:
             return self.words
-        return tuple(WordSpan(piece, index, index + 1) for index, piece in enumerate(self.texts))
+        return tuple(WordSpan(text, index, index + 1) for index, text in enumerate(self.texts))
 
 
-def find_word(wanted: str, units: Sequence[WordSpan]) -> WordSpan | None:
-    """The word written so, or, as `it:2`, the second written so; capitals count only if they must."""
-    for text, number in _readings(wanted):
-        for same in (str, str.casefold):
-            found = [word for word in units if same(word.text) == same(text)]
-            if found:
-                return found[number - 1] if number <= len(found) else None
+def find_word(name: str, units: Sequence[WordSpan]) -> WordSpan | None:
+    """Find a word by its text, or the second of several equal words as `it:2`; prefer a match in the same case."""
+    for text, number in _interpretations(name):
+        for normalise in (str, str.casefold):
+            matches = [word for word in units if normalise(word.text) == normalise(text)]
+            if matches:
+                return matches[number - 1] if number <= len(matches) else None
     return None
 
 
-def chosen_word(wanted: str, *sides: Sequence[WordSpan]) -> WordSpan:
-    """The word on the first side that has it; where none has, the error lists all there are."""
+def get_word(name: str, *sides: Sequence[WordSpan]) -> WordSpan:
+    """Return a word from the first side that has it; if none has it, raise an error that lists all words."""
     for units in sides:
-        if found := find_word(wanted, units):
-            return found
+        if word := find_word(name, units):
+            return word
     listed = "; ".join(", ".join(_numbered(units)) for units in sides)
-    raise LookError(f"there is no word {wanted!r} here; the words are: {listed}")
+    raise LookError(f"there is no word {name!r} here; the words are: {listed}")
 
 
-def _readings(wanted: str) -> Iterator[tuple[str, int]]:
-    yield wanted, 1
-    text, colon, number = wanted.rpartition(":")
+def _interpretations(name: str) -> Iterator[tuple[str, int]]:
+    """Yield the text and the number that a name may stand for: `it:2` is that text itself, or the second `it`."""
+    yield name, 1
+    text, colon, number = name.rpartition(":")
     if colon and number.isascii() and number.isdigit() and int(number):
         yield text, int(number)
 
 
 def _numbered(units: Sequence[WordSpan]) -> Iterator[str]:
-    """The words as one may ask for them: the second `the` as `the:2`."""
-    seen: dict[str, int] = {}
+    """Yield the name of each word; the second `the` is `the:2`."""
+    counts: dict[str, int] = {}
     for word in units:
-        seen[word.text] = seen.get(word.text, 0) + 1
-        yield word.text if seen[word.text] == 1 else f"{word.text}:{seen[word.text]}"
+        counts[word.text] = counts.get(word.text, 0) + 1
+        yield word.text if counts[word.text] == 1 else f"{word.text}:{counts[word.text]}"
 
 
-def _spans(ids: Sequence[int], pieces: Sequence[str]) -> Iterator[tuple[int, int]]:
+def _word_spans(ids: Sequence[int], texts: Sequence[str]) -> Iterator[tuple[int, int]]:
     begin = 0
     for end in range(1, len(ids) + 1):
-        if end == len(ids) or ids[end] <= EOS or ids[end - 1] <= EOS or pieces[end].startswith(_SPACE_SIGN):
-            yield from _without_punctuation(begin, end, pieces)
+        if end == len(ids) or ids[end] <= EOS or ids[end - 1] <= EOS or texts[end].startswith(_SPACE_SIGN):
+            yield from _without_punctuation(begin, end, texts)
             begin = end
 
 
-def _without_punctuation(begin: int, end: int, pieces: Sequence[str]) -> Iterator[tuple[int, int]]:
-    """A word, with the pieces of pure punctuation before and after it apart from it."""
-    # A space sign alone belongs to what follows it.
-    start = begin + (pieces[begin] == _SPACE_SIGN and end - begin > 1)
-    inner = [index for index in range(start, end) if not _is_punctuation(pieces[index])]
+def _without_punctuation(begin: int, end: int, texts: Sequence[str]) -> Iterator[tuple[int, int]]:
+    """Yield the span of a word, and separate spans for tokens of pure punctuation before and after it."""
+    # A token that is only a space belongs to the token after it.
+    start = begin + (texts[begin] == _SPACE_SIGN and end - begin > 1)
+    inner = [index for index in range(start, end) if not _is_punctuation(texts[index])]
     first, last = (inner[0], inner[-1] + 1) if inner else (end, end)
     spans = [(index, index + 1) for index in range(start, first)]
     spans += [(first, last)] if inner else []
@@ -96,5 +97,5 @@ def _without_punctuation(begin: int, end: int, pieces: Sequence[str]) -> Iterato
     yield from spans[1:]
 
 
-def _is_punctuation(piece: str) -> bool:
-    return all(unicodedata.category(sign)[0] == "P" for sign in piece.removeprefix(_SPACE_SIGN))
+def _is_punctuation(text: str) -> bool:
+    return all(unicodedata.category(character)[0] == "P" for character in text.removeprefix(_SPACE_SIGN))

@@ -1,12 +1,13 @@
-"""One recorded pass: every number on the way from a source to the scores of what follows each piece written.
+"""One recorded pass: every number between a source and the logits of each target token.
 
-A chosen text is run once more, forced, with a lens that keeps what it sees. What comes out is read-only, and every
-number has one address, counted from 1: `encoder.2.self.5.weight`, `decoder.3.cross.query`, `decoder.1.self.residual`.
+A source and a target are run through the model once more, with teacher forcing and a lens that records every tensor.
+The arrays are read-only, and each has one address, counted from 1: `encoder.2.self.5.weight`, `decoder.3.cross.query`,
+`decoder.1.self.residual`.
 
-Shapes: S source length, T target length, L queries, M keys, E width of a head, D width, V vocabulary.
+Shapes: B batch, H heads, L queries, M keys, S source, T target, V vocabulary.
 """
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
@@ -15,7 +16,7 @@ import numpy as np
 import numpy.typing as npt
 
 from regard.errors import LookError
-from regard.interpret.address import OVER_HEADS
+from regard.interpret.address import is_attention, kind_of, split_head, split_last
 from regard.interpret.tokens import Tokens
 from regard.settings.kinds.transformer import TransformerSettings
 
@@ -26,98 +27,103 @@ if TYPE_CHECKING:
 
 Array = npt.NDArray[Any]
 
-HEADED = ("query", "key", "value", "score", "scaled", "mask", "weight", "mixed")  # one for each head
+HEAD_QUANTITIES = ("query", "key", "value", "score", "scaled", "mask", "weight", "mixed")  # separate for each head
 
 
 class Recorder:
-    """A lens that keeps everything and changes nothing."""
+    """A lens that keeps every tensor and changes nothing."""
 
     def __init__(self) -> None:
-        self.seen: dict[str, Tensor] = {}
+        self.tensors: dict[str, Tensor] = {}
 
     def see(self, name: str, tensor: "Tensor") -> None:
-        self.seen[name] = tensor
+        self.tensors[name] = tensor
 
     def weights(self, name: str, weights_BHLM: "Tensor") -> "Tensor":
-        self.seen[f"{name}.weight"] = weights_BHLM
+        self.tensors[f"{name}.weight"] = weights_BHLM
         return weights_BHLM
 
 
 @dataclass(frozen=True)
 class Attention:
-    """One attention of one layer, such as `decoder.3.cross`, and who looks at whom in it."""
+    """One attention of one layer, such as `decoder.3.cross`, with the tokens of its rows and columns."""
 
     address: str
-    rows: Tokens  # the pieces that look; in the decoder, those about to be written
-    columns: Tokens  # the pieces looked at
-    read: Tokens | None = None  # in the decoder, the piece each row has just read
+    rows: Tokens  # the tokens that attend; in the decoder, the tokens about to be written
+    columns: Tokens  # the tokens attended to
+    read: Tokens | None = None  # in the decoder, the token each row has just read
 
     @property
     def kind(self) -> str:
         """`encoder.self`, `decoder.self` or `decoder.cross`."""
-        stack, _, part = self.address.split(".")
-        return f"{stack}.{part}"
+        return kind_of(self.address)
 
 
 @dataclass(frozen=True)
 class Trace:
-    """The numbers of one pass, by address: `trace["decoder.3.cross.1.weight"]`. All arrays are read-only."""
+    """The arrays of one pass by address, such as `trace["decoder.3.cross.1.weight"]`; all of them are read-only."""
 
     settings: TransformerSettings
-    source: Tokens  # closed by the end mark
-    read: Tokens  # what the decoder was given: the start mark, then what it wrote
-    written: Tokens  # what it was about to write after each of those
+    source: Tokens  # ends with EOS
+    read: Tokens  # the input of the decoder: BOS, then the target without its last token
+    written: Tokens  # the target: the token that follows each token of `read`
     recorded: Mapping[str, Array]
 
     def __getitem__(self, address: str) -> Array:
-        *where, last = address.split(".")
-        if address in self.recorded and last != "mask":
+        parent, quantity = split_last(address)
+        if address in self.recorded and quantity != "mask":
             return self.recorded[address]
-        if len(where) == 4 and where[3].isdigit() and last in HEADED:
-            attention = self.attention(".".join(where[:3]))
-            return np.asarray(self[f"{attention.address}.{last}"][self.head(where[3]) - 1])
-        if last in ("scaled", "mask") and len(where) == 3:
-            return _frozen(self._derived(self.attention(".".join(where)).address, last))
+        head = split_head(parent)
+        if head is not None and head[1].isdigit() and quantity in HEAD_QUANTITIES:
+            attention = self.attention(head[0])
+            return np.asarray(self[f"{attention.address}.{quantity}"][self.head(head[1]) - 1])
+        if quantity in ("scaled", "mask") and is_attention(parent):
+            return _read_only(self._derived(self.attention(parent).address, quantity))
         if address == "probability":
-            return _frozen(_softmax(self.recorded["logits"]))
-        raise LookError(f"nothing is called {address!r} here; names are such as {', '.join(self.names[:40:9])}")
+            return _read_only(_softmax(self.recorded["logits"]))
+        raise LookError(f"nothing has the address {address!r}; examples are {', '.join(self.names[:40:9])}")
 
     @property
     def names(self) -> tuple[str, ...]:
-        """Every address without a head; where each head has its own numbers, the first axis is the heads'."""
-        derived = [f"{one.address}.{name}" for one in self.attentions for name in ("scaled", "mask")]
+        """Every address without a head; the first axis of a quantity that each head has is the heads."""
+        derived = [f"{attention.address}.{name}" for attention in self.attentions for name in ("scaled", "mask")]
         return (*dict.fromkeys([*self.recorded, *derived, "probability"]),)
 
     @property
     def attentions(self) -> tuple[Attention, ...]:
-        """All attentions in the order of the work, whatever the depths of the two stacks."""
+        """All attentions in the order of computation."""
         encoder = [
             Attention(f"encoder.{number}.self", self.source, self.source)
             for number in range(1, self.settings.encoder_layers + 1)
         ]
         decoder = [
-            Attention(f"decoder.{number}.{part}", self.written, columns, self.read)
+            Attention(f"decoder.{number}.{sublayer}", self.written, columns, self.read)
             for number in range(1, self.settings.decoder_layers + 1)
-            for part, columns in (("self", self.read), ("cross", self.source))
+            for sublayer, columns in (("self", self.read), ("cross", self.source))
         ]
         return (*encoder, *decoder)
 
     def attention(self, address: str) -> Attention:
-        """The attention called so, as `decoder.3.cross`."""
+        """Return the attention at an address, such as `decoder.3.cross`."""
         for attention in self.attentions:
             if attention.address == address:
                 return attention
-        layers = f"{self.settings.encoder_layers} and {self.settings.decoder_layers}"
         raise LookError(
-            f"there is no attention {address!r}; this model has {layers} layers, so from {self.attentions[0].address} "
-            f"to {self.attentions[-1].address}, with self in both and cross in the decoder"
+            f"there is no attention {address!r}; this model has {self.settings.encoder_layers} encoder and "
+            f"{self.settings.decoder_layers} decoder layers, so attentions go from {self.attentions[0].address} to "
+            f"{self.attentions[-1].address}, with self in both stacks and cross in the decoder"
         )
 
     def head(self, number: str) -> int:
-        """The head of that number."""
+        """Return the number of a head as an integer, and raise an error if the model has no such head."""
         if not number.isdigit() or not 1 <= int(number) <= self.settings.heads:
             raise LookError(f"there is no head {number}; this model's heads are 1 to {self.settings.heads}")
         return int(number)
+
+    def find_head(self, address: str) -> tuple[Attention, int] | None:
+        """Return the attention and the head (from 1) at an address, or None if the address is a map over heads."""
+        parts = split_head(address)
+        return (self.attention(parts[0]), self.head(parts[1])) if parts else None
 
     def _derived(self, attention: str, quantity: str) -> Array:
         scores = self.recorded[f"{attention}.score"]
@@ -128,7 +134,7 @@ class Trace:
 
 
 def head_width(settings: TransformerSettings) -> int:
-    """Numbers per query, key and value of one head (d_k)."""
+    """Return the width of the query, key and value of one head (d_k)."""
     return settings.width // settings.heads
 
 
@@ -138,10 +144,10 @@ def record(
     read: Tokens,
     written: Tokens,
     *,
-    writable: Sequence[bool],
+    generable: Sequence[bool],
     lens: Recorder | None = None,
 ) -> Trace:
-    """Run one sentence through the model, forced to write what it wrote, and keep every number."""
+    """Run one sentence through the model with teacher forcing and record every number."""
     import torch
 
     lens = lens or Recorder()
@@ -150,40 +156,25 @@ def record(
         source_1S = torch.tensor([source.ids], device=device)
         read_1T = torch.tensor([read.ids], device=device)
         logits_1TV = model(source_1S, read_1T, lens)
-        # As in the search: what may be written shares all of the probability.
-        lens.see("logits", logits_1TV.masked_fill(~torch.tensor(writable, device=device), -torch.inf))
-    recorded = {name: _one(name, tensor) for name, tensor in lens.seen.items()}
+        # As in the search, only tokens that can be generated have a probability above zero.
+        lens.see("logits", logits_1TV.masked_fill(~torch.tensor(generable, device=device), -torch.inf))
+    recorded = {name: _without_batch(name, tensor) for name, tensor in lens.tensors.items()}
     return Trace(model.settings, source, read, written, MappingProxyType(recorded))
 
 
-def _one(name: str, tensor: "Tensor") -> Array:
-    """The only sentence of a batch, as an array nobody can change."""
-    # Positions are the same for every sentence, and so is the mask of what is still to come: they have no batch axis.
+def _without_batch(name: str, tensor: "Tensor") -> Array:
+    """Return the only sentence of a batch as a read-only array."""
+    # Positional encodings and the causal mask are the same for every sentence and have no batch axis.
     batched = not (name.endswith(".position") or (name.endswith(".mask") and tensor.dim() == 2))
-    return _frozen((tensor[0] if batched else tensor).detach().cpu().numpy())
+    return _read_only((tensor[0] if batched else tensor).detach().cpu().numpy())
 
 
-def _frozen(array: Array) -> Array:
+def _read_only(array: Array) -> Array:
     array = array.view()
     array.flags.writeable = False
     return array
 
 
 def _softmax(logits: Array) -> Array:
-    powers = np.exp(logits - logits.max(axis=-1, keepdims=True))
-    return np.asarray(powers / powers.sum(axis=-1, keepdims=True))
-
-
-def all_heads(trace: Trace) -> Iterator[str]:
-    """The address of every head, in the order of the work."""
-    for attention in trace.attentions:
-        for head in range(1, trace.settings.heads + 1):
-            yield f"{attention.address}.{head}"
-
-
-def split_address(trace: Trace, address: str) -> tuple[Attention, int] | None:
-    """The attention and head (from 1) that an address names; None where it names a map over several."""
-    parts = address.split(".")
-    if len(parts) != 4 or parts[3] in OVER_HEADS:
-        return None
-    return trace.attention(".".join(parts[:3])), trace.head(parts[3])
+    exponentials = np.exp(logits - logits.max(axis=-1, keepdims=True))
+    return np.asarray(exponentials / exponentials.sum(axis=-1, keepdims=True))

@@ -1,7 +1,8 @@
-"""Whether torch survives bfloat16 on this processor, found out in a process of its own.
+"""Whether torch can compute in bfloat16 on this processor, tested in a child process.
 
-Some virtual machines announce AMX, in whose tiles torch computes bfloat16, and trap on its first instruction: no
-message and no traceback, only a dead process. Torch can be told to do without, but only from outside, before it starts.
+Some virtual machines report AMX, which torch uses for bfloat16, and crash on its first instruction: the process dies
+without a message or traceback. Torch can be told not to use AMX, but only by an environment variable set before it
+starts.
 """
 
 import subprocess
@@ -10,10 +11,11 @@ from functools import cache
 
 DISABLE_AMX = {"ONEDNN_MAX_CPU_ISA": "AVX512_CORE_FP16"}
 
-_PRODUCT = "import torch; square = torch.ones(64, 64, dtype=torch.bfloat16); square @ square"
+_MATRIX_PRODUCT = "import torch; square = torch.ones(64, 64, dtype=torch.bfloat16); square @ square"
 
 
 @cache
 def is_safe() -> bool:
-    done = subprocess.run([sys.executable, "-P", "-c", _PRODUCT], capture_output=True)
-    return done.returncode in (0, 1)  # 1 is an exception, not a death
+    """Return whether a bfloat16 matrix product leaves its process alive."""
+    process = subprocess.run([sys.executable, "-P", "-c", _MATRIX_PRODUCT], capture_output=True)
+    return process.returncode in (0, 1)  # 1 is a Python exception, not a crash

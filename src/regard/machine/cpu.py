@@ -1,11 +1,11 @@
-"""How many cores to use: those that may be used, or as many as someone who shares the machine has asked for."""
+"""The number of CPUs that Regard uses."""
 
 import os
 
 
 def cpu_count() -> int:
-    """At least one."""
-    asked = os.environ.get("OMP_NUM_THREADS", "")
-    if asked.isdigit() and int(asked) > 0:
-        return int(asked)
+    """Return OMP_NUM_THREADS if it is set, otherwise the number of CPUs available to this process; at least 1."""
+    requested = os.environ.get("OMP_NUM_THREADS", "")
+    if requested.isdigit() and int(requested) > 0:
+        return int(requested)
     return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1

@@ -1,8 +1,8 @@
-"""Memory that one step gives back is kept for the next.
+"""Options of glibc's malloc that keep freed memory for the next training step or translation.
 
-A step of training takes hundreds of megabytes and gives them back, a piece of a long translation takes some. glibc
-hands them to the system, which clears every page before it gives it out again: thousands of pages in a step of `tiny`.
-Here glibc is told to keep them. Other systems are left as they are.
+A training step allocates and frees hundreds of megabytes, a long translation some. By default glibc returns them to the
+system, which has to clear every page before it hands it out again: thousands of pages per step of `tiny`. Other C
+libraries are left as they are.
 """
 
 import ctypes
@@ -11,42 +11,42 @@ import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 
-# Their numbers in glibc's malloc.h, and what they are set to.
-_TRIM_THRESHOLD, _NEVER, _SOME = -1, -1, 256 << 20
+# Option numbers from glibc's malloc.h, and the values they are set to.
+_TRIM_THRESHOLD, _NEVER_TRIM, _TRIM_BEYOND = -1, -1, 256 << 20
 
-_MMAP_THRESHOLD, _MOST = -3, 32 << 20
+_MMAP_THRESHOLD, _MMAP_BEYOND = -3, 32 << 20
 
-_MMAP_MAX, _NONE = -4, 0
+_MMAP_MAX, _NO_MMAP = -4, 0
 
-_ARENA_MAX, _ONE = -8, 1
+_ARENA_MAX, _ONE_ARENA = -8, 1
 
-_keeping_all = False  # what glibc is told holds for the whole process, and so does this
+_retaining_all = False  # malloc options hold for the whole process, so this does too
 
 
 @contextmanager
 def retain_freed_memory() -> Iterator[None]:
-    """Keep all memory, and give back at the end what is free then.
+    """Keep all freed memory in the process, and return what is free at the end of the block.
 
-    All threads are served from one heap, because that of a thread is emptied whenever nothing is left in it. Before the
-    first thread: one that has had a heap of its own may hand it on to the next.
+    All threads share one arena, because glibc trims the arena of a thread whenever it is empty. Enter the block before
+    the first thread starts: arenas outlive their threads and are reused by later ones.
     """
-    global _keeping_all
+    global _retaining_all
     if not _is_glibc():
         yield
         return
-    _set_options((_TRIM_THRESHOLD, _NEVER), (_MMAP_MAX, _NONE), (_ARENA_MAX, _ONE))
-    _keeping_all = True
+    _set_options((_TRIM_THRESHOLD, _NEVER_TRIM), (_MMAP_MAX, _NO_MMAP), (_ARENA_MAX, _ONE_ARENA))
+    _retaining_all = True
     try:
         yield
     finally:
-        _keeping_all = False
+        _retaining_all = False
         ctypes.CDLL(None).malloc_trim(0)
 
 
 def limit_trimming() -> None:
-    """Keep what is free at the end of a heap from here on, up to a quarter of a gigabyte."""
-    if _is_glibc() and not _keeping_all:
-        _set_options((_TRIM_THRESHOLD, _SOME), (_MMAP_THRESHOLD, _MOST))
+    """Keep up to a quarter of a gigabyte of free memory at the end of the heap from now on."""
+    if _is_glibc() and not _retaining_all:
+        _set_options((_TRIM_THRESHOLD, _TRIM_BEYOND), (_MMAP_THRESHOLD, _MMAP_BEYOND))
 
 
 def _is_glibc() -> bool:

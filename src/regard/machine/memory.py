@@ -1,4 +1,4 @@
-"""Free memory, limits of the container, and peak memory of this process."""
+"""Free memory, the memory limits of a container, and the peak memory of this process."""
 
 import sys
 from pathlib import Path
@@ -6,53 +6,55 @@ from pathlib import Path
 import psutil
 import torch
 
+_UNLIMITED = 1 << 62
+
 
 def free_memory(device: str) -> int:
-    """How many bytes a run may hope for."""
+    """Return how many bytes a training run on `device` may expect to get."""
     if device == "cuda":
         return int(torch.cuda.mem_get_info()[0])
     return min(psutil.virtual_memory().available, container_free_memory())
 
 
 def container_free_memory(process: Path = Path("/proc/self/cgroup"), root: Path = Path("/sys/fs/cgroup")) -> int:
-    """What the limits that Linux sets to a container leave; more than there is, where there are none."""
-    room = 1 << 62
+    """Return the bytes left within the cgroup limits of this process; a huge number if there is no limit."""
+    free = _UNLIMITED
     try:
         lines = process.read_text("utf-8").splitlines()
     except OSError:
-        return room  # not Linux
+        return free  # not Linux
     for line in lines:
-        _, kinds, path = line.split(":", 2)
-        if kinds == "":
-            names, start = ("memory.max", "memory.current", "inactive_file"), root
-        elif "memory" in kinds.split(","):
-            names, start = ("memory.limit_in_bytes", "memory.usage_in_bytes", "total_inactive_file"), root / "memory"
+        _, controllers, path = line.split(":", 2)
+        if controllers == "":
+            names, top = ("memory.max", "memory.current", "inactive_file"), root
+        elif "memory" in controllers.split(","):
+            names, top = ("memory.limit_in_bytes", "memory.usage_in_bytes", "total_inactive_file"), root / "memory"
         else:
             continue
-        own = start / path.strip("/")
-        # A limit of any group above holds too. Inside a container the path may be one that only its host sees.
+        own = top / path.strip("/")
+        # The limits of all parent groups apply too. Inside a container the path may exist only on the host.
         for group in (own, *own.parents):
-            if group.is_relative_to(start):
-                room = min(room, _free_in_group(group, *names))
-    return room
+            if group.is_relative_to(top):
+                free = min(free, _free_in_group(group, *names))
+    return free
 
 
-def _free_in_group(group: Path, limit: str, used: str, inactive: str) -> int:
+def _free_in_group(group: Path, limit_file: str, usage_file: str, inactive_key: str) -> int:
     try:
-        most = int((group / limit).read_text("utf-8"))
-        now = int((group / used).read_text("utf-8"))
-        facts = dict(line.split() for line in (group / "memory.stat").read_text("utf-8").splitlines())
+        limit = int((group / limit_file).read_text("utf-8"))
+        usage = int((group / usage_file).read_text("utf-8"))
+        details = dict(line.split() for line in (group / "memory.stat").read_text("utf-8").splitlines())
     except (OSError, ValueError):
-        return 1 << 62  # no limit, which is written "max", or no such group
-    # Pages of files that nobody uses are given back when they are wanted.
-    return most - now + int(facts.get(inactive, 0))
+        return _UNLIMITED  # no such group, or no limit, which is written "max"
+    # The kernel reclaims inactive pages of the file cache when memory is needed.
+    return limit - usage + int(details.get(inactive_key, 0))
 
 
 def peak_memory_mb() -> float | None:
-    """The most this process has held, where the system tells."""
+    """Return the peak memory of this process in MB, or None where the system does not report it."""
     try:
         import resource
-    except ImportError:  # Windows has none
+    except ImportError:  # not on Windows
         return None
     peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
     return peak / (1 << 20 if sys.platform == "darwin" else 1 << 10)

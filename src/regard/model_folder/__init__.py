@@ -1,1 +1,1 @@
-"""Model folders on disk: opening, checking, writing, and the models that come with Regard."""
+"""Model folders on disk: loading, checking and writing them, and the bundled models."""

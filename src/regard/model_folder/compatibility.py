@@ -1,4 +1,4 @@
-"""Whether several models can be averaged or combined in an ensemble."""
+"""The check that several models can be averaged, or combined in an ensemble."""
 
 from collections.abc import Sequence
 from dataclasses import asdict
@@ -8,22 +8,23 @@ from regard.model_folder.folder import ModelFolder
 
 
 def check_compatible(folders: Sequence[ModelFolder], *, shape: bool = False) -> None:
-    """Whether models write the same pieces of the same languages; with `shape`, whether their weights match too."""
+    """Raise unless the models have one tokenizer and the same languages; with `shape`, also the same shape."""
     first = folders[0]
     for other in folders[1:]:
         if other.tokenizer.data != first.tokenizer.data:
             raise FolderError(
-                f"{first.path} and {other.path} have different tokenizers, so their pieces cannot be compared; take "
-                "models of one run, or fine-tunes of one model"
+                f"{first.path} and {other.path} have different tokenizers and cannot be combined; use models of "
+                "one run, or fine-tunes of one model"
             )
         if other.languages != first.languages:
-            ways = [" to ".join(side or "unknown" for side in one.languages) for one in (first, other)]
+            directions = [" to ".join(name or "unknown" for name in folder.languages) for folder in (first, other)]
             raise FolderError(
-                f"{first.path} translates {ways[0]}, but {other.path} {ways[1]}; take models of the same languages"
+                f"{first.path} translates {directions[0]}, but {other.path} translates {directions[1]}; use models of "
+                "the same languages"
             )
         if shape and other.settings != first.settings:
             names = [name for name, value in asdict(first.settings).items() if value != getattr(other.settings, name)]
             raise FolderError(
-                f"{first.path} and {other.path} have different shapes ({', '.join(names)}), so their weights do not "
-                "match; take models of one run, or fine-tunes of one model"
+                f"{first.path} and {other.path} have different shapes ({', '.join(names)}) and cannot be averaged; "
+                "use models of one run, or fine-tunes of one model"
             )

@@ -1,10 +1,11 @@
-"""Writes a model folder, and the alignment head of one that exists."""
+"""Writing of a model folder, and of the alignment head into an existing folder."""
 
 from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from regard.model_folder.folder import FORMAT, FORMAT_1_NAMES, HASHED, AlignmentHead, Languages
+from regard.data.formats.records import LanguagePair
+from regard.model_folder.folder import FORMAT, FORMAT_1_NAMES, HASHED, AlignmentHead
 from regard.settings.kinds.transformer import TransformerSettings
 from regard.storage.atomic_files import make_folder, write_atomically
 from regard.storage.json_files import write_hashed_json, write_json
@@ -21,28 +22,28 @@ def save_folder(
     settings: TransformerSettings,
     weights: dict[str, "Tensor"],
     tokenizer: SentencePieceTokenizer,
-    languages: Languages,
+    languages: LanguagePair,
     card: str,
 ) -> None:
-    """Write a model folder, each file whole or not at all, the manifest last."""
+    """Write a model folder: each file atomically, the manifest last."""
     from safetensors.torch import save
 
     make_folder(path)
-    old_names = {new: old for old, new in FORMAT_1_NAMES.items()}
-    facts = {
+    disk_names = {name: disk_name for disk_name, name in FORMAT_1_NAMES.items()}
+    contents = {
         "format": FORMAT,
         "languages": list(languages),
-        "model": {old_names.get(name, name): value for name, value in asdict(settings).items()},
+        "model": {disk_names.get(name, name): value for name, value in asdict(settings).items()},
         "tokenizer": {"pieces": tokenizer.size},
     }
     (path / "manifest.json").unlink(missing_ok=True)
-    write_json(path / "settings.json", facts)
+    write_json(path / "settings.json", contents)
     write_atomically(path / "tokenizer.model", tokenizer.data)
     write_atomically(path / "weights.safetensors", save(weights))
     write_atomically(path / "card.md", card)
     write_manifest(path, HASHED)
 
 
-def save_alignment_head(path: Path, chosen: AlignmentHead) -> None:
-    """Write into a whole folder which head aligns; a file of its own, so that the others stay as they are hashed."""
-    write_hashed_json(path / "alignment.json", asdict(chosen))
+def save_alignment_head(path: Path, head: AlignmentHead) -> None:
+    """Write the alignment head of a model folder, into a separate file so that the hashes of the others stay valid."""
+    write_hashed_json(path / "alignment.json", asdict(head))

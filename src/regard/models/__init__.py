@@ -1,1 +1,1 @@
-"""Neural networks."""
+"""The models: neural networks that know neither text nor files."""

@@ -1,7 +1,7 @@
-"""Attention (section 3.2): queries look at keys and take a mixture of their values.
+"""Scaled dot-product attention and multi-head attention (section 3.2).
 
 Shapes: B batch, H heads, L queries, M keys, E width of a head, D width of the model.
-Masks are boolean and broadcast to (B, H, L, M): True means the query may look at the key.
+Masks are boolean and broadcast to (B, H, L, M): True means that the query may attend to the key.
 """
 
 import torch
@@ -21,10 +21,11 @@ def attend(
     name: str = "",
     lens: Lens | None = None,
 ) -> Tensor:
-    """Mix the values by how well each query matches each key.
+    """Return, for each query, the sum of the values weighted by how well the query matches their keys.
 
-    Two roads to the same sum. The fused kernel never forms the weights; with a lens they are written out, shown,
-    and used as the lens returns them. `causal` means query i may look at keys 0 to i.
+    Without a lens, a fused kernel computes the result and never stores the attention weights. With a lens, they are
+    computed explicitly, passed to the lens, and used as the lens returns them. `causal` means that query i may attend
+    to keys 0 to i.
     """
     if lens is None:
         return F.scaled_dot_product_attention(q_BHLE, k_BHME, v_BHME, attn_mask=mask, is_causal=causal)
@@ -32,7 +33,7 @@ def attend(
         mask = q_BHLE.new_ones(q_BHLE.size(-2), k_BHME.size(-2), dtype=torch.bool).tril()
     products_BHLM = q_BHLE @ k_BHME.mT
     record(lens, name, query=q_BHLE, key=k_BHME, value=v_BHME, score=products_BHLM)
-    # Dot products grow with the width; without the root, softmax would saturate (section 3.2.1).
+    # Dot products grow with the width of a head; without the division, softmax would saturate (section 3.2.1).
     scores_BHLM = products_BHLM / q_BHLE.size(-1) ** 0.5
     if mask is not None:
         record(lens, name, mask=mask)
@@ -43,12 +44,12 @@ def attend(
 
 
 def causal_mask(new: int, total: int, device: torch.device) -> Tensor:
-    """Which of `total` positions each of the last `new` may look at: itself and those before it."""
+    """Return the mask of the last `new` of `total` positions: each attends to itself and to those before it."""
     return torch.ones(new, total, dtype=torch.bool, device=device).tril(total - new)
 
 
 class MultiHeadAttention(nn.Module):
-    """Several attentions side by side, each on its own projection of the width (section 3.2.2)."""
+    """Several attention heads in parallel, each on its own projection of the input (section 3.2.2)."""
 
     def __init__(self, width: int, heads: int) -> None:
         super().__init__()
@@ -65,7 +66,7 @@ class MultiHeadAttention(nn.Module):
         return self._split(self.key(x_BMD)), self._split(self.value(x_BMD))
 
     def join(self, mixed_BHLE: Tensor, name: str = "", lens: Lens | None = None) -> Tensor:
-        """Put the heads side by side again and let them exchange what they found."""
+        """Concatenate the outputs of the heads and project them to the width of the model."""
         joined_BLD = mixed_BHLE.transpose(1, 2).flatten(2)
         out_BLD: Tensor = self.output(joined_BLD)
         record(lens, name, joined=joined_BLD)

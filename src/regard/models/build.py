@@ -1,4 +1,4 @@
-"""Builds models from their settings."""
+"""Building of models from their settings."""
 
 from typing import TYPE_CHECKING
 
@@ -7,7 +7,7 @@ if TYPE_CHECKING:
 
 
 def build_untrained(model: "Transformer") -> "Transformer":
-    """The same architecture before it learnt anything; always the same one."""
+    """Return a model of the same architecture with random parameters, which are always the same."""
     import torch
 
     from regard.models.kinds.transformer import Transformer

@@ -1,8 +1,8 @@
-"""Dropout that does not wait for its random numbers, and that threads can draw side by side.
+"""Dropout with fewer random numbers, and with an independent random generator for each thread.
 
-Torch's CPU generator gives 64 random bits at a time, one after the other, and its own dropout spends a draw on each
-number. Sixteen bits decide one number just as well, so a draw serves four. That generator is one for all threads: what
-one of them draws would depend on the others, so each can have its own.
+Torch's CPU generator yields 64 random bits at a time, sequentially, and torch's dropout uses 64 of them for each
+element. Sixteen bits suffice, so one call serves four elements. Torch's default generator is shared by all threads,
+which would make the dropout of one thread depend on the others, so each thread can have its own.
 """
 
 import threading
@@ -20,7 +20,7 @@ _this_thread = threading.local()
 
 @contextmanager
 def seeded(seed: int, device: torch.device) -> Iterator[None]:
-    """Within, this thread's dropout follows from `seed`; on a processor nobody else's random numbers are touched."""
+    """Seed the dropout of this thread within the context. On the CPU, no other random generator is changed."""
     if device.type != "cpu":
         with torch.random.fork_rng(devices=[device] if device.type == "cuda" else []):
             torch.manual_seed(seed)
@@ -34,7 +34,7 @@ def seeded(seed: int, device: torch.device) -> Iterator[None]:
 
 
 class Dropout(nn.Module):
-    """While training, zero a share `rate` of the numbers and scale up the rest."""
+    """A dropout layer: in training, it sets a fraction `rate` of the elements to zero and scales up the rest."""
 
     def __init__(self, rate: float) -> None:
         super().__init__()
@@ -46,7 +46,7 @@ class Dropout(nn.Module):
         if x.device.type != "cpu":
             return F.dropout(x, self.rate)
         dropped = min(round(self.rate * LEVELS), LEVELS - 1)
-        generator = getattr(_this_thread, "generator", None)  # None is torch's own
+        generator = getattr(_this_thread, "generator", None)  # None stands for torch's default generator
         bits = torch.empty((x.numel() + 3) // 4, dtype=torch.int64)
         bits.random_(torch.iinfo(torch.int64).min, None, generator=generator)
         kept = bits.view(torch.int16)[: x.numel()].view(x.shape) >= dropped - LEVELS // 2

@@ -1,6 +1,6 @@
-"""The face all sequence models share. Search, training and evaluation know it, not the class behind it.
+"""The interface of all sequence models, which search, training and evaluation use instead of a concrete class.
 
-What `encode` and `start` return is the model's own business; a state also has `select` and `keep` (see search).
+The types that `encode` and `start` return are private to each model; the state has `select` and `keep`.
 Shapes: B sentences, N rows (B times the beams), S source length, T target length, D width, V vocabulary.
 """
 
@@ -11,22 +11,22 @@ from torch import Tensor, nn
 
 
 class SequenceModel(Protocol):
-    """Reads a source, then writes a target piece by piece."""
+    """A model that encodes a source and generates a target token by token."""
 
     training: bool
     vocab_size: int
 
     def encode(self, source_BS: Tensor) -> Any:
-        """Read the source: ids, padded."""
+        """Encode the padded token ids of the sources."""
 
-    def start(self, memory: Any) -> Any:
-        """A state in which nothing is written yet."""
+    def start(self, encoded: Any) -> Any:
+        """Return the decoder state before the first token."""
 
     def decode(self, tokens_NT: Tensor, state: Any) -> tuple[Tensor, Any]:
-        """Add pieces, one or many: what the model thinks after each (N, T, D), and the new state."""
+        """Feed one or more target tokens; return the hidden vector of each (N, T, D) and the new state."""
 
     def project(self, hidden: Tensor) -> Tensor:
-        """Scores over the vocabulary (…, V)."""
+        """Return the logits (…, V) of hidden vectors."""
 
     def train(self, mode: bool = True) -> Any: ...
 
@@ -36,12 +36,12 @@ class SequenceModel(Protocol):
 
 
 class DecoderState(Protocol):
-    """What a step carries along. Search only says which parts of it go on."""
+    """The state of a decoder between two steps of a search."""
 
     def select(self, beams_BK: Tensor) -> Self:
-        """Beam k of sentence b goes on from what was its beam `beams_BK[b, k]`."""
+        """Return the state in which beam k of sentence b continues the former beam `beams_BK[b, k]`."""
         ...
 
     def keep(self, sentences: Tensor) -> Self:
-        """Only these sentences go on, with all their beams."""
+        """Return the state of these sentences only, with all their beams."""
         ...

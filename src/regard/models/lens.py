@@ -1,4 +1,4 @@
-"""Records intermediate tensors of a forward pass, and may replace attention weights."""
+"""The lens: an observer of a forward pass that records tensors and may replace attention weights."""
 
 from typing import Protocol
 
@@ -6,20 +6,20 @@ from torch import Tensor
 
 
 class Lens(Protocol):
-    """An eye on the model. Without one nothing is computed for it or kept."""
+    """An observer of a forward pass. Without a lens, nothing extra is computed or stored."""
 
     def see(self, name: str, tensor: Tensor) -> None:
         """Record a tensor under its address, such as `encoder.2` or `encoder.2.self.query`."""
 
     def weights(self, name: str, weights_BHLM: Tensor) -> Tensor:
-        """Record the attention weights of all heads of, say, `decoder.3.cross`; return them, or others instead.
+        """Record the attention weights of all heads of an attention, e.g. `decoder.3.cross`; return those to use.
 
-        In the cross attention of several beams, the beams of a sentence stand side by side as queries.
+        In cross attention with several beams, the queries of all beams of a sentence are in one row.
         """
 
 
 def record(lens: Lens | None, name: str, **tensors: Tensor) -> None:
-    """Let the lens, if there is one, see tensors of `name`, each under its own."""
+    """Pass tensors to the lens, if there is one, under the address `name.keyword`."""
     if lens is not None:
         for quantity, tensor in tensors.items():
             lens.see(f"{name}.{quantity}", tensor)

@@ -1,18 +1,18 @@
-"""Where each piece stands (section 3.5). Attention itself is blind to order; these numbers are added to tell it."""
+"""Positional encodings (section 3.5), added to the embeddings because attention itself ignores the order of tokens."""
 
 import torch
 from torch import Tensor, nn
 
 
 def sinusoids(length: int, width: int) -> Tensor:
-    """PE(pos, 2i) = sin(pos / 10000^(2i/width)), PE(pos, 2i+1) = cos of the same; positions count from 0."""
+    """Return PE(pos, 2i) = sin(pos / 10000^(2i/width)) and PE(pos, 2i+1) = cos(…); positions count from 0."""
     position = torch.arange(length, dtype=torch.float64)[:, None]
     angle = position / 10_000 ** (torch.arange(0, width, 2, dtype=torch.float64) / width)
     return torch.stack([angle.sin(), angle.cos()], dim=-1).flatten(1).float()
 
 
 class Positions(nn.Module):
-    """A table of `longest` positions: fixed sinusoids, or learned (Table 3, row E)."""
+    """A table of `max_positions` positional encodings: fixed sinusoids, or learned (Table 3, row E)."""
 
     def __init__(self, kind: str, max_positions: int, width: int) -> None:
         super().__init__()
@@ -23,7 +23,9 @@ class Positions(nn.Module):
             self.register_buffer("weight", sinusoids(max_positions, width), persistent=False)
 
     def forward(self, start: int, length: int) -> Tensor:
-        """The rows of positions start to start + length."""
+        """Return the encodings of `length` positions from `start` on."""
         if start + length > len(self.weight):
-            raise ValueError(f"position {start + length} is past the table of {len(self.weight)}: split the text first")
+            raise ValueError(
+                f"position {start + length} exceeds the maximum of {len(self.weight)}: split the text first"
+            )
         return self.weight[start : start + length]

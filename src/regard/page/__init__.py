@@ -1,1 +1,1 @@
-"""The page that shows a view: HTML, CSS and ES modules, without a build step."""
+"""The page that shows an inspection: HTML, CSS and ES modules, without a build step."""

@@ -1,24 +1,24 @@
-// The first view: one map, large; its controls; one row of it as a list; and all heads below.
+// The Attention tab: one large map with its controls, one row of it as a list, and thumbnails of all heads.
 
 import { PALETTE } from "./colour_scale.js";
-import { KINDS, attentions, data } from "./provider.js";
+import { KINDS, attentionAddress, attentions, data } from "./provider.js";
 import { byId, fillBars, fillSelect } from "./dom.js";
 import { drawHeatmap } from "./heatmap.js";
 import { drawLines } from "./attention_lines.js";
-import { chosenMap, rankedRow, sentenceOf } from "./attention_map.js";
+import { descriptionOf, rankedRow, selectedMap } from "./attention_map.js";
 import { change, listen, state } from "./state.js";
 import { showThumbnails } from "./thumbnails.js";
 
-const SHOWN = 12; // words of a row's list
+const LISTED = 12; // words in the list of a row
 
-let drawn = 0;
+let drawCount = 0;
 
 function fillControls() {
-  const layers = attentions.filter((one) => one.kind === state.kind).map((one) => String(one.layer));
+  const layers = attentions.filter((attention) => attention.kind === state.kind).map((attention) => String(attention.layer));
   if (!layers.includes(state.layer) && state.layer !== "all") state.layer = layers.at(-1);
   const heads = Array.from({ length: data.settings.heads }, (_, i) => [String(i + 1), String(i + 1)]);
-  const over = [["mean", "mean of all"], ["max", "maximum of all"]];
-  const choices = state.layer === "all" ? [...over, ["rollout", "rollout"]] : [...heads, ...over];
+  const reductions = [["mean", "mean of all"], ["max", "maximum of all"]];
+  const choices = state.layer === "all" ? [...reductions, ["rollout", "rollout"]] : [...heads, ...reductions];
   if (!choices.some(([value]) => value === state.head)) state.head = "mean";
   fillSelect(byId("kind"), Object.entries(KINDS), state.kind);
   fillSelect(byId("layer"), [...layers.map((layer) => [layer, layer]), ["all", "all layers"]], state.layer);
@@ -28,10 +28,10 @@ function fillControls() {
 }
 
 async function drawMap() {
-  const turn = ++drawn;
+  const current = ++drawCount;
   fillControls();
-  const map = await chosenMap();
-  if (turn !== drawn) return; // something else was chosen meanwhile
+  const map = await selectedMap();
+  if (current !== drawCount) return; // the selection changed while the map was unpacked
   state.row = Math.min(state.row, map.rows.length - 1);
   state.column = Math.min(state.column, map.columns.length - 1);
   byId("map-title").textContent = map.title;
@@ -39,44 +39,43 @@ async function drawMap() {
   if (state.form === "lines") {
     drawLines(frame, map, { row: state.row, point: (row) => change({ row }) });
     showRow(map, state.row);
-    byId("readout").textContent = "Press a word on the left to see where it looks.";
+    byId("readout").textContent = "Select a word on the left to see what it attends to.";
   } else {
-    drawHeatmap(frame, map, { row: state.row, column: state.column, point: (row, column) => showCell(map, row, column), pick: () => toArithmetic(map) });
+    drawHeatmap(frame, map, { row: state.row, column: state.column, point: (row, column) => showCell(map, row, column), pick: () => openArithmetic(map) });
   }
-  byId("to-arithmetic").onclick = () => toArithmetic(map);
-  document.body.dataset.drawn = `${turn}`;
+  byId("open-arithmetic").onclick = () => openArithmetic(map);
+  document.body.dataset.drawn = `${current}`;
 }
 
 function showCell(map, row, column) {
   state.row = row;
   state.column = column;
-  const looks = map.masked(row, column) ? "may not look there yet" : map.at(row, column).toFixed(3);
-  byId("readout").textContent = `${sentenceOf(map.rows[row])} → ${map.columns[column].text}: ${looks}`;
+  const weight = map.masked(row, column) ? "masked, because it comes later" : map.at(row, column).toFixed(3);
+  byId("readout").textContent = `${descriptionOf(map.rows[row])} → ${map.columns[column].text}: ${weight}`;
   showRow(map, row);
 }
 
 function showRow(map, row) {
-  byId("row-title").textContent = `Where it looks: ${sentenceOf(map.rows[row])}`;
-  fillBars(byId("row-list"), rankedRow(map, row).slice(0, SHOWN));
+  byId("row-title").textContent = `Attention weights: ${descriptionOf(map.rows[row])}`;
+  fillBars(byId("row-list"), rankedRow(map, row).slice(0, LISTED));
 }
 
-function toArithmetic(map) {
-  const [stack, part] = state.kind.split(".");
-  const one = Number(state.head) ? `${stack}.${state.layer}.${part}.${state.head}` : null;
-  change({ walkHead: one ?? state.walkHead, walkRow: map.rows[state.row].begin, walkKey: map.columns[state.column].begin });
+function openArithmetic(map) {
+  const head = Number(state.head) ? `${attentionAddress(state.kind, state.layer)}.${state.head}` : state.arithmeticHead;
+  change({ arithmeticHead: head, arithmeticRow: map.rows[state.row].begin, arithmeticKey: map.columns[state.column].begin });
   byId("tab-arithmetic").click();
 }
 
 export function showAttention() {
-  for (const [id, name] of [["kind", "kind"], ["layer", "layer"], ["head", "head"], ["form", "form"], ["units", "units"]]) {
-    byId(id).addEventListener("change", (event) => change({ [name]: event.target.value, ...(name === "kind" || name === "units" ? { row: 0, column: 0 } : {}) }));
+  for (const name of ["kind", "layer", "head", "form", "units"]) {
+    byId(name).addEventListener("change", (event) => change({ [name]: event.target.value, ...(name === "kind" || name === "units" ? { row: 0, column: 0 } : {}) }));
   }
   const scale = byId("scale").getContext("2d");
   PALETTE.forEach((colour, i) => {
     scale.fillStyle = `rgb(${colour.join(" ")})`;
     scale.fillRect((i * 160) / 256, 0, 1, 12);
   });
-  byId("rounding").textContent = "Weights of maps are kept in steps of 1/255: each piece's is within 0.002 of what was computed. Numbers under Arithmetic are exact (32 bits).";
+  byId("rounding").textContent = "Maps store weights in steps of 1/255: the weight of a token is within 0.002 of the computed weight. The numbers under Arithmetic are exact (32 bits).";
   showThumbnails(byId("thumbnails"));
   const redraws = new Set(["kind", "layer", "head", "form", "units", "row"]);
   listen((changed) => changed.some((name) => redraws.has(name)) && drawMap());

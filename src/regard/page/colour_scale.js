@@ -1,16 +1,16 @@
-// Cividis: a scale that looks the same to colour-blind eyes, dark for little and yellow for much.
+// The cividis colour scale, readable with colour blindness: dark blue for small weights, yellow for large ones.
 
 const STOPS = [[0, 32, 77], [64, 77, 107], [124, 123, 120], [188, 174, 108], [255, 233, 69]];
 
 /** Red, green and blue for a weight from 0 to 255. */
 export const PALETTE = Array.from({ length: 256 }, (_, weight) => {
-  const place = (weight / 255) * (STOPS.length - 1);
-  const low = Math.min(Math.floor(place), STOPS.length - 2);
-  return STOPS[low].map((one, i) => Math.round(one + (place - low) * (STOPS[low + 1][i] - one)));
+  const position = (weight / 255) * (STOPS.length - 1);
+  const stop = Math.min(Math.floor(position), STOPS.length - 2);
+  return STOPS[stop].map((low, i) => Math.round(low + (position - stop) * (STOPS[stop + 1][i] - low)));
 });
 
-/** A picture with one pixel for each of rows x columns numbers from 0 to 255; what is masked is see-through. */
-export function picture(numbers, rows, columns, masked = () => false) {
+/** An image with one pixel for each of rows × columns numbers from 0 to 255; masked pixels are transparent. */
+export function makeImage(numbers, rows, columns, masked = () => false) {
   const image = new ImageData(columns, rows);
   for (let i = 0, at = 0; i < rows; i++) {
     for (let j = 0; j < columns; j++, at++) {

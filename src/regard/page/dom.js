@@ -1,8 +1,8 @@
-// Small helpers to build the page. Text only ever goes in as text.
+// Helpers that build the page. Text is only inserted as text, never as HTML.
 
 export const byId = (id) => document.getElementById(id);
 
-/** An element with properties and children; strings become text. */
+/** Make an element with properties and children; strings become text. */
 export function make(tag, properties = {}, ...children) {
   const element = document.createElement(tag);
   for (const [name, value] of Object.entries(properties)) {
@@ -43,7 +43,7 @@ export function fillSelect(select, options, chosen) {
   select.value = chosen;
 }
 
-/** A canvas of so many CSS pixels, sharp on every screen, with its context. */
+/** Make a canvas of a size in CSS pixels, sharp on every screen, and its context. */
 export function makeCanvas(width, height) {
   const ratio = window.devicePixelRatio || 1;
   const canvas = make("canvas", { width: Math.round(width * ratio), height: Math.round(height * ratio) });
@@ -54,7 +54,7 @@ export function makeCanvas(width, height) {
   return [canvas, context];
 }
 
-/** Table of numbers in a frame that scrolls. */
+/** Make a table of numbers in a frame that scrolls. */
 export function makeTable(label, head, rows, foot = null) {
   const line = (tag, cells) => make("tr", {}, ...cells.map((cell) => (cell instanceof Node ? make(tag, {}, cell) : make(tag, { textContent: cell }))));
   const body = make("tbody", {}, ...rows.map(({ cells, chosen }) => Object.assign(line("td", cells), { className: chosen ? "chosen" : "" })));

@@ -1,12 +1,12 @@
-// A map as coloured cells. The mouse or the arrow keys choose a cell; what is masked is hatched.
+// A map as coloured cells. The mouse or the arrow keys select a cell; masked cells are hatched.
 
-import { picture } from "./colour_scale.js";
+import { makeImage } from "./colour_scale.js";
 import { make, makeCanvas } from "./dom.js";
 import { labelOf } from "./attention_map.js";
 
 const FONT = "13px system-ui, sans-serif";
-const LONGEST = 190;
-const LABELLED = 150; // columns
+const MAX_LABEL_WIDTH = 190;
+const MAX_LABELLED = 150; // a map with more columns has no labels
 
 function clipped(context, text, width) {
   let shown = [...text];
@@ -15,47 +15,47 @@ function clipped(context, text, width) {
   return `${shown.join("")}…`;
 }
 
-function measured(labels, longest) {
+function labelWidth(labels, maxWidth) {
   const context = new OffscreenCanvas(1, 1).getContext("2d");
   context.font = FONT;
-  return Math.min(longest, Math.max(...labels.map((label) => context.measureText(label).width)));
+  return Math.min(maxWidth, Math.max(...labels.map((label) => context.measureText(label).width)));
 }
 
-/** Draw into the frame; `point(row, column)` is told of each cell pointed at, `pick` of each chosen by click or Enter. */
+/** Draw into the frame; call `point(row, column)` for a cell pointed at, and `pick` for one chosen by click or Enter. */
 export function drawHeatmap(frame, map, { row, column, point, pick }) {
   const rows = map.rows.length;
   const columns = map.columns.length;
-  const room = frame.parentElement.clientWidth - 26;
-  // Cells large enough to have labels, in a frame that scrolls; of a very long text, the whole at once without them.
-  const labelled = columns <= LABELLED;
-  const left = labelled ? measured(map.rows.map(labelOf), Math.min(LONGEST, room * 0.4)) + 10 : 8;
-  const natural = Math.floor((Math.min(room, 900) - left) / columns);
+  const available = frame.parentElement.clientWidth - 26;
+  // Cells are large enough for labels, and the frame scrolls; the map of a very long text is shown at once, without labels.
+  const labelled = columns <= MAX_LABELLED;
+  const left = labelled ? labelWidth(map.rows.map(labelOf), Math.min(MAX_LABEL_WIDTH, available * 0.4)) + 10 : 8;
+  const natural = Math.floor((Math.min(available, 900) - left) / columns);
   const cell = labelled ? Math.max(13, Math.min(34, natural)) : Math.max(2, natural);
-  const slant = labelled ? measured(map.columns.map((one) => one.text), 120) * 0.72 + 16 : 8;
+  const top = labelled ? labelWidth(map.columns.map(({ text }) => text), 120) * 0.72 + 16 : 8;
   const right = labelled ? 40 : 8;
-  const [canvas, context] = makeCanvas(left + cell * columns + right, slant + cell * rows + 4);
-  const ink = getComputedStyle(frame).color;
+  const [canvas, context] = makeCanvas(left + cell * columns + right, top + cell * rows + 4);
+  const colour = getComputedStyle(frame).color;
   context.font = FONT;
-  context.fillStyle = ink;
+  context.fillStyle = colour;
   if (labelled) {
-    map.rows.forEach((one, i) => {
+    map.rows.forEach((mapRow, i) => {
       context.textAlign = "right";
       context.textBaseline = "middle";
-      context.fillText(clipped(context, labelOf(one), left - 8), left - 6, slant + cell * (i + 0.5));
+      context.fillText(clipped(context, labelOf(mapRow), left - 8), left - 6, top + cell * (i + 0.5));
     });
-    map.columns.forEach((one, j) => {
+    map.columns.forEach((mapColumn, j) => {
       context.save();
-      context.translate(left + cell * (j + 0.55), slant - 6);
+      context.translate(left + cell * (j + 0.55), top - 6);
       context.rotate(-Math.PI / 4);
       context.textAlign = "left";
-      context.fillText(clipped(context, one.text, 120), 0, 0);
+      context.fillText(clipped(context, mapColumn.text, 120), 0, 0);
       context.restore();
     });
   }
   const numbers = Uint8Array.from(map.values, (value) => Math.round(255 * Math.min(1, value)));
   context.imageSmoothingEnabled = false;
-  context.drawImage(picture(numbers, rows, columns, map.masked), left, slant, cell * columns, cell * rows);
-  hatch(context, map, left, slant, cell, ink);
+  context.drawImage(makeImage(numbers, rows, columns, map.masked), left, top, cell * columns, cell * rows);
+  hatch(context, map, left, top, cell, colour);
   canvas.tabIndex = 0;
   canvas.setAttribute("role", "application");
   canvas.setAttribute("aria-label", `Map of ${rows} rows and ${columns} columns. Arrow keys move from cell to cell; Enter shows the arithmetic.`);
@@ -65,21 +65,21 @@ export function drawHeatmap(frame, map, { row, column, point, pick }) {
     row = Math.max(0, Math.min(rows - 1, i));
     column = Math.max(0, Math.min(columns - 1, j));
     cursor.style.left = `${canvas.offsetLeft + left + cell * column - 2}px`;
-    cursor.style.top = `${canvas.offsetTop + slant + cell * row - 2}px`;
+    cursor.style.top = `${canvas.offsetTop + top + cell * row - 2}px`;
     cursor.style.width = `${cell + 4}px`;
     cursor.style.height = `${cell + 4}px`;
     point(row, column);
   };
-  const under = (event) => {
+  const cellAt = (event) => {
     const box = canvas.getBoundingClientRect();
-    const i = Math.floor((event.clientY - box.top - slant) / cell);
+    const i = Math.floor((event.clientY - box.top - top) / cell);
     const j = Math.floor((event.clientX - box.left - left) / cell);
     return i >= 0 && i < rows && j >= 0 && j < columns ? [i, j] : null;
   };
-  canvas.addEventListener("mousemove", (event) => under(event) && move(...under(event)));
+  canvas.addEventListener("mousemove", (event) => cellAt(event) && move(...cellAt(event)));
   canvas.addEventListener("click", (event) => {
-    if (!under(event)) return;
-    move(...under(event));
+    if (!cellAt(event)) return;
+    move(...cellAt(event));
     pick(row, column);
   });
   canvas.addEventListener("keydown", (event) => {
@@ -89,13 +89,13 @@ export function drawHeatmap(frame, map, { row, column, point, pick }) {
     else return;
     event.preventDefault();
   });
-  canvas.dataset.geometry = JSON.stringify({ left, top: slant, cell });
+  canvas.dataset.geometry = JSON.stringify({ left, top, cell });
   frame.replaceChildren(canvas, cursor);
   move(row, column);
 }
 
-function hatch(context, map, left, top, cell, ink) {
-  context.strokeStyle = ink;
+function hatch(context, map, left, top, cell, colour) {
+  context.strokeStyle = colour;
   context.globalAlpha = 0.25;
   context.beginPath();
   for (let i = 0; i < map.rows.length; i++) {

@@ -1,48 +1,48 @@
-// The page: what was read and written at the top, and five views of how.
+// The page: the text and its translation at the top, and five tabs that show how it was computed.
 
 import { showArithmetic } from "./arithmetic.js";
 import { showAttention } from "./attention_view.js";
 import { data } from "./provider.js";
 import { byId, make } from "./dom.js";
 import { showPositions } from "./positional_encoding.js";
-import { showWriting } from "./generation.js";
+import { showGeneration } from "./generation.js";
 
 function showTexts() {
   const entries = [["source", data.texts.source], ["target", data.texts.target]];
-  if (data.texts.torch !== null) entries.push(["torch’s road", data.texts.torch]);
+  if (data.texts.torch !== null) entries.push(["torch", data.texts.torch]);
   byId("texts").append(...entries.flatMap(([name, text]) => [make("dt", { textContent: name }), make("dd", { textContent: text, dir: "auto" })]));
-  // A long text scrolls, and so must be reachable by keyboard.
+  // A long text scrolls, so it must be reachable by keyboard.
   for (const text of document.querySelectorAll("dd")) if (text.scrollHeight > text.clientHeight) text.tabIndex = 0;
   const notes = [`Model ${data.model}.`];
-  if (data.texts.torch !== null) notes.push("CTranslate2 and torch gave different translations; the first target is shown.");
-  if (data.texts.whole !== null) notes.push(`Translated without ${data.without}. The whole model writes: ${data.texts.whole}`);
-  else if (data.without) notes.push(`Computed without ${data.without}; the target is the one of the whole model.`);
+  if (data.texts.torch !== null) notes.push("CTranslate2 and torch gave different translations. The target is CTranslate2’s.");
+  if (data.texts.full_model !== null) notes.push(`Translated without ${data.without}. Translation of the full model: ${data.texts.full_model}`);
+  else if (data.without) notes.push(`Computed without ${data.without}; the target is the same as with it.`);
   byId("notes").textContent = notes.join(" ");
-  const s = data.settings;
-  byId("model-said").textContent = `${data.parameters.toLocaleString("en")} parameters; ${s.positions === "sinusoid" ? "sinusoid" : "learned"} positions; layer norm ${s.norm === "pre" ? "before each part" : "after each sum"}; this text: ${data.source.pieces.length} source pieces, ${data.written.pieces.length} target pieces.`;
+  const { positions, norm } = data.settings;
+  byId("model-text").textContent = `${data.parameters.toLocaleString("en")} parameters; ${positions === "sinusoid" ? "sinusoid" : "learned"} positions; layer norm ${norm === "pre" ? "before each sublayer" : "after each residual sum"}; this text: ${data.source.tokens.length} source tokens, ${data.written.tokens.length} target tokens.`;
 }
 
 function showTabs() {
   const tabs = [...document.querySelectorAll('[role="tab"]')];
-  const choose = (chosen) => {
+  const select = (selected) => {
     for (const tab of tabs) {
-      const isChosen = tab === chosen;
-      tab.setAttribute("aria-selected", isChosen);
-      tab.tabIndex = isChosen ? 0 : -1;
-      byId(tab.getAttribute("aria-controls")).hidden = !isChosen;
+      const isSelected = tab === selected;
+      tab.setAttribute("aria-selected", isSelected);
+      tab.tabIndex = isSelected ? 0 : -1;
+      byId(tab.getAttribute("aria-controls")).hidden = !isSelected;
     }
   };
-  for (const tab of tabs) tab.addEventListener("click", () => choose(tab));
+  for (const tab of tabs) tab.addEventListener("click", () => select(tab));
   byId("tabs").addEventListener("keydown", (event) => {
     const move = { ArrowRight: 1, ArrowLeft: -1 }[event.key];
     if (!move) return;
     const next = tabs[(tabs.indexOf(document.activeElement) + move + tabs.length) % tabs.length];
     next.focus();
-    choose(next);
+    select(next);
   });
 }
 
 showTexts();
 showTabs();
-await Promise.all([showAttention(), showArithmetic(), showWriting(), showPositions()]);
+await Promise.all([showAttention(), showArithmetic(), showGeneration(), showPositions()]);
 document.body.dataset.ready = "yes";

@@ -1,4 +1,4 @@
-// What is chosen, and who wants to know when that changes.
+// The current selection, and the functions to call when it changes.
 
 import { data } from "./provider.js";
 
@@ -12,17 +12,17 @@ export const state = {
   units: "words",
   row: 0, // of the map as it is shown
   column: 0,
-  walkHead: null,
-  walkRow: 0, // these two are pieces
-  walkKey: 0,
+  arithmeticHead: null,
+  arithmeticRow: 0, // a token, as is arithmeticKey
+  arithmeticKey: 0,
   step: 0,
 };
 
-export function listen(changed) {
-  listeners.push(changed);
+export function listen(listener) {
+  listeners.push(listener);
 }
 
 export function change(changes) {
   Object.assign(state, changes);
-  for (const changed of listeners) changed(Object.keys(changes));
+  for (const listener of listeners) listener(Object.keys(changes));
 }

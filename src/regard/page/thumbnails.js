@@ -1,16 +1,16 @@
-// Every head of every layer as a small map. One is drawn when it comes into view, so that long texts open at once.
+// Every head of every layer as a small map, drawn when it comes into view, so that pages of long texts open fast.
 
-import { picture } from "./colour_scale.js";
+import { makeImage } from "./colour_scale.js";
 import { attentions, data, weightsOf } from "./provider.js";
 import { make, makeCanvas } from "./dom.js";
 import { change, listen, state } from "./state.js";
 
 const SIZE = 56;
 
-/** The largest of each block of cells: a mean would hide what stands out. */
-export function pooled(numbers, rows, columns, most) {
-  const r = Math.min(rows, most);
-  const c = Math.min(columns, most);
+/** Max-pool a map to at most size × size cells; a mean would hide single large weights. */
+export function maxPooled(numbers, rows, columns, size) {
+  const r = Math.min(rows, size);
+  const c = Math.min(columns, size);
   const small = new Uint8Array(r * c);
   for (let i = 0; i < rows; i++) {
     for (let j = 0; j < columns; j++) {
@@ -23,20 +23,20 @@ export function pooled(numbers, rows, columns, most) {
 
 async function drawThumbnail(button, { address, rows, columns }, head) {
   const numbers = await weightsOf(`${address}.${head}`);
-  const [small, r, c] = pooled(numbers, rows.pieces.length, columns.pieces.length, 2 * SIZE);
+  const [small, r, c] = maxPooled(numbers, rows.tokens.length, columns.tokens.length, 2 * SIZE);
   const [canvas, context] = makeCanvas(SIZE, SIZE);
   context.imageSmoothingEnabled = false;
-  context.drawImage(picture(small, r, c), 0, 0, SIZE, SIZE);
+  context.drawImage(makeImage(small, r, c), 0, 0, SIZE, SIZE);
   canvas.setAttribute("aria-hidden", "true");
   button.replaceChildren(canvas);
 }
 
 export function showThumbnails(root) {
   const buttons = new Map();
-  const watch = new IntersectionObserver((entries) => {
+  const observer = new IntersectionObserver((entries) => {
     for (const { isIntersecting, target } of entries) {
       if (!isIntersecting) continue;
-      watch.unobserve(target);
+      observer.unobserve(target);
       drawThumbnail(target, ...buttons.get(target));
     }
   });
@@ -49,16 +49,16 @@ export function showThumbnails(root) {
         document.getElementById("map-title").scrollIntoView({ block: "nearest" });
       });
       buttons.set(button, [attention, i + 1]);
-      watch.observe(button);
+      observer.observe(button);
       return button;
     });
     root.append(make("div", { className: "layer" }, make("h4", { textContent: attention.address }), make("div", { className: "heads" }, ...heads)));
   }
-  const mark = () => {
+  const markSelected = () => {
     for (const [button, [{ kind, layer }, head]] of buttons) {
       button.ariaPressed = String(kind === state.kind && String(layer) === state.layer && String(head) === state.head);
     }
   };
-  listen(mark);
-  mark();
+  listen(markSelected);
+  markSelected();
 }

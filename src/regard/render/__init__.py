@@ -1,1 +1,1 @@
-"""Drawing primitives: text, SVG and HTML. They know nothing of what they show."""
+"""Drawing primitives for text, SVG and HTML, independent of what is drawn."""

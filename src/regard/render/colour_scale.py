@@ -1,14 +1,15 @@
-"""The cividis colour scale, readable with colour blindness and in print."""
+"""The cividis colour scale, which is readable with colour blindness and in print."""
 
-# Cividis, made to look the same to colour-blind eyes, dark for little.
+# From dark blue for 0 to yellow for 1.
 _CIVIDIS = ((0, 32, 77), (64, 77, 107), (124, 123, 120), (188, 174, 108), (255, 233, 69))
 
 
 def colour(weight: float) -> tuple[int, int, int]:
-    """A weight from 0 to 1 as red, green and blue."""
-    place = min(max(float(weight), 0.0), 1.0) * (len(_CIVIDIS) - 1)
-    low = min(int(place), len(_CIVIDIS) - 2)
+    """Return the red, green and blue of a weight from 0 to 1."""
+    position = min(max(float(weight), 0.0), 1.0) * (len(_CIVIDIS) - 1)
+    stop = min(int(position), len(_CIVIDIS) - 2)
     red, green, blue = (
-        round(one + (place - low) * (other - one)) for one, other in zip(_CIVIDIS[low], _CIVIDIS[low + 1], strict=True)
+        round(low + (position - stop) * (high - low))
+        for low, high in zip(_CIVIDIS[stop], _CIVIDIS[stop + 1], strict=True)
     )
     return red, green, blue

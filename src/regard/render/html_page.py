@@ -1,4 +1,4 @@
-"""A page without a script: what a measurement found, in the style of the other pages, in one file."""
+"""Self-contained pages without a script, in the style of the interactive page, for measurement reports."""
 
 import base64
 import hashlib
@@ -10,18 +10,18 @@ from regard.page.assets import read_asset
 
 
 class HtmlReport(ABC):
-    """What was found, which shows itself in a notebook as its page."""
+    """A report that a notebook displays as its page."""
 
     @abstractmethod
     def html(self) -> str:
-        """One self-contained page."""
+        """Return one self-contained page."""
 
     def _repr_html_(self) -> str:
-        return notebook_frame(self.html(), "Regard: measured")
+        return notebook_frame(self.html(), "Regard: measurement")
 
 
 def notebook_frame(page: str, title: str) -> str:
-    """A page of its own inside a notebook's: neither can touch the other."""
+    """Return a sandboxed frame that shows a page inside a notebook."""
     return (
         f'<iframe srcdoc="{escape(page)}" title="{escape(title)}" sandbox="allow-scripts" '
         'style="width:100%;height:46rem;border:1px solid #8888;border-radius:6px"></iframe>'
@@ -29,7 +29,7 @@ def notebook_frame(page: str, title: str) -> str:
 
 
 def page(title: str, body: str) -> str:
-    """The page around a body of HTML."""
+    """Return the page around a body of HTML."""
     style = read_asset("page.css")
     policy = f"default-src 'none'; style-src '{csp_hash(style)}'; base-uri 'none'; form-action 'none'"
     return (
@@ -38,29 +38,29 @@ def page(title: str, body: str) -> str:
         '<meta name="viewport" content="width=device-width, initial-scale=1">\n'
         '<meta name="color-scheme" content="light dark">\n'
         f"<title>Regard: {escape(title)}</title>\n<style>{style}</style>\n</head>\n<body>\n<header>\n"
-        f'<p class="brand">Regard <span>measured</span></p>\n<h1>{escape(title)}</h1>\n</header>\n'
+        f'<p class="brand">Regard <span>measurement</span></p>\n<h1>{escape(title)}</h1>\n</header>\n'
         f'<main class="report">\n{body}\n</main>\n</body>\n</html>\n'
     )
 
 
 def paragraphs(lines: Iterable[str]) -> str:
-    """Each line a paragraph."""
+    """Return each line as a paragraph."""
     return "".join(f"<p>{escape(line)}</p>\n" for line in lines)
 
 
 def picture(svg: str, name: str, *, narrow: bool = False) -> str:
-    """A picture, which scrolls where there is no room for it, unless it is so narrow that it can shrink instead."""
-    kind = "frame drawing narrow" if narrow else "frame drawing"
-    return f'<div class="{kind}" role="region" aria-label="{escape(name)}" tabindex="0">{svg}</div>'
+    """Return a frame around a picture; a picture wider than the frame scrolls, unless `narrow` lets it shrink."""
+    classes = "frame drawing narrow" if narrow else "frame drawing"
+    return f'<div class="{classes}" role="region" aria-label="{escape(name)}" tabindex="0">{svg}</div>'
 
 
 def table(head: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
-    """A table; the first cell of a row names it. Columns of words stand to the left, those of numbers to the right."""
-    kinds = [' class="said"' if any(row[at][:1].isalpha() for row in rows) else "" for at in range(len(head))]
-    columns = "".join(f'<th scope="col"{kind}>{escape(text)}</th>' for text, kind in zip(head, kinds, strict=True))
+    """Return a table whose rows start with their name; text columns are aligned left, number columns right."""
+    classes = [' class="text"' if any(row[i][:1].isalpha() for row in rows) else "" for i in range(len(head))]
+    columns = "".join(f'<th scope="col"{css}>{escape(text)}</th>' for text, css in zip(head, classes, strict=True))
     lines = ""
     for row in rows:
-        cells = (f"<td{kind}>{escape(text)}</td>" for text, kind in list(zip(row, kinds, strict=True))[1:])
+        cells = (f"<td{css}>{escape(text)}</td>" for text, css in list(zip(row, classes, strict=True))[1:])
         lines += f'<tr><th scope="row">{escape(row[0])}</th>{"".join(cells)}</tr>\n'
     return (
         f'<div class="numbers" role="region" aria-label="{escape(head[0])}" tabindex="0"><table>\n'
@@ -69,5 +69,5 @@ def table(head: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
 
 
 def csp_hash(text: str) -> str:
-    """What a Content-Security-Policy calls a script or style by."""
+    """Return the hash by which a Content-Security-Policy allows a script or a style sheet."""
     return f"sha256-{base64.b64encode(hashlib.sha256(text.encode()).digest()).decode()}"

@@ -1,4 +1,4 @@
-"""SVG pictures, and a heatmap."""
+"""SVG pictures and heatmaps."""
 
 from collections.abc import Sequence
 from html import escape
@@ -8,30 +8,30 @@ from regard.render.colour_scale import colour
 
 _CELL = 26
 
-_LABEL = 7.2  # about the width of a character
+_CHARACTER_WIDTH = 7.2  # approximate
 
-_LONGEST = 30
+_MAX_LABEL = 30  # characters
 
 
 def heatmap(
     title: str, rows: Sequence[str], row_titles: Sequence[str], columns: Sequence[str], values: Any, masked: Any
 ) -> str:
-    """A table of numbers from 0 to 1 as coloured cells. The title of a cell has its number and the title of its row."""
-    labels, heads = [_short(text) for text in rows], [_short(text) for text in columns]
-    left = 16 + _LABEL * max(map(len, labels))
-    top = 40 + _LABEL * max(map(len, heads)) * 0.75
-    width = max(left + _CELL * len(columns) + 60, 16 + _LABEL * len(title))
+    """Return a heatmap of numbers from 0 to 1; the tooltip of a cell has the title of its row and its number."""
+    row_labels, column_labels = [_shortened(text) for text in rows], [_shortened(text) for text in columns]
+    left = 16 + _CHARACTER_WIDTH * max(map(len, row_labels))
+    top = 40 + _CHARACTER_WIDTH * max(map(len, column_labels)) * 0.75
+    width = max(left + _CELL * len(columns) + 60, 16 + _CHARACTER_WIDTH * len(title))
     height = top + _CELL * len(rows) + 16
-    parts = [
+    elements = [
         f'<text x="8" y="20" font-weight="bold">{escape(title)}</text>',
         *(
             f'<text transform="translate({left + _CELL * (i + 0.6):.0f} {top - 6:.0f}) rotate(-50)">'
             f"{escape(text)}</text>"
-            for i, text in enumerate(heads)
+            for i, text in enumerate(column_labels)
         ),
         *(
             f'<text x="{left - 6:.0f}" y="{top + _CELL * (i + 0.65):.0f}" text-anchor="end">{escape(text)}</text>'
-            for i, text in enumerate(labels)
+            for i, text in enumerate(row_labels)
         ),
         *(
             _cell(f"{row_title} → {column}", left + _CELL * j, top + _CELL * i, float(values[i, j]), bool(masked[i, j]))
@@ -39,7 +39,7 @@ def heatmap(
             for j, column in enumerate(columns)
         ),
     ]
-    return svg(width, height, title, parts)
+    return svg(width, height, title, elements)
 
 
 def _cell(title: str, x: float, y: float, value: float, masked: bool) -> str:
@@ -50,9 +50,9 @@ def _cell(title: str, x: float, y: float, value: float, masked: bool) -> str:
     return f'<rect {box} fill="#{red:02x}{green:02x}{blue:02x}"><title>{escape(f"{title}: {value:.4f}")}</title></rect>'
 
 
-def svg(width: float, height: float, title: str, parts: list[str]) -> str:
-    """A picture that can be named and scaled."""
-    body = "\n".join(parts)
+def svg(width: float, height: float, title: str, elements: list[str]) -> str:
+    """Return a scalable picture with an accessible name and an arrow marker."""
+    body = "\n".join(elements)
     return (
         f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {width:.0f} {height:.0f}" width="{width:.0f}" '
         f'height="{height:.0f}" role="img" aria-label="{escape(title, quote=True)}" '
@@ -63,5 +63,5 @@ def svg(width: float, height: float, title: str, parts: list[str]) -> str:
     )
 
 
-def _short(text: str) -> str:
-    return text if len(text) <= _LONGEST else text[: _LONGEST - 1] + "…"
+def _shortened(text: str) -> str:
+    return text if len(text) <= _MAX_LABEL else text[: _MAX_LABEL - 1] + "…"

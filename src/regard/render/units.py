@@ -1,10 +1,10 @@
-"""Bytes and durations for people to read."""
+"""Durations and numbers of bytes as readable text."""
 
 import math
 
 
 def format_duration(seconds: float) -> str:
-    """`45 s`, `12 min`, `1 h 05 min`, `3 days`."""
+    """Format a duration as `45 s`, `12 min`, `1 h 05 min` or `3 days`."""
     if seconds < 90:
         return f"{seconds:.0f} s"
     minutes = round(seconds / 60)
@@ -13,11 +13,6 @@ def format_duration(seconds: float) -> str:
     return f"{minutes} min" if minutes < 90 else f"{minutes // 60} h {minutes % 60:02d} min"
 
 
-def format_size(count: float) -> str:
-    """`3.4 GB`, `120 MB`."""
-    return f"{count / 1e9:,.1f} GB" if count >= 1e9 else f"{count / 1e6:,.0f} MB"
-
-
-def format_memory(count: float) -> str:
-    """`3.4 GB`, `120 MB`."""
-    return f"{count / 1e9:.1f} GB" if count >= 1e9 else f"{math.ceil(count / 1e6)} MB"
+def format_bytes(count: float) -> str:
+    """Format a number of bytes as `3.4 GB` or `120 MB`."""
+    return f"{count / 1e9:,.1f} GB" if count >= 1e9 else f"{math.ceil(count / 1e6)} MB"

@@ -6,34 +6,40 @@ from typing import ClassVar
 from regard.errors import SettingsError
 from regard.settings.fields import check_at_least, check_types, setting
 
-_MAX_LENGTH_PENALTY = 10  # far beyond any use, and far from what overflows
+_MAX_LENGTH_PENALTY = 10  # more than any use needs, and too little to overflow
 
 
 @dataclass(frozen=True, kw_only=True)
 class DecodeSettings:
-    """How to write (section 6.1). Chosen per call; never stored in a model."""
+    """How to translate (section 6.1). Chosen per call; not stored in a model."""
 
     section: ClassVar[str] = "decode"
 
-    beam_size: int = setting(4, "hypotheses kept at each step; 1 is greedy")
-    length_penalty: float = setting(0.6, "strength of the length penalty ((5 + n) / 6)^alpha")
-    max_length_offset: int = setting(50, "how many pieces longer than its source a translation may grow")
-    n_best: int = setting(1, "how many translations to return, best first; at most beams, unless they are drawn")
-    min_length: int = setting(0, "pieces a translation has at least")
-    max_length: int = setting(0, "pieces a translation has at most; 0 leaves that to extra and to the model")
-    no_repeat_ngram_size: int = setting(0, "no run of so many pieces comes twice in a translation; 0 lets them come")
-    prefix: str = setting("", "what a translation begins with")
+    beam_size: int = setting(4, "hypotheses kept at each step; 1 is greedy search")
+    length_penalty: float = setting(
+        0.6, "exponent alpha of the length penalty ((5 + n) / 6)^alpha (Wu et al., 2016, GNMT)"
+    )
+    max_length_offset: int = setting(50, "how many tokens longer than its source a translation may be")
+    n_best: int = setting(1, "translations to return, best first; at most beam_size, unless they are sampled")
+    min_length: int = setting(0, "minimum number of tokens of a translation")
+    max_length: int = setting(
+        0, "maximum number of tokens of a translation; 0 leaves the limit to max_length_offset and the model"
+    )
+    no_repeat_ngram_size: int = setting(
+        0, "n-grams of this size occur at most once in a translation; 0 allows repetition"
+    )
+    prefix: str = setting("", "text that each translation starts with")
     temperature: float = setting(
-        0.0, "0 searches for the best; else pieces are drawn at random: as probable as they are at 1, sharper below"
+        0.0, "0 is beam search; above 0, tokens are sampled: from the model's distribution at 1, a sharper one below 1"
     )
-    top_k: int = setting(0, "draw among so many of the likeliest pieces; 0 is among all")
-    top_p: float = setting(1.0, "draw among the likeliest pieces that together have this probability")
-    seed: int = setting(1, "what is drawn follows from it and from the text")
-    scores: bool = setting(True, "also return how probable each text is; without, greedy search is a little quicker")
-    log_probabilities: bool = setting(False, "also return the log-probability of each piece")
-    alignment: bool = setting(
-        False, "also return which source word each word comes from, where the head that aligns is known"
+    top_k: int = setting(0, "sample among this many most probable tokens; 0 is all")
+    top_p: float = setting(1.0, "sample among the most probable tokens whose probabilities add up to this")
+    seed: int = setting(1, "seed of sampling; the samples of a text depend on the seed and the text only")
+    scores: bool = setting(
+        True, "also return the score of each translation; without it, greedy search is a little faster"
     )
+    log_probabilities: bool = setting(False, "also return the log-probability of each token")
+    alignment: bool = setting(False, "also return the word alignment, if the model has an alignment head")
 
     def __post_init__(self) -> None:
         check_types(self)
@@ -59,13 +65,13 @@ class DecodeSettings:
             raise SettingsError(f"decode.top_p must be above 0 and at most 1, got {self.top_p}")
         if (self.top_k or self.top_p < 1) and not self.temperature:
             raise SettingsError(
-                "decode.top_k and decode.top_p say among which pieces to draw, and nothing is drawn; "
+                "decode.top_k and decode.top_p apply to sampling, and decode.temperature is 0; "
                 "add --set decode.temperature=1"
             )
         if "\n" in self.prefix:
-            raise SettingsError("decode.prefix must be one line, because texts are translated line by line")
+            raise SettingsError("decode.prefix must be a single line, because texts are translated line by line")
 
     def extra_outputs(self) -> list[str]:
-        """The settings that ask for more than a text of each source."""
+        """Return the names of the settings that ask for more than one text per source."""
         asked = {"n_best": self.n_best > 1, "log_probabilities": self.log_probabilities, "alignment": self.alignment}
         return [f"decode.{name}" for name, wanted in asked.items() if wanted]

@@ -8,14 +8,16 @@ from typing import Any, Literal, get_args, get_origin, get_type_hints
 
 from regard.errors import SettingsError
 
-AUTO = -1  # where 0 has a meaning of its own
+AUTO = -1  # "choose automatically", for settings in which 0 has its own meaning
 
 
 def setting(default: Any, help: str) -> Any:
+    """Declare a setting with its default and its help text."""
     return field(default=default, metadata={"help": help})
 
 
 def nearest(name: str, names: Mapping[str, Any] | Sequence[str], prefix: str = "") -> str:
+    """Return the end of an error message that suggests the nearest right name."""
     close = difflib.get_close_matches(name, list(names), n=1)
     if close:
         return f"; did you mean {prefix}{close[0]}?"

@@ -13,7 +13,7 @@ from regard.settings.sections import SECTIONS, Overrides, assemble, check_name, 
 
 
 def user_overrides(overrides: Sequence[str] = (), file: Path | None = None) -> Overrides:
-    """What the user sets: a TOML file, and `section.name=value` overrides on top of it."""
+    """Return what the user sets: a TOML file, then `section.name=value` overrides."""
     merged: dict[str, dict[str, Any]] = {name: {} for name in SECTIONS}
     for layer in (_read_toml(file) if file else {}, _parse(overrides)):
         for section, values in layer.items():
@@ -21,9 +21,9 @@ def user_overrides(overrides: Sequence[str] = (), file: Path | None = None) -> O
     return {section: values for section, values in merged.items() if values}
 
 
-def decode_settings(overrides: Sequence[str]) -> DecodeSettings:
-    """How to write, as `--set` says. What is about a model, or about learning, would have no effect, and is refused."""
-    user = user_overrides(overrides)
+def decode_settings(overrides: Sequence[str], file: Path | None = None) -> DecodeSettings:
+    """Return the decode settings a user sets; settings of other sections would have no effect and are refused."""
+    user = user_overrides(overrides, file)
     for section, values in user.items():
         if section != "decode":
             name = next(iter(values))
@@ -51,7 +51,7 @@ def _read_toml(path: Path) -> dict[str, dict[str, Any]]:
 
 
 def _parse(overrides: Sequence[str]) -> dict[str, dict[str, Any]]:
-    """`["train.steps=100"]` as sections of typed values."""
+    """Turn `["train.steps=100"]` into sections of typed values."""
     result: dict[str, dict[str, Any]] = {}
     for override in overrides:
         path, equals, text = override.partition("=")
@@ -67,7 +67,7 @@ def _parse(overrides: Sequence[str]) -> dict[str, dict[str, Any]]:
 
 def _typed(text: str, wanted: Any, where: str) -> Any:
     if wanted is str:
-        return text  # a space may be meant
+        return text  # spaces may be intended
     text = text.strip()
     if get_origin(wanted) is Literal:
         return text

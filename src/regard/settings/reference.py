@@ -1,6 +1,6 @@
-"""The settings as people read them, on a terminal and in docs/settings.md: name, default, type, meaning, and the sizes.
+"""The reference of all settings, for `regard settings` and docs/settings.md.
 
-Standard library only, as the settings are.
+Imports the standard library only, like the settings themselves.
 """
 
 import dataclasses
@@ -12,29 +12,29 @@ from regard.settings.sections import Settings
 from regard.settings.sizes import SIZES
 
 _HOW = """\
-Change any with `--set section.name=value`; `regard train` also reads them from a TOML file, with `--settings`. Commands
-that use a model take those of `decode` alone."""
+Change a setting with `--set section.name=value`, or several in a TOML file with `--config`. Commands that use a model
+take the settings of `decode` only."""
 
 SECTIONS: dict[str, Any] = {field.name: field.default_factory for field in dataclasses.fields(Settings)}
 
 
 @dataclass(frozen=True)
 class Setting:
-    """A setting as people read of it."""
+    """One row of the reference."""
 
-    name: str  # with its section, as `--set` wants it
+    name: str  # with its section, as in `--set`
     default: Any
     type: str
     meaning: str
 
 
 def find_settings(word: str = "") -> list[Setting]:
-    """Every setting, or those whose name or meaning has a word in it."""
+    """Return every setting, or those whose name or meaning contains a word."""
     every = [
         Setting(
             f"{section}.{field.name}",
             field.default,
-            _in_words(get_type_hints(kind)[field.name]),
+            _type_name(get_type_hints(kind)[field.name]),
             field.metadata["help"],
         )
         for section, kind in SECTIONS.items()
@@ -42,12 +42,12 @@ def find_settings(word: str = "") -> list[Setting]:
     ]
     found = [one for one in every if word.casefold() in f"{one.name} {one.meaning}".casefold()]
     if not found:
-        raise SettingsError(f"no setting has {word!r} in its name or meaning; `regard settings` lists them all")
+        raise SettingsError(f"no setting has {word!r} in its name or meaning; `regard settings` lists all settings")
     return found
 
 
 def as_markdown(word: str = "") -> str:
-    """The settings in tables, and what each size changes of them: docs/settings.md."""
+    """Return the settings as Markdown tables, with the changes of each size."""
     found = find_settings(word)
     lines = ["# Settings", "", _HOW, ""]
     for section, kind in SECTIONS.items():
@@ -64,7 +64,7 @@ def as_markdown(word: str = "") -> str:
         lines += [
             "## Sizes",
             "",
-            "What each changes of the defaults above.",
+            "The defaults that each size changes.",
             "",
             *_table(("size", "settings"), *changes),
         ]
@@ -72,7 +72,7 @@ def as_markdown(word: str = "") -> str:
 
 
 def _changes(size: str, names: set[str]) -> str:
-    """What a size says of the named settings."""
+    """Return what a size sets of the named settings."""
     return ", ".join(
         f"`{section}.{name}={_as_typed(value)}`"
         for section, values in SIZES[size].items()
@@ -82,14 +82,14 @@ def _changes(size: str, names: set[str]) -> str:
 
 
 def _table(*rows: tuple[str, ...]) -> list[str]:
-    """A table in Markdown that is one on a terminal too."""
+    """Return a Markdown table that is also readable on a terminal."""
     widths = [*(max(map(len, column)) for column in list(zip(*rows, strict=True))[:-1]), 0]
     padded = [" | ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)) for row in rows]
     rule = "|".join("-" * (width + 2 if width else 3) for width in widths)
     return [f"| {padded[0]} |", f"|{rule}|", *(f"| {row} |" for row in padded[1:])]
 
 
-def _in_words(wanted: Any) -> str:
+def _type_name(wanted: Any) -> str:
     if get_origin(wanted) is Literal:
         *others, last = get_args(wanted)
         return f"{', '.join(others)} or {last}" if others else last
@@ -97,5 +97,5 @@ def _in_words(wanted: Any) -> str:
 
 
 def _as_typed(value: Any) -> str:
-    """A value as `--set` takes it."""
+    """Return a value as `--set` takes it."""
     return str(value).lower() if isinstance(value, bool) else str(value)

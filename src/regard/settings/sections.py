@@ -1,8 +1,7 @@
-"""Every setting, its default and its meaning, written once. Help, docs and checks are made from these fields.
+"""All settings, in four sections: model (saved with the parameters), tokenizer, train, and decode (chosen per call).
 
-Four kinds: what shapes the weights (`ModelSettings`, saved with them), how text becomes pieces (`TokenizerSettings`),
-how to learn (`TrainSettings`), and how to write (`DecodeSettings`, chosen per call). Standard library only, because
-`--help` reads this file.
+Each setting is declared once, with its default and its meaning; help, docs and checks are generated from that. This
+package imports the standard library only, because `--help` imports it.
 """
 
 import dataclasses
@@ -14,13 +13,14 @@ from regard.errors import SettingsError
 from regard.settings.decode import DecodeSettings
 from regard.settings.fields import nearest
 from regard.settings.kinds.transformer import TransformerSettings
+from regard.settings.renamed import RENAMED
 from regard.settings.tokenizer import TokenizerSettings
 from regard.settings.train import TrainSettings
 
 
 @dataclass(frozen=True, kw_only=True)
 class Settings:
-    """All sections together."""
+    """The settings of all sections."""
 
     model: TransformerSettings = field(default_factory=TransformerSettings)
     tokenizer: TokenizerSettings = field(default_factory=TokenizerSettings)
@@ -32,7 +32,7 @@ Overrides = Mapping[str, Mapping[str, Any]]
 
 
 def assemble(*layers: Overrides) -> Settings:
-    """The defaults, then each layer over those before it."""
+    """Return the defaults with each layer of overrides applied in order."""
     merged: dict[str, dict[str, Any]] = {name: {} for name in SECTIONS}
     for layer in layers:
         for section, values in layer.items():
@@ -48,13 +48,15 @@ SECTIONS: dict[str, Any] = {
 
 
 def from_dict(kind: type[T], values: Mapping[str, Any]) -> T:
-    """A section from plain values; an unknown name is refused with the nearest right one."""
+    """Return a section made from plain values; an unknown name is refused with the nearest right one."""
     for name in values:
         check_name(kind.section, name)
     return kind(**values)
 
 
 def check_name(section: str, name: str, where: str = "") -> None:
+    if new_name := RENAMED.get(f"{section}.{name}"):
+        raise SettingsError(f"{where}{section}.{name} is now {new_name}")
     names = [field.name for field in dataclasses.fields(SECTIONS[section])]
     if name not in names:
         raise SettingsError(f"{where}unknown setting {section}.{name}{nearest(name, names, section + '.')}")

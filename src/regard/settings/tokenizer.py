@@ -9,16 +9,16 @@ from regard.settings.fields import check_types, setting
 
 @dataclass(frozen=True, kw_only=True)
 class TokenizerSettings:
-    """How text becomes pieces. One vocabulary serves both languages (section 5.1)."""
+    """How text is split into tokens. Both languages share one vocabulary (section 5.1)."""
 
     section: ClassVar[str] = "tokenizer"
 
-    kind: Literal["unigram", "bpe"] = setting("unigram", "how pieces are found")
-    vocab_size: int = setting(0, "size of the vocabulary; 0 chooses from the amount of text")
+    kind: Literal["unigram", "bpe"] = setting("unigram", "algorithm of SentencePiece")
+    vocab_size: int = setting(0, "number of tokens in the vocabulary; 0 chooses from the amount of text")
 
     def __post_init__(self) -> None:
         check_types(self)
         if self.vocab_size != 0 and self.vocab_size < 300:
             raise SettingsError(
-                f"tokenizer.vocab_size must be 0 or at least 300 (256 are bytes), got {self.vocab_size}"
+                f"tokenizer.vocab_size must be 0 or at least 300 (256 tokens are bytes), got {self.vocab_size}"
             )

@@ -9,42 +9,47 @@ from regard.settings.fields import AUTO, check_at_least, check_types, setting
 
 @dataclass(frozen=True, kw_only=True)
 class TrainSettings:
-    """How to learn. The defaults are the paper's base recipe (section 5)."""
+    """How to train. The defaults are the paper's base recipe (section 5)."""
 
     section: ClassVar[str] = "train"
 
     steps: int = setting(100_000, "optimizer steps")
-    batch_tokens: int = setting(25_000, "target pieces per step, about")
-    micro_batch_tokens: int = setting(4_096, "pieces held in memory at once, padding included; a step adds up several")
+    batch_tokens: int = setting(25_000, "target tokens per step, approximately")
+    micro_batch_tokens: int = setting(
+        4_096,
+        "tokens per micro-batch, padding included; a step accumulates the gradients of several (gradient accumulation)",
+    )
     optimizer: Literal["adam", "muon"] = setting(
-        "adam", "the paper's, or Muon, which changes a matrix in all directions alike (training/muon.py)"
+        "adam", "Adam, as in the paper, or Muon for matrices and Adam for the rest (training/optimizers/muon.py)"
     )
     schedule: Literal["paper", "linear"] = setting(
-        "paper", "the paper's formula, or a straight way up to the peak and down to zero"
+        "paper", "the paper's formula, or linear warm-up to the peak and linear decay to zero"
     )
-    learning_rate: float = setting(1.0, "factor on the paper's formula, or the peak of the linear one")
-    warmup_steps: int = setting(4_000, "steps in which the learning rate rises")
-    beta1: float = setting(0.9, "Adam's memory of the gradient")
-    beta2: float = setting(0.98, "Adam's memory of its square")
-    epsilon: float = setting(1e-9, "Adam's guard against division by zero")
-    max_grad_norm: float = setting(0.0, "the largest gradient norm; 0 is no limit, as in the paper")
-    label_smoothing: float = setting(0.1, "label smoothing")
+    learning_rate: float = setting(1.0, "factor on the paper's formula, or the peak of the linear schedule")
+    warmup_steps: int = setting(4_000, "warm-up: steps in which the learning rate rises")
+    beta1: float = setting(0.9, "Adam's decay rate of the mean gradient")
+    beta2: float = setting(0.98, "Adam's decay rate of the mean squared gradient")
+    epsilon: float = setting(1e-9, "Adam's epsilon, against division by zero")
+    max_grad_norm: float = setting(
+        0.0, "gradient clipping: maximum norm of the gradient; 0 does not clip, as in the paper"
+    )
+    label_smoothing: float = setting(0.1, "probability mass moved from the right token to all others")
     weight_decay: float = setting(
-        0.0, "share of every matrix that goes at each step, times the learning rate; -1 chooses from the amount of text"
+        0.0, "decoupled weight decay of matrices, as in AdamW; -1 chooses from the amount of text"
     )
     minimal_pair_weight: float = setting(
-        0.0, "how much the piece counts in which two neighbouring lines part (docs/data.md); 0 looks for none"
+        0.0, "loss weight of the first differing target token in a minimal pair (docs/data.md); 0 disables pairing"
     )
-    dropout: float = setting(0.1, "share of numbers dropped, where section 5.4 says")
-    validate_every: int = setting(0, "steps between validations and checkpoints; 0 chooses from the plan")
-    average: int = setting(5, "checkpoints averaged at the end, where that is better on validation")
-    patience: int = setting(0, "stop after so many validations without a better loss; 0 never stops early")
-    precision: Literal["float32", "bfloat16"] = setting("float32", "bfloat16 computes in mixed precision (autocast)")
-    device: Literal["auto", "cpu", "cuda", "mps"] = setting(
-        "auto", "where to compute; auto takes a GPU if there is one"
+    dropout: float = setting(0.1, "dropout rate, at the places section 5.4 names")
+    validate_every: int = setting(0, "steps between validations and checkpoints; 0 chooses from the number of steps")
+    average: int = setting(5, "checkpoints averaged at the end, if that improves the validation loss")
+    patience: int = setting(
+        0, "early stopping: stop after this many validations without a better loss; 0 never stops early"
     )
+    precision: Literal["float32", "bfloat16"] = setting("float32", "bfloat16 is mixed precision (autocast)")
+    device: Literal["auto", "cpu", "cuda", "mps"] = setting("auto", "device; auto is a GPU if there is one")
     tensorboard: bool = setting(False, "also write TensorBoard files (needs the extra regard[tensorboard])")
-    seed: int = setting(1, "all randomness follows from it")
+    seed: int = setting(1, "seed of all randomness")
 
     def __post_init__(self) -> None:
         check_types(self)

@@ -1,7 +1,7 @@
-"""How sure a figure is: intervals of shares and of means, and what chance alone would reach.
+"""Estimates with confidence intervals, of proportions and of means.
 
-Where the best of many is looked for, each interval is wider by Bonferroni's rule: with 48 heads, each is an interval of
-99.9 %, so that all 48 together hold in 19 of 20 samples.
+Where the best of many is chosen, each interval is widened by a Bonferroni correction: with 48 heads, each is a 99.9 %
+interval, so that all 48 hold together with a probability of 95 %.
 """
 
 from dataclasses import dataclass
@@ -15,7 +15,7 @@ from regard.statistics.multiplicity import z_score
 
 @dataclass(frozen=True)
 class Estimate:
-    """A measured value, between which bounds it lies, and how many cases it is of."""
+    """A measured value with its confidence interval and the number of cases."""
 
     value: float
     low: float
@@ -23,35 +23,40 @@ class Estimate:
     count: int
 
     def __format__(self, form: str) -> str:
-        """`0.93 [0.91, 0.95]`, each number by the form given."""
+        """Format as `0.93 [0.91, 0.95]`, each number with the given format specification."""
         return f"{self.value:{form}} [{self.low:{form}}, {self.high:{form}}]"
 
 
 def proportion(hits: npt.ArrayLike, cases: npt.ArrayLike, *, tests: int = 1) -> Estimate | None:
-    """The share of cases that hit, counted for each sentence; None where there is no case.
+    """Estimate the proportion of cases that hit, both counted per sentence; None if there are no cases.
 
-    Wilson's interval, with fewer cases where those of a sentence go together: what varies is the sentence.
+    The interval is Wilson's with a design effect: cases of the same sentence are correlated, so the effective number of
+    cases may be as low as the number of sentences.
     """
-    hit, of = np.asarray(hits, dtype=float), np.asarray(cases, dtype=float)
-    count = float(of.sum())
+    hit_counts, case_counts = np.asarray(hits, dtype=float), np.asarray(cases, dtype=float)
+    count = float(case_counts.sum())
     if not count:
         return None
-    value = float(hit.sum()) / count
-    spread = float(((hit - value * of) ** 2).sum()) / count**2
-    sentences = float((of > 0).sum())
-    effective = min(count, max(sentences, value * (1 - value) / spread if spread else 0.0))
+    value = float(hit_counts.sum()) / count
+    variance = float(((hit_counts - value * case_counts) ** 2).sum()) / count**2
+    sentences = float((case_counts > 0).sum())
+    effective = min(count, max(sentences, value * (1 - value) / variance if variance else 0.0))
     z2 = z_score(tests) ** 2
     middle = (value + z2 / (2 * effective)) / (1 + z2 / effective)
-    reach = sqrt(z2 * (value * (1 - value) / effective + z2 / (4 * effective**2))) / (1 + z2 / effective)
-    return Estimate(value, max(0.0, middle - reach), min(1.0, middle + reach), round(count))
+    half_width = sqrt(z2 * (value * (1 - value) / effective + z2 / (4 * effective**2))) / (1 + z2 / effective)
+    return Estimate(value, max(0.0, middle - half_width), min(1.0, middle + half_width), round(count))
 
 
 def mean(values: npt.ArrayLike, *, weights: npt.ArrayLike | None = None, tests: int = 1) -> Estimate:
-    """The mean, each sentence counted by its weight, such as how many pieces it has; for some thirty or more."""
-    each = np.asarray(values, dtype=float)
-    weight = np.ones_like(each) if weights is None else np.asarray(weights, dtype=float)
-    value = float((each * weight).sum() / weight.sum())
-    more = len(each) / (len(each) - 1) if len(each) > 1 else inf
-    error = sqrt(float(((weight * (each - value)) ** 2).sum()) * more) / float(weight.sum())
-    reach = z_score(tests) * error
-    return Estimate(value, value - reach, value + reach, len(each))
+    """Estimate the mean over sentences, optionally weighted, for example by tokens; needs about 30 sentences or more.
+
+    The interval is normal.
+    """
+    per_sentence = np.asarray(values, dtype=float)
+    weight = np.ones_like(per_sentence) if weights is None else np.asarray(weights, dtype=float)
+    value = float((per_sentence * weight).sum() / weight.sum())
+    count = len(per_sentence)
+    correction = count / (count - 1) if count > 1 else inf
+    standard_error = sqrt(float(((weight * (per_sentence - value)) ** 2).sum()) * correction) / float(weight.sum())
+    half_width = z_score(tests) * standard_error
+    return Estimate(value, value - half_width, value + half_width, count)

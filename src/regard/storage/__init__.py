@@ -1,1 +1,1 @@
-"""Files that are written whole or not at all, their hashes, and archives."""
+"""Atomic writes, JSON files, manifests with hashes, and safe unpacking of archives."""

@@ -1,7 +1,7 @@
-"""Zip archives of strangers, opened so that nothing they say is believed.
+"""Unpacking of zip archives from untrusted sources.
 
-Only files that were asked for by name are written, and only under the folder given. An archive that tries anything
-else (paths that lead out, links, names twice, more bytes than it may have) is refused whole.
+Only the requested files are written, and only below the given folder. An archive that tries anything else (paths that
+leave the folder, links, duplicate names, more bytes than allowed) is refused as a whole.
 """
 
 import stat
@@ -16,85 +16,91 @@ from pathlib import Path, PurePosixPath
 from regard.errors import FolderError
 from regard.storage.manifest import CHUNK, is_safe_relative_name
 
-MAX_DIRECTORY_BYTES = 1 << 20  # bytes of the list of files: some ten thousand of them
+MAX_DIRECTORY_BYTES = 1 << 20  # size of the central directory: about ten thousand files
 
-MAX_BYTES = 1 << 26  # what any archive may unpack to,
+MAX_BYTES = 1 << 26  # size to which any archive may unpack
 
-MAX_RATIO = 20  # and how many times its own size a large one may; weights hardly shrink
+MAX_RATIO = 20  # a large archive may unpack to this many times its own size; parameters hardly compress
 
-_END, _LARGE_END = b"PK\x05\x06", b"PK\x06\x07"
+_END_RECORD, _ZIP64_LOCATOR = b"PK\x05\x06", b"PK\x06\x07"
 
-_LONGEST_END = 20 + 22 + (1 << 16)
+_MAX_END_BYTES = 20 + 22 + (1 << 16)
 
 
 class _RefusedError(Exception):
-    """Why."""
+    """An archive that breaks a rule; the message says which."""
 
 
 def unpack(archive: Path, into: Path, *, wanted: Callable[[str], bool]) -> None:
-    """Write the wanted files of a zip to the folder `into`. The files may stand in one folder of any name."""
+    """Write the wanted files of a zip to the folder `into`. If all files are in one folder, that folder is left out."""
     try:
         _check_directory(archive)
         with zipfile.ZipFile(archive) as opened:
             size = archive.stat().st_size
-            _write(opened, _files(opened, size), into, wanted, MAX_BYTES + MAX_RATIO * size)
+            _write(opened, _entries(opened, size), into, wanted, MAX_BYTES + MAX_RATIO * size)
     except _RefusedError as refusal:
         raise FolderError(
-            f"{archive}: {refusal}; that is no archive of a model: get it again from someone you trust"
+            f"{archive}: {refusal}; this is not an archive of a model: download it again from a source you trust"
         ) from None
-    # A stranger's bytes make zipfile raise all of these.
+    # zipfile raises all of these for malformed content.
     except (zipfile.BadZipFile, zlib.error, struct.error, EOFError, RuntimeError, ValueError) as error:
-        raise FolderError(
-            f"{archive}: not a zip archive that can be read ({error}); copy or download it again"
-        ) from None
+        raise FolderError(f"{archive}: not a readable zip archive ({error}); copy or download it again") from None
 
 
 def _check_directory(archive: Path) -> None:
-    """The list of files is read into memory whole, so it must be small."""
+    """Refuse a large central directory, because zipfile reads it into memory as a whole."""
     with archive.open("rb") as file:
-        file.seek(max(0, archive.stat().st_size - _LONGEST_END))
+        file.seek(max(0, archive.stat().st_size - _MAX_END_BYTES))
         end = file.read()
-    place = end.rfind(_END)
-    if place < 0 or len(end) < place + 22:
+    position = end.rfind(_END_RECORD)
+    if position < 0 or len(end) < position + 22:
         raise zipfile.BadZipFile("it has no list of files; it may be cut off")
-    # What stands there gives the list another size, which zipfile believes.
-    if end[:place][-20:-16] == _LARGE_END:
+    # A Zip64 record gives the directory another size, which zipfile trusts.
+    if end[:position][-20:-16] == _ZIP64_LOCATOR:
         raise FolderError(
-            f"{archive}: a zip in the form for more than 4 GB, which is not read; leave run/ out of it, or unpack it "
-            "yourself and give the folder"
+            f"{archive}: this is a Zip64 archive, which is not supported; leave run/ out of it, or unpack it yourself "
+            "and give the folder"
         )
-    if int.from_bytes(end[place + 12 : place + 16], "little") > MAX_DIRECTORY_BYTES:
+    if int.from_bytes(end[position + 12 : position + 16], "little") > MAX_DIRECTORY_BYTES:
         raise _RefusedError("its list of files is too long")
 
 
-def _files(opened: zipfile.ZipFile, size: int) -> dict[str, zipfile.ZipInfo]:
-    """The files by name, each name seen to be harmless on every system; without the folder they all stand in."""
-    found: dict[str, zipfile.ZipInfo] = {}
+def _entries(opened: zipfile.ZipFile, size: int) -> dict[str, zipfile.ZipInfo]:
+    """Return the files by name, relative to the one folder that contains them all, if there is one."""
+    entries: dict[str, zipfile.ZipInfo] = {}
     for entry in opened.infolist():
-        name, mode = entry.orig_filename, entry.external_attr >> 16
-        if not is_safe_relative_name(name.removesuffix("/")):
-            raise _RefusedError(f"the name {name!r} in it leads elsewhere")
-        if stat.S_IFMT(mode) not in (0, stat.S_IFREG, stat.S_IFDIR):
-            raise _RefusedError(f"{name!r} in it is a link or a device")
-        if entry.flag_bits & 1:
-            raise _RefusedError(f"{name!r} in it is encrypted")
-        if entry.compress_type not in (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED):
-            raise _RefusedError(f"{name!r} in it is packed in an unusual way")
-        if not 0 <= entry.header_offset < size:
-            raise zipfile.BadZipFile("its list of files is wrong")
-        # A Mac packs what it knows about files beside them.
+        _check_entry(entry, size)
+        name = entry.orig_filename
+        # macOS adds metadata files to the archives it makes.
         if not name.endswith("/") and not name.startswith("__MACOSX/"):
-            found[name] = entry
-    names = [entry.orig_filename.removesuffix("/") for entry in opened.infolist()]
-    # What some file systems hold for the same name.
-    same = Counter(unicodedata.normalize("NFC", name).casefold() for name in names)
+            entries[name] = entry
+    _check_duplicates([entry.orig_filename.removesuffix("/") for entry in opened.infolist()])
+    tops = {PurePosixPath(name).parts[0] for name in entries}
+    if len(tops) == 1 and all("/" in name for name in entries):
+        return {name.partition("/")[2]: entry for name, entry in entries.items()}
+    return entries
+
+
+def _check_entry(entry: zipfile.ZipInfo, size: int) -> None:
+    name, mode = entry.orig_filename, entry.external_attr >> 16
+    if not is_safe_relative_name(name.removesuffix("/")):
+        raise _RefusedError(f"the name {name!r} in it leads out of the folder")
+    if stat.S_IFMT(mode) not in (0, stat.S_IFREG, stat.S_IFDIR):
+        raise _RefusedError(f"{name!r} in it is a link or a device")
+    if entry.flag_bits & 1:
+        raise _RefusedError(f"{name!r} in it is encrypted")
+    if entry.compress_type not in (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED):
+        raise _RefusedError(f"{name!r} in it is compressed by an unsupported method")
+    if not 0 <= entry.header_offset < size:
+        raise zipfile.BadZipFile("its list of files is wrong")
+
+
+def _check_duplicates(names: list[str]) -> None:
+    """Refuse names that are the same on file systems that ignore case or normalise Unicode."""
+    counts = Counter(unicodedata.normalize("NFC", name).casefold() for name in names)
     for name in names:
-        if same[unicodedata.normalize("NFC", name).casefold()] > 1:
+        if counts[unicodedata.normalize("NFC", name).casefold()] > 1:
             raise _RefusedError(f"the name {name!r} is in it twice")
-    tops = {PurePosixPath(name).parts[0] for name in found}
-    if len(tops) == 1 and all("/" in name for name in found):
-        return {name.partition("/")[2]: entry for name, entry in found.items()}
-    return found
 
 
 def _write(
@@ -102,7 +108,7 @@ def _write(
     entries: dict[str, zipfile.ZipInfo],
     into: Path,
     wanted: Callable[[str], bool],
-    most: int,
+    max_bytes: int,
 ) -> None:
     for name, entry in entries.items():
         if not wanted(name):
@@ -110,9 +116,9 @@ def _write(
         path = into / name
         path.parent.mkdir(exist_ok=True)
         with opened.open(entry) as packed, path.open("xb") as file:
-            # Counted as they come: what an entry says of its own size may be a lie.
+            # The bytes are counted as they are unpacked: the size in an entry may be false.
             while block := packed.read(CHUNK):
-                most -= len(block)
-                if most < 0:
+                max_bytes -= len(block)
+                if max_bytes < 0:
                     raise _RefusedError("it unpacks to far more than its own size")
                 file.write(block)

@@ -1,7 +1,7 @@
-"""Files that are written whole or not at all, and stay written when the power goes.
+"""Files and folders that are written completely or not at all, and survive a power failure.
 
-The order is always: write a temporary, sync it, rename it, sync its folder. A reader sees the old content or
-the new, never a half. A full disk leaves the old, too, and is said with the place and the bytes needed.
+The order is always the same: write a temporary file, sync it, rename it, sync its folder. A reader sees the old content
+or the new, never a mixture. A full disk leaves the old content too, and the error names the path and the bytes needed.
 """
 
 import errno
@@ -14,13 +14,13 @@ from pathlib import Path
 
 from regard.errors import DiskError
 
-_FULL = {errno.ENOSPC, getattr(errno, "EDQUOT", errno.ENOSPC)}
+_DISK_FULL = {errno.ENOSPC, getattr(errno, "EDQUOT", errno.ENOSPC)}
 
 
 def sync(path: Path) -> None:
-    """Ask the disk to keep `path`, a file or a folder."""
+    """Flush a file or a folder to disk."""
     if path.is_dir() and os.name == "nt":
-        return  # Windows cannot open a folder; its renames are durable without it.
+        return  # Windows cannot open a folder, but its renames are durable without a sync.
     descriptor = os.open(path, os.O_RDONLY if path.is_dir() else os.O_RDWR)
     try:
         os.fsync(descriptor)
@@ -29,7 +29,7 @@ def sync(path: Path) -> None:
 
 
 def write_atomically(path: Path, data: bytes | str) -> None:
-    """Replace `path` by `data`, wholly or not at all."""
+    """Replace the content of `path` by `data`, completely or not at all."""
     temporary = path.with_name(path.name + ".tmp")
     data = data.encode() if isinstance(data, str) else data
     with explain_full_disk(path, len(data)), _remove_on_failure(temporary):
@@ -40,37 +40,37 @@ def write_atomically(path: Path, data: bytes | str) -> None:
 
 
 @contextmanager
-def explain_full_disk(path: Path, needs: int | None = None) -> Iterator[None]:
-    """If the disk is full, say where, and how many bytes are needed there, as far as that is known."""
+def explain_full_disk(path: Path, needed: int | None = None) -> Iterator[None]:
+    """Turn the error of a full disk into a `DiskError` that says where, and how many bytes are `needed`, if known."""
     try:
         yield
     except Exception as error:
-        if not _is_full(error):
+        if not _is_disk_full(error):
             raise
         free = shutil.disk_usage(path.parent).free
-        if needs is None:
-            wanted = f"more bytes are needed here than the {free:,} that"
+        if needed is None:
+            problem = f"more than the {free:,} free bytes are needed"
         else:
-            wanted = f"{needs:,} bytes are needed here and {free:,}"
+            problem = f"{needed:,} bytes are needed and {free:,} are free"
         raise DiskError(
-            f"{path}: the disk is full: {wanted} are free; make room, then give the same command again; "
-            "what was there before is whole"
+            f"{path}: the disk is full: {problem}; free some space, then run the same command again; earlier files are "
+            "unchanged"
         ) from error
 
 
-def _is_full(error: Exception) -> bool:
+def _is_disk_full(error: Exception) -> bool:
     if isinstance(error, DiskError):
-        return True  # of a part; the whole needs more
+        return True  # raised for one file of a folder; the folder needs more
     if isinstance(error, OSError):
-        return error.errno in _FULL
-    # safetensors says it in words: "I/O error: No space left on device (os error 28)".
-    found = re.search(r"\(os error (\d+)\)", str(error))
-    return found is not None and int(found[1]) in _FULL
+        return error.errno in _DISK_FULL
+    # safetensors reports it only as text: "I/O error: No space left on device (os error 28)".
+    match = re.search(r"\(os error (\d+)\)", str(error))
+    return match is not None and int(match[1]) in _DISK_FULL
 
 
 @contextmanager
 def _remove_on_failure(path: Path) -> Iterator[None]:
-    """Give back the room that a failed attempt took."""
+    """Free the space of a failed attempt."""
     try:
         yield
     except BaseException:
@@ -82,7 +82,7 @@ def _remove_on_failure(path: Path) -> Iterator[None]:
 
 
 def make_folder(path: Path) -> None:
-    """Make a folder and those on the way to it, so that they stay when the power goes."""
+    """Create a folder and its missing parents, and sync each, so that they survive a power failure."""
     if not path.is_dir():
         make_folder(path.parent)
         path.mkdir(exist_ok=True)
@@ -90,23 +90,23 @@ def make_folder(path: Path) -> None:
 
 
 @contextmanager
-def new_folder(path: Path, needs: int | None = None) -> Iterator[Path]:
-    """Yield a temporary folder that becomes `path` when the block ends well; `needs` is its size, where known.
+def new_folder(path: Path, needed: int | None = None) -> Iterator[Path]:
+    """Yield a temporary folder that becomes `path` if the block succeeds; `needed` is its size in bytes, if known.
 
-    What an interrupted attempt left under the temporary name is thrown away first.
+    The temporary folder of an interrupted attempt is removed first.
     """
     temporary, old = path.with_name(path.name + ".tmp"), path.with_name(path.name + ".old")
     if temporary.exists():
         shutil.rmtree(temporary)
     make_folder(path.parent)
     recover_interrupted_replace(path)
-    with explain_full_disk(path, needs), _remove_on_failure(temporary):
+    with explain_full_disk(path, needed), _remove_on_failure(temporary):
         temporary.mkdir()
         yield temporary
         for inner in sorted(temporary.rglob("*")):
             sync(inner)
         sync(temporary)
-    # There is no moment at which neither is whole: the old one waits until the new one is in its place.
+    # At every moment either the old or the new folder is complete: the old one is removed last.
     if path.exists():
         path.replace(old)
     temporary.replace(path)
@@ -116,7 +116,7 @@ def new_folder(path: Path, needs: int | None = None) -> Iterator[Path]:
 
 
 def recover_interrupted_replace(path: Path) -> None:
-    """Mend what was interrupted while a folder took the place of an older one."""
+    """Undo or finish a replacement of the folder `path` that was interrupted."""
     old = path.with_name(path.name + ".old")
     if old.exists():
         if path.exists():

@@ -1,4 +1,4 @@
-"""JSON files, read with a size limit, some with a hash of their own content."""
+"""JSON files, read with a size limit, some of which carry a hash of their own content."""
 
 import hashlib
 import json
@@ -8,16 +8,16 @@ from typing import Any
 
 from regard.storage.atomic_files import write_atomically
 
-MAX_JSON_BYTES = 1 << 24  # what we write is smaller; what others wrote is not read beyond this
+MAX_JSON_BYTES = 1 << 24  # Regard writes smaller files; a larger one is not read
 
 
 def write_json(path: Path, value: Any) -> None:
-    """Write `value` as readable JSON, atomically."""
+    """Write `value` as indented JSON, atomically."""
     write_atomically(path, json.dumps(value, indent=2, ensure_ascii=False) + "\n")
 
 
 def read_json(path: Path) -> Any:
-    """Read what `write_json` wrote. A ValueError if it is something else, however hostile."""
+    """Read a JSON file. Any content that is not JSON, however malicious, raises a ValueError."""
     if path.stat().st_size > MAX_JSON_BYTES:
         raise ValueError(f"more than {MAX_JSON_BYTES:,} bytes")
     try:
@@ -27,18 +27,18 @@ def read_json(path: Path) -> Any:
 
 
 def write_hashed_json(path: Path, value: Mapping[str, Any]) -> None:
-    """Write JSON that carries its own hash, for a file that stands alone."""
+    """Write a JSON object with its own hash, for a file that is not listed in a manifest."""
     write_json(path, {**value, "sha256": _content_hash(value)})
 
 
 def read_hashed_json(path: Path) -> dict[str, Any]:
-    """Read what `write_sealed` wrote. A ValueError that names the file if it is not as it was written."""
+    """Read a file of `write_hashed_json`. If it was changed, raise a ValueError that names the file."""
     try:
         value = read_json(path)
-        hashed = value.pop("sha256")
+        expected = value.pop("sha256")
     except (AttributeError, KeyError, TypeError, ValueError):
         raise ValueError(f"{path} is not readable") from None
-    if hashed != _content_hash(value):
+    if expected != _content_hash(value):
         raise ValueError(f"{path} was changed after it was written (its SHA-256 differs)")
     return dict(value)
 

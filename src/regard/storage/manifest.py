@@ -1,4 +1,4 @@
-"""Hashes of files, and the manifest that lists those of a folder."""
+"""File hashes, and the manifest that lists the hash of every file of a folder."""
 
 import hashlib
 import re
@@ -6,14 +6,13 @@ from collections.abc import Sequence
 from pathlib import Path, PurePosixPath
 from typing import Any
 
-from regard.storage import json_files, manifest
 from regard.storage.json_files import read_json, write_json
 
 CHUNK = 1 << 20
 
 
 def sha256(path: Path) -> str:
-    """The SHA-256 of a file's bytes, in hexadecimal."""
+    """Return the SHA-256 of a file in hexadecimal."""
     digest = hashlib.sha256()
     with path.open("rb") as file:
         while block := file.read(CHUNK):
@@ -22,13 +21,19 @@ def sha256(path: Path) -> str:
 
 
 def write_manifest(folder: Path, names: list[str]) -> None:
-    """Record size and hash of `names`, files of `folder`. Written last: its presence says the folder is whole."""
+    """Record the size and hash of the named files. Write it last: its presence marks the folder as complete."""
     entries = {name: {"bytes": (folder / name).stat().st_size, "sha256": sha256(folder / name)} for name in names}
     write_json(folder / "manifest.json", entries)
 
 
+def write_folder_manifest(folder: Path) -> None:
+    """Write the manifest of all files below `folder`."""
+    names = sorted(path.relative_to(folder).as_posix() for path in folder.rglob("*") if path.is_file())
+    write_manifest(folder, names)
+
+
 def is_safe_relative_name(name: str) -> bool:
-    """Whether a name, with slashes, leads to something in the folder it is looked up in, on every system."""
+    """Return whether a name, which may contain slashes, stays inside its folder on every operating system."""
     plain = not re.search(r"[\x00-\x1f\x7f\\:]", name)
     return (
         plain and name == str(PurePosixPath(name)) and name[:1] != "/" and ".." not in name.split("/") and name != "."
@@ -36,7 +41,7 @@ def is_safe_relative_name(name: str) -> bool:
 
 
 def find_damage(folder: Path, only: Sequence[str] | None = None) -> str | None:
-    """What is wrong with a folder, or only with some of its files, according to its manifest; None if nothing is."""
+    """Compare a folder, or `only` some of its files, with its manifest; return the first problem, or None."""
     try:
         manifest = read_json(folder / "manifest.json")
         names = manifest.keys() if only is None else only
@@ -47,26 +52,20 @@ def find_damage(folder: Path, only: Sequence[str] | None = None) -> str | None:
         return f"{folder / 'manifest.json'} is not readable"
     if not all(is_safe_relative_name(name) and type(size) is int for name, size, _ in entries):
         return f"{folder / 'manifest.json'} is not readable"
-    for name, size, hashed in entries:
+    for name, size, expected_hash in entries:
         path = folder / name
         if not path.is_file():
             return f"{path} is missing"
         if path.stat().st_size != size:
             return f"{path} has {path.stat().st_size:,} bytes instead of {size:,}"
-        if sha256(path) != hashed:
+        if sha256(path) != expected_hash:
             return f"{path} was changed after it was written (its SHA-256 differs)"
     return None
 
 
 def is_up_to_date(folder: Path, wanted: dict[str, Any]) -> bool:
-    """Whether `folder` is whole and was made from what is wanted now."""
-    if not folder.is_dir() or manifest.find_damage(folder) is not None:
+    """Return whether `folder` is undamaged and its `info.json` has the wanted values."""
+    if not folder.is_dir() or find_damage(folder) is not None:
         return False
-    info = json_files.read_json(folder / "info.json")
+    info = read_json(folder / "info.json")
     return all(info.get(name) == value for name, value in wanted.items())
-
-
-def write_folder_manifest(folder: Path) -> None:
-    """Write the manifest of all files below `folder`."""
-    names = sorted(path.relative_to(folder).as_posix() for path in folder.rglob("*") if path.is_file())
-    manifest.write_manifest(folder, names)

@@ -4,32 +4,18 @@ from collections.abc import Sequence
 from typing import Protocol
 
 
-class TextTokenizer(Protocol):
-    """What is needed of `regard.tokenizers.sentencepiece.Tokenizer`."""
-
-    def encode(self, texts: Sequence[str]) -> list[list[int]]: ...
-
-    def decode(self, ids: Sequence[Sequence[int]]) -> list[str]: ...
-
-    def tokens(self, ids: Sequence[int]) -> list[str]: ...
-
-
-class NamingTokenizer(Protocol):
-    """What is needed of a tokenizer."""
-
-    def tokens(self, ids: Sequence[int]) -> list[str]: ...
-
-
-class WritingTokenizer(TextTokenizer, Protocol):
-    """A tokenizer that also says which rows of the vocabulary may be written."""
+class Tokenizer(Protocol):
+    """A tokenizer converts texts to token ids and back. It neither adds nor expects BOS or EOS."""
 
     @property
-    def generable(self) -> list[bool]: ...
+    def generable(self) -> list[bool]:
+        """For every row of the embedding, whether a decoder may generate that token."""
 
+    def encode(self, texts: Sequence[str]) -> list[list[int]]:
+        """Return the token ids of each text."""
 
-class Reader(Protocol):
-    """What is needed of a tokenizer."""
+    def decode(self, ids: Sequence[Sequence[int]]) -> list[str]:
+        """Return the text of each list of token ids."""
 
-    def decode(self, ids: Sequence[Sequence[int]]) -> list[str]: ...
-
-    def tokens(self, ids: Sequence[int]) -> list[str]: ...
+    def tokens(self, ids: Sequence[int]) -> list[str]:
+        """Return the token of each id as a string."""

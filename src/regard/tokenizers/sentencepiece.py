@@ -1,7 +1,7 @@
-"""Text to pieces and back, without loss: SentencePiece with bytes for whatever has no piece of its own.
+"""A lossless SentencePiece tokenizer, which encodes characters outside its vocabulary as bytes.
 
-Ids: `<pad>` 0, `<unk>` 1, `<s>` 2, `</s>` 3, bytes 4-259, then pieces. `<unk>` keeps its place in the table but never
-occurs. Decoding what was encoded returns every text unchanged, white space of all kinds included.
+Ids: `<pad>` 0, `<unk>` 1, `<s>` 2, `</s>` 3, bytes 4-259, then subwords. `<unk>` has an id but never occurs. Encoding
+and then decoding returns every text unchanged, including white space of every kind.
 """
 
 import re
@@ -14,12 +14,12 @@ import sentencepiece
 from regard.errors import DataError, FolderError
 from regard.tokenizers.special_ids import BYTES, EOS, FIRST_SUBWORD
 
-_MULTIPLE = 8
+ROW_MULTIPLE = 8  # the embedding has a multiple of this many rows, because hardware multiplies such matrices faster
 
-_MANY = 64
+_MANY_TEXTS = 64
 
-# SentencePiece writes a space as U+2581, so a U+2581 in the text would come back as a space. It travels as this
-# private character and a 1, and the private character itself as itself and a 0.
+# SentencePiece writes a space as U+2581, so a U+2581 in the text would be decoded as a space. It is encoded as a
+# private-use character followed by 1; that private-use character is encoded as itself followed by 0.
 _SPACE_SIGN = "\u2581"
 
 _ESCAPE = "\uf8fe"
@@ -32,26 +32,28 @@ _TO_UNESCAPE = re.compile(f"{_ESCAPE}[01]")
 
 
 class SentencePieceTokenizer:
-    """Texts to lists of ids and back. Neither START nor END is added or expected."""
+    """A tokenizer in SentencePiece's format, with Regard's ids of special tokens and bytes."""
 
     def __init__(self, data: bytes) -> None:
         self.data = data
         try:
             self._model = sentencepiece.SentencePieceProcessor(model_proto=data)
             self.size: int = self._model.get_piece_size()
-            # A piece that is not UTF-8 shows here.
-            self._pieces: list[str] = self._model.id_to_piece(list(range(self.size)))
+            # Raises if a token is not UTF-8.
+            self._tokens: list[str] = self._model.id_to_piece(list(range(self.size)))
         except (RuntimeError, TypeError, ValueError) as error:
-            raise FolderError("the tokenizer is not a SentencePiece model; train or copy the model again") from error
+            raise FolderError(
+                "the tokenizer is not a SentencePiece model; copy the model again, or train it again"
+            ) from error
         if not self._has_expected_ids():
             raise FolderError(
-                "the tokenizer is a SentencePiece model of another program (Regard's begins with <pad> <unk> <s> "
-                "</s> and 256 bytes); use the one that was written with the model"
+                "the tokenizer is a SentencePiece model of another program (Regard's starts with <pad> <unk> <s> "
+                "</s> and 256 bytes); use the tokenizer that was saved with the model"
             )
 
     @classmethod
     def load(cls, path: Path) -> Self:
-        """Read a `tokenizer.model`."""
+        """Read a `tokenizer.model` file."""
         try:
             return cls(path.read_bytes())
         except OSError as error:
@@ -61,32 +63,33 @@ class SentencePieceTokenizer:
 
     @property
     def embedding_rows(self) -> int:
-        """Rows of the embedding: the ids, rounded up to a multiple of 8, which hardware multiplies faster."""
-        return -(-self.size // _MULTIPLE) * _MULTIPLE
+        """The number of rows of the embedding: the number of ids, rounded up to a multiple of 8."""
+        return -(-self.size // ROW_MULTIPLE) * ROW_MULTIPLE
 
     @property
     def generable(self) -> list[bool]:
-        """For every row, whether a decoder may write it."""
-        return [identity >= EOS and identity < self.size for identity in range(self.embedding_rows)]
+        """For every row of the embedding, whether a decoder may generate that token."""
+        return [EOS <= token_id < self.size for token_id in range(self.embedding_rows)]
 
     def encode(self, texts: Sequence[str]) -> list[list[int]]:
-        """The ids of every text."""
+        """Return the token ids of each text."""
         escaped = [_utf8(text) for text in texts]
-        # SentencePiece starts threads for a list, which costs more than a few sentences take.
-        if len(texts) < _MANY:
+        # SentencePiece starts threads for a list, which takes longer than encoding a few sentences.
+        if len(texts) < _MANY_TEXTS:
             return [self._model.encode(text) for text in escaped]
         encoded: list[list[int]] = self._model.encode(escaped)
         return encoded
 
     def decode(self, ids: Sequence[Sequence[int]]) -> list[str]:
-        """The text of every list of ids. Bytes that are not UTF-8 together become U+FFFD."""
-        plain = [list(map(int, one)) for one in ids]
-        texts = [self._model.decode(one) for one in plain] if len(ids) < _MANY else self._model.decode(plain)
+        """Return the text of each list of token ids. Bytes that do not form valid UTF-8 become U+FFFD."""
+        plain = [list(map(int, text_ids)) for text_ids in ids]
+        many = len(ids) >= _MANY_TEXTS
+        texts = self._model.decode(plain) if many else [self._model.decode(text_ids) for text_ids in plain]
         return [_unescape(text) for text in texts]
 
     def tokens(self, ids: Sequence[int]) -> list[str]:
-        """The pieces as people read them: U+2581 marks a space, `<0xE2>` a byte."""
-        return [self._pieces[identity] for identity in ids]
+        """Return the token of each id as a string: U+2581 stands for a space, `<0xE2>` for a byte."""
+        return [self._tokens[token_id] for token_id in ids]
 
     def _has_expected_ids(self) -> bool:
         expected = ["<pad>", "<unk>", "<s>", "</s>", *(f"<0x{byte:02X}>" for byte in range(BYTES))]
@@ -95,19 +98,20 @@ class SentencePieceTokenizer:
 
 def _utf8(text: str) -> bytes:
     try:
-        return _escape(text).encode()
+        return escape(text).encode()
     except UnicodeEncodeError as error:
-        # It comes from a bad byte in a command, or from broken JSON.
-        half = error.object[error.start]
+        # Lone surrogates come from an invalid byte in a command line, or from broken JSON.
+        surrogate = error.object[error.start]
         raise DataError(
-            f"character {text.index(half) + 1} of the text (U+{ord(half):04X}) is half of a surrogate pair and no "
-            f"character of its own; send the text as UTF-8; it is {text[:60]!a}"
+            f"character {text.index(surrogate) + 1} of the text (U+{ord(surrogate):04X}) is half of a surrogate pair, "
+            f"not a character; send the text as UTF-8; the text is {text[:60]!a}"
         ) from error
 
 
-def _escape(text: str) -> str:
-    return _TO_ESCAPE.sub(lambda found: _ESCAPE + "01"[found[0] == _SPACE_SIGN], text)
+def escape(text: str) -> str:
+    """Replace the characters that SentencePiece would not decode to themselves."""
+    return _TO_ESCAPE.sub(lambda match: _ESCAPE + "01"[match[0] == _SPACE_SIGN], text)
 
 
 def _unescape(text: str) -> str:
-    return _TO_UNESCAPE.sub(lambda found: _ESCAPED[found[0]], text)
+    return _TO_UNESCAPE.sub(lambda match: _ESCAPED[match[0]], text)

@@ -1,4 +1,4 @@
-"""Trains a SentencePiece model and chooses its vocabulary size."""
+"""Training of a SentencePiece tokenizer, and the choice of its vocabulary size."""
 
 import io
 import re
@@ -9,36 +9,40 @@ from typing import Literal
 
 import sentencepiece
 
-from regard.tokenizers.sentencepiece import _MULTIPLE, _escape
+from regard.tokenizers.sentencepiece import ROW_MULTIPLE, escape
 from regard.tokenizers.special_ids import BOS, EOS, FIRST_SUBWORD, PAD, UNK
 
-SMALLEST, LARGEST = 500, 37_000  # The paper shares 37,000 pieces between English and German (section 5.1).
+# The paper shares 37,000 tokens between English and German (section 5.1).
+MIN_VOCAB_SIZE, MAX_VOCAB_SIZE = 500, 37_000
 
-_SHARE_OF_TEXT_IN_ALPHABET = 0.9995
+_CHARACTER_COVERAGE = 0.9995
 
-_LONGEST_SENTENCE = 10_000  # in training, which ends the process at a word beyond 65,535
+_MAX_SENTENCE_CHARACTERS = 10_000  # SentencePiece aborts the process at a word of more than 65,535
 
-# SentencePiece keeps this character for itself and passes over every training sentence that has it.
+# SentencePiece reserves this character and skips every training sentence that contains it.
 _RESERVED_IN_TRAINING = "\u2585"
 
-# It leaves this one out of the alphabet, and lets no piece reach across it.
+# SentencePiece leaves this character out of the alphabet and makes no token that contains it.
 _GAP = "\0"
 
 
 def choose_vocab_size(words: int) -> int:
-    """How many pieces suit a corpus of so many words, both sides counted together."""
-    wanted = min(max(10 * isqrt(words), SMALLEST), LARGEST)
-    return -(-wanted // _MULTIPLE) * _MULTIPLE
+    """Return the vocabulary size for a corpus with this many words on both sides together."""
+    size = min(max(10 * isqrt(words), MIN_VOCAB_SIZE), MAX_VOCAB_SIZE)
+    return -(-size // ROW_MULTIPLE) * ROW_MULTIPLE
 
 
 def train_tokenizer(sentences: Iterator[str], *, kind: Literal["unigram", "bpe"], vocab_size: int) -> bytes:
-    """Find at most `pieces` ids for these sentences, which are held in memory. The same input gives the same bytes."""
+    """Train a tokenizer of at most `vocab_size` tokens; return its file.
+
+    The sentences are held in memory. The same input gives the same bytes.
+    """
     sample = list(_trainable(sentences))
-    sample = _reduce_alphabet(sample, most=(vocab_size - FIRST_SUBWORD) // 2)
-    written = io.BytesIO()
+    sample = _reduce_alphabet(sample, max_size=(vocab_size - FIRST_SUBWORD) // 2)
+    file = io.BytesIO()
     sentencepiece.SentencePieceTrainer.train(
         sentence_iterator=iter(sample or [" "]),
-        model_writer=written,
+        model_writer=file,
         model_type=kind,
         vocab_size=vocab_size,
         hard_vocab_limit=False,
@@ -49,25 +53,25 @@ def train_tokenizer(sentences: Iterator[str], *, kind: Literal["unigram", "bpe"]
         byte_fallback=True,
         normalization_rule_name="identity",
         remove_extra_whitespaces=False,
-        character_coverage=1.0,  # _reduce_alphabet has chosen
-        max_sentence_length=4 * _LONGEST_SENTENCE + 1,
-        num_threads=16,  # a fixed number: sums of floats depend on how the work is split
+        character_coverage=1.0,  # _reduce_alphabet has chosen the alphabet
+        max_sentence_length=4 * _MAX_SENTENCE_CHARACTERS + 1,
+        num_threads=16,  # fixed, because sums of floats depend on how the work is divided
         minloglevel=2,
     )
-    return written.getvalue()
+    return file.getvalue()
 
 
 def _trainable(sentences: Iterable[str]) -> Iterator[str]:
     for sentence in sentences:
         if sentence and not sentence.isspace():
-            yield _escape(sentence[:_LONGEST_SENTENCE]).replace(_RESERVED_IN_TRAINING, _GAP)
+            yield escape(sentence[:_MAX_SENTENCE_CHARACTERS]).replace(_RESERVED_IN_TRAINING, _GAP)
 
 
-def _reduce_alphabet(sample: list[str], *, most: int) -> list[str]:
-    """Put a gap for characters too rare to deserve a piece; their bytes will do.
+def _reduce_alphabet(sample: list[str], *, max_size: int) -> list[str]:
+    """Replace rare characters by a gap, so that they get no token of their own and are encoded as bytes.
 
-    The alphabet covers all but 0.05 % of the text, and takes at most half of the pieces. SentencePiece has an option
-    for the first, but refuses an alphabet larger than the vocabulary: Chinese in 500 pieces.
+    The alphabet covers all but 0.05 % of the text and takes at most half of the vocabulary. SentencePiece has an
+    option for the first limit, but fails if the alphabet exceeds the vocabulary, e.g. Chinese with 500 tokens.
     """
     counts: Counter[str] = Counter()
     for sentence in sample:
@@ -75,7 +79,7 @@ def _reduce_alphabet(sample: list[str], *, most: int) -> list[str]:
     del counts[" "]
     ranked = sorted(counts, key=lambda character: (-counts[character], character))
     total, covered, kept = counts.total(), 0, 0
-    while kept < min(len(ranked), most) and covered < _SHARE_OF_TEXT_IN_ALPHABET * total:
+    while kept < min(len(ranked), max_size) and covered < _CHARACTER_COVERAGE * total:
         covered += counts[ranked[kept]]
         kept += 1
     if kept == len(ranked):

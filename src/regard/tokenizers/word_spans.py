@@ -1,4 +1,4 @@
-"""Which tokens make up which word."""
+"""The mapping from tokens to the words of a text."""
 
 import re
 from bisect import bisect_right
@@ -9,75 +9,77 @@ from typing import Any
 
 import numpy as np
 
-from regard.tokenizers.protocol import NamingTokenizer
+from regard.tokenizers.protocol import Tokenizer
 from regard.tokenizers.special_ids import EOS, FIRST_SUBWORD
 
-Span = tuple[int, int]  # from which byte to which
+ByteSpan = tuple[int, int]  # the first byte, and the byte after the last
 
-_SPACED = re.compile(r"\S+")
+_WORD = re.compile(r"\S+")
 
 
 @dataclass(frozen=True)
 class WordSpan:
-    """A word and which pieces it is made of: from `begin` up to, not including, `end`."""
+    """A word and the tokens it is made of: from index `begin` up to, not including, `end`."""
 
     text: str
     begin: int
     end: int
 
 
-def whitespace_words(ids: Sequence[int], tokenizer: NamingTokenizer) -> tuple[WordSpan, ...]:
-    """The words that white space divides, in a text given by its pieces."""
-    each = token_bytes(ids, tokenizer)
-    # What a model writes need not be UTF-8.
-    text = b"".join(each).decode("utf-8", "surrogateescape")
-    found = list(_SPACED.finditer(text))
-    spans = [(len(_bytes(text[: one.start()])), len(_bytes(text[: one.end()]))) for one in found]
-    names = [_bytes(one[0]).decode("utf-8", "replace") for one in found]
-    return words_among(names, spans, places_of(each))
+def whitespace_words(ids: Sequence[int], tokenizer: Tokenizer) -> tuple[WordSpan, ...]:
+    """Return the words of a text, separated by white space, with the tokens of each."""
+    bytes_of_tokens = token_bytes(ids, tokenizer)
+    # The output of a model need not be valid UTF-8.
+    text = b"".join(bytes_of_tokens).decode("utf-8", "surrogateescape")
+    words = list(_WORD.finditer(text))
+    spans = [(len(_bytes(text[: word.start()])), len(_bytes(text[: word.end()]))) for word in words]
+    names = [_bytes(word[0]).decode("utf-8", "replace") for word in words]
+    return assign_tokens(names, spans, byte_spans(bytes_of_tokens))
 
 
 def _bytes(text: str) -> bytes:
     return text.encode("utf-8", "surrogateescape")
 
 
-def token_bytes(ids: Sequence[int], tokenizer: NamingTokenizer) -> list[bytes]:
-    """What each piece writes; SentencePiece puts a space before a text."""
+def token_bytes(ids: Sequence[int], tokenizer: Tokenizer) -> list[bytes]:
+    """Return the bytes of each token. The first token of a text starts with the space that SentencePiece adds."""
     return [
-        bytes([identity - EOS - 1]) if EOS < identity < FIRST_SUBWORD else piece.replace("\u2581", " ").encode()
-        for identity, piece in zip(ids, tokenizer.tokens(ids), strict=True)
+        bytes([token_id - EOS - 1]) if EOS < token_id < FIRST_SUBWORD else token.replace("\u2581", " ").encode()
+        for token_id, token in zip(ids, tokenizer.tokens(ids), strict=True)
     ]
 
 
-def places_of(each: Sequence[bytes], start: int = 0) -> list[Span]:
-    """From which byte to which each of them reaches, one after the other."""
-    ends = (np.cumsum([0, *map(len, each)]) + start).tolist()
+def byte_spans(bytes_of_tokens: Sequence[bytes], start: int = 0) -> list[ByteSpan]:
+    """Return the span of each token in the text that the tokens form, which begins at byte `start`."""
+    ends = (np.cumsum([0, *map(len, bytes_of_tokens)]) + start).tolist()
     return list(pairwise(ends))
 
 
-def words_among(names: Sequence[str], spans: Sequence[Span], places: Sequence[Span]) -> tuple[WordSpan, ...]:
-    """Each word with its pieces; one whose pieces are all others' has none: it ends where it begins."""
+def assign_tokens(
+    names: Sequence[str], word_spans: Sequence[ByteSpan], token_spans: Sequence[ByteSpan]
+) -> tuple[WordSpan, ...]:
+    """Return each word with its tokens. A token belongs to one word; a word without tokens has `begin == end`."""
     begins: dict[int, int] = {}
     ends: dict[int, int] = {}
-    for at, owner in enumerate(_owners(spans, places)):
+    for index, owner in enumerate(_owners(word_spans, token_spans)):
         if owner is not None:
-            begins.setdefault(owner, at)
-            ends[owner] = at + 1
-    found = []
-    begin = len(places)
+            begins.setdefault(owner, index)
+            ends[owner] = index + 1
+    words = []
+    begin = len(token_spans)
     for number in reversed(range(len(names))):
         begin = begins.get(number, begin)
-        found.append(WordSpan(names[number], begin, ends.get(number, begin)))
-    return tuple(reversed(found))
+        words.append(WordSpan(names[number], begin, ends.get(number, begin)))
+    return tuple(reversed(words))
 
 
-def _owners(spans: Sequence[Span], places: Sequence[Span]) -> Iterator[int | None]:
-    """For each piece the word it has most bytes of."""
-    stops = [stop for _, stop in spans]
-    for start, end in places:
+def _owners(word_spans: Sequence[ByteSpan], token_spans: Sequence[ByteSpan]) -> Iterator[int | None]:
+    """Yield, for each token, the number of the word with which it shares most bytes."""
+    stops = [stop for _, stop in word_spans]
+    for start, end in token_spans:
         most, owner = 0, None
-        for number in range(bisect_right(stops, start), len(spans)):
-            common = min(end, spans[number][1]) - max(start, spans[number][0])
+        for number in range(bisect_right(stops, start), len(word_spans)):
+            common = min(end, word_spans[number][1]) - max(start, word_spans[number][0])
             if common <= 0:
                 break
             if common > most:
@@ -85,9 +87,9 @@ def _owners(spans: Sequence[Span], places: Sequence[Span]) -> Iterator[int | Non
         yield owner
 
 
-def token_to_word_matrix(words: Sequence[WordSpan], pieces: int) -> Any:
-    """A matrix that sums the weights of pieces (rows) to those of words (columns)."""
-    matrix = np.zeros((pieces, len(words)), dtype=np.float32)
+def token_to_word_matrix(words: Sequence[WordSpan], tokens: int) -> Any:
+    """Return a 0/1 matrix that sums attention weights over the tokens (rows) of each word (columns)."""
+    matrix = np.zeros((tokens, len(words)), dtype=np.float32)
     for number, word in enumerate(words):
         matrix[word.begin : word.end, number] = 1
     return matrix

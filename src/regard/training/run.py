@@ -1,7 +1,7 @@
-"""A training run from files to model folder. `train` is a generator: it yields what happens and prints nothing.
+"""A training run from files to a model folder. `iter_train` is a generator: it yields events and prints nothing.
 
-Its stages are preparing the data, fixing the plan, learning, and choosing the weights to keep. Each leaves its result
-whole on disk, so that the same command goes on wherever it was interrupted.
+A run prepares the data, fixes the plan, trains, and chooses the parameters to keep. Each stage writes its result to
+disk completely before the next one starts, so the same command resumes a run wherever it was interrupted.
 """
 
 import sys
@@ -15,15 +15,14 @@ from typing import Any
 from filelock import FileLock, Timeout
 
 from regard.data.check.corpus_report import check_corpora
-from regard.data.formats.corpus import Corpus, check_direction, corpora
-from regard.data.formats.corpus import languages as named_languages
-from regard.data.formats.stdin_corpus import keep_stream, reads_standard_input
+from regard.data.formats.corpus import Corpus, check_direction, corpora, detect_languages
+from regard.data.formats.records import LanguagePair
+from regard.data.formats.stdin_corpus import reads_standard_input, save_stream
 from regard.data.prepare.text_store import TextStore, build_text_store, hash_inputs
 from regard.data.prepare.token_store import build_token_store
 from regard.errors import RunError
 from regard.interchange.ctranslate2.export import ensure_export
 from regard.machine.malloc import retain_freed_memory
-from regard.model_folder.folder import Languages
 from regard.model_folder.loader import open_folder
 from regard.progress import Progress
 from regard.settings.parser import user_overrides
@@ -43,7 +42,7 @@ from regard.training.tracking.events import Event, Finished, Note
 from regard.training.trainer import train_by_plan
 
 
-def train(
+def iter_train(
     paths: Sequence[str | Path],
     *,
     out: str | Path,
@@ -54,106 +53,106 @@ def train(
     parent: str | Path | None = None,
     languages: tuple[str, str] | None = None,
     overrides: Sequence[str] = (),
-    settings_file: Path | None = None,
+    config: Path | None = None,
     stop: Callable[[], bool] = lambda: False,
 ) -> Iterator[Event]:
-    """Train a translator on pairs of texts (docs/data.md says what is read) and write it to the folder `out`.
+    """Train a translator on files of pairs (docs/data.md) and write it to the folder `out`, yielding events.
 
-    `budget` is in seconds. `stop` is asked after every step. The same call goes on where it was interrupted.
+    `budget` is in seconds. `stop` is called after every step and ends the run when it returns True. The same call
+    resumes an interrupted run.
     """
     began = time.monotonic()
     out = Path(out)
     folder = open_folder(Path(parent)) if parent is not None else None
-    wish = TrainingRequest(size, budget, steps, user_overrides(overrides, settings_file), folder)
-    wish.check()
+    request = TrainingRequest(size, budget, steps, user_overrides(overrides, config), folder)
+    request.check()
     check_out(out)
-    kept = yield from _keep_standard_input(out, paths)
-    known = languages or _both(folder.languages if folder else (None, None))
-    train_corpora = corpora([Path(path) for path in paths], languages=known, standard_input=kept)
-    valid_corpora = corpora([Path(path) for path in valid], languages=known)
-    sides: Languages = languages or (folder.languages if folder else named_languages(train_corpora))
+    standard_input = yield from _keep_standard_input(out, paths)
+    parent_languages: LanguagePair = folder.languages if folder else (None, None)
+    known_languages = languages or _if_both_known(parent_languages)
+    train_corpora = corpora([Path(path) for path in paths], languages=known_languages, standard_input=standard_input)
+    valid_corpora = corpora([Path(path) for path in valid], languages=known_languages)
+    sides: LanguagePair = languages or (folder.languages if folder else detect_languages(train_corpora))
     if languages is None:
-        check_direction([*train_corpora, *valid_corpora], folder.languages if folder else (None, None))
-    request = {
+        check_direction([*train_corpora, *valid_corpora], parent_languages)
+    identity = {
         "training data": (yield from hash_inputs(train_corpora)),
         "validation data": (yield from hash_inputs(valid_corpora)),
-        **_weights(train_corpora, valid_corpora),
+        **_corpus_weights(train_corpora, valid_corpora),
         "languages": list(sides),
-        **wish.request(),
+        **request.to_dict(),
     }
-    with _run_lock(out / "run"), retain_freed_memory():
-        plan = _checked_plan(out, request)
+    run = out / "run"
+    with _run_lock(run), retain_freed_memory():
+        plan = _existing_plan(out, identity)
         if plan is not None and (out / "manifest.json").exists():
             ensure_export(out)
             yield Finished(out)
             return
         if plan is None:
-            yield from _check(out / "run", train_corpora, valid_corpora)
-        texts = yield from build_text_store(out / "run" / "texts", train_corpora, valid_corpora, seed=wish.train.seed)
-        plan, made = yield from _prepare(out / "run", plan, wish, request, sides, texts, began)
+            yield from _check(run, train_corpora, valid_corpora)
+        texts = yield from build_text_store(run / "texts", train_corpora, valid_corpora, seed=request.train.seed)
+        plan, data = yield from _prepare(run, plan, request, identity, sides, texts, began)
         with explain_out_of_memory():
-            yield from train_by_plan(out, plan, made, stop)
+            yield from train_by_plan(out, plan, data, stop)
 
 
 def check_out(out: Path) -> None:
-    """Whether `out` is free, or holds a run."""
+    """Raise a `RunError` unless `out` is missing, empty, or the folder of a run."""
     if out.exists() and not out.is_dir():
         raise RunError(f"--out {out} is a file; choose another name for the model folder")
     if out.exists() and not (out / "run").exists() and any(out.iterdir()):
-        raise RunError(f"{out} holds other files already; choose another --out, or remove it first")
+        raise RunError(f"{out} already holds other files; choose another --out, or remove it first")
 
 
 def _keep_standard_input(out: Path, paths: Sequence[str | Path]) -> Generator[Event, None, Path | None]:
-    """Where the pairs that came by standard input are kept, so that a run can go on without them; None if none came."""
+    """Copy pairs from standard input to a file, so that a run can resume without it; return the file, if any."""
     if not reads_standard_input([Path(path) for path in paths]):
         return None
     kept = out / "run" / "standard-input.tsv"
     with _run_lock(out / "run"):
-        came = False
+        is_new = False
         if not ((out / "run" / "plan.json").exists() and kept.exists()):
             yield Progress("reading standard input", 0, 1)
-            came = keep_stream(sys.stdin.buffer, kept)
-        if not came:
-            yield Note(f"standard input is not read again: the run goes on with what it gave, {kept}")
+            is_new = save_stream(sys.stdin.buffer, kept)
+        if not is_new:
+            yield Note(f"standard input is not read again: the run continues with the pairs kept in {kept}")
     return kept
 
 
-def _both(languages: Languages) -> tuple[str, str] | None:
-    """Source and target, if both are known."""
+def _if_both_known(languages: LanguagePair) -> tuple[str, str] | None:
     source, target = languages
     return (source, target) if source is not None and target is not None else None
 
 
-def _weights(train: Sequence[Corpus], valid: Sequence[Corpus]) -> dict[str, list[float]]:
-    """The weights of the training corpora, where there are any."""
+def _corpus_weights(train: Sequence[Corpus], valid: Sequence[Corpus]) -> dict[str, list[float]]:
+    """Return the weights of the training corpora as part of the request, or nothing if all are 1."""
     for corpus in valid:
         if corpus.weight != 1:
-            raise RunError(
-                f"{corpus.name}={corpus.weight:g}: all validation pairs count the same; leave the weight out"
-            )
+            raise RunError(f"{corpus.name}={corpus.weight:g}: validation data cannot be weighted; leave the weight out")
     weights = [corpus.weight for corpus in train]
     return {"weights": weights} if any(weight != 1 for weight in weights) else {}
 
 
 def _check(run: Path, train: Sequence[Corpus], valid: Sequence[Corpus]) -> Generator[Event, None, None]:
-    """Stop on what cannot be trained on, and say what deserves a word."""
+    """Raise an error if the data cannot be used, and yield a note for each important finding."""
     report = yield from check_corpora(train, valid)
     write_json(run / "check.json", asdict(report))
-    for found in report.notable():
-        yield Note(found.sentence())
+    for finding in report.warnings():
+        yield Note(finding.sentence())
 
 
-def _checked_plan(out: Path, request: dict[str, Any]) -> Plan | None:
-    """The plan of the run in this folder, if there is one and it was asked for in the same words."""
+def _existing_plan(out: Path, identity: dict[str, Any]) -> Plan | None:
+    """Return the plan of the run in a folder, if any, after checking that this command started it."""
     if not (out / "run" / "plan.json").exists():
         if (out / "manifest.json").exists():
             raise RunError(f"{out} holds a finished model; choose another --out, or remove it first")
         return None
     plan = plan_module.load_plan(out / "run" / "plan.json")
-    if changed := plan_module.differences(plan.request, request):
+    if changed := plan_module.differences(plan.request, identity):
         raise RunError(
             f"{out} holds a run that was started differently:\n" + "\n".join(changed) + "\n"
-            "give the same command to go on with it, or another --out for a new run"
+            "use the same command to continue it, or another --out for a new run"
         )
     choices.pick_device(plan.device, plan.settings.train.precision)
     return plan
@@ -161,7 +160,7 @@ def _checked_plan(out: Path, request: dict[str, Any]) -> Plan | None:
 
 @contextmanager
 def _run_lock(run: Path) -> Iterator[None]:
-    """No two processes work on one run. The system lifts the lock when a process dies."""
+    """Keep other processes from working on this run; the system releases the lock when a process dies."""
     make_folder(run)
     lock = FileLock(run / "lock")
     try:
@@ -175,47 +174,49 @@ def _run_lock(run: Path) -> Iterator[None]:
 
 
 def _tokenizer(run: Path, texts: TextStore, settings: Settings) -> Generator[Progress, None, SentencePieceTokenizer]:
-    """Find the pieces, or read those an earlier start of this run found."""
+    """Train the tokenizer, or load the one that an earlier start of this run has trained."""
     folder = run / "tokenizer"
     made_from = {"texts": sha256(texts.folder / "manifest.json"), "settings": asdict(settings.tokenizer)}
     if find_damage(folder) is None and read_json(folder / "made_from.json") == made_from:
         return SentencePieceTokenizer.load(folder / "tokenizer.model")
-    pieces = settings.tokenizer.vocab_size or choose_vocab_size(texts.words)
-    yield Progress("finding pieces", 0, 1)
-    data = train_tokenizer(texts.train.sentences(), kind=settings.tokenizer.kind, vocab_size=pieces)
+    vocab_size = settings.tokenizer.vocab_size or choose_vocab_size(texts.words)
+    yield Progress("training the tokenizer", 0, 1)
+    data = train_tokenizer(texts.train.sample_texts(), kind=settings.tokenizer.kind, vocab_size=vocab_size)
     with new_folder(folder) as new:
         (new / "tokenizer.model").write_bytes(data)
         write_json(new / "made_from.json", made_from)
         write_folder_manifest(new)
-    yield Progress("finding pieces", 1, 1)
+    yield Progress("training the tokenizer", 1, 1)
     return SentencePieceTokenizer(data)
 
 
 def _prepare(
     run: Path,
     plan: Plan | None,
-    wish: TrainingRequest,
-    request: dict[str, Any],
-    sides: Languages,
+    request: TrainingRequest,
+    identity: dict[str, Any],
+    sides: LanguagePair,
     texts: TextStore,
     began: float,
 ) -> Generator[Event, None, tuple[Plan, PreparedData]]:
-    """Find the pieces, turn the texts into numbers, and fix the plan, or read what an earlier start made."""
-    device = choices.pick_device(wish.train.device, wish.train.precision)
-    settings, reasons = wish.settings(len(texts.train), device) if plan is None else (plan.settings, [])
-    tokenizer = wish.parent.tokenizer if wish.parent else (yield from _tokenizer(run, texts, settings))
-    shards = yield from build_token_store(run / "shards", texts, tokenizer, longest=settings.model.max_positions)
-    if shards.dropped:
-        dropped = ", ".join(f"{reason}: {count:,}" for reason, count in shards.dropped.items())
+    """Train the tokenizer, encode the texts and make the plan, or load the results of an earlier start of this run."""
+    device = choices.pick_device(request.train.device, request.train.precision)
+    settings, reasons = request.settings(len(texts.train), device) if plan is None else (plan.settings, [])
+    tokenizer = request.parent.tokenizer if request.parent else (yield from _tokenizer(run, texts, settings))
+    corpus = yield from build_token_store(run / "shards", texts, tokenizer, max_positions=settings.model.max_positions)
+    if corpus.dropped:
+        dropped = ", ".join(f"{reason}: {count:,}" for reason, count in corpus.dropped.items())
         yield Note(f"left out {dropped}; {run / 'shards' / 'dropped.tsv'} lists them")
     if plan is None:
         settings = replace(settings, model=replace(settings.model, vocab_size=tokenizer.embedding_rows))
         names = " to ".join(side or "unknown" for side in sides)
-        reasons = [f"languages {names} (--languages names them)", *reasons]
-        reasons.append(f"{tokenizer.size:,} pieces for {texts.words:,} words of text")
+        reasons = [f"languages {names} (set with --languages)", *reasons]
+        reasons.append(f"a vocabulary of {tokenizer.size:,} tokens for {texts.words:,} words of text")
         with explain_out_of_memory():
-            plan = yield from make_plan(wish, settings, reasons, request, shards, device, began)
+            plan = yield from make_plan(request, settings, reasons, identity, corpus, device, began)
         plan_module.save_plan(run / "plan.json", plan)
     elif plan.versions != plan_module.versions():
-        yield Note("the run began with other versions of its libraries: it goes on, but not bit for bit")
-    return plan, PreparedData(sides, texts, shards, tokenizer, wish.parent)
+        yield Note(
+            "the run was started with other library versions: it continues, but may differ from an uninterrupted run"
+        )
+    return plan, PreparedData(sides, texts, corpus, tokenizer, request.parent)

@@ -1,7 +1,7 @@
-"""The training loop: a generator that takes steps and yields what each one did. It neither prints, saves nor stops.
+"""The training loop: a generator that takes steps and yields what each one did. It does not print, save or stop.
 
-Every random number of a step follows from the seed, the step and the part of the batch, so a step is the same whether
-the run was interrupted before it or not.
+Every random number of a step derives from the seed, the step and the micro-batch, so a step is the same whether or not
+the run was interrupted before it.
 """
 
 import hashlib
@@ -22,7 +22,7 @@ from regard.settings.train import TrainSettings
 from regard.tokenizers.special_ids import BOS, PAD
 from regard.training.loss import backward_in_chunks, loss_only
 from regard.training.optimizers.schedule import learning_rate
-from regard.training.out_of_memory import is_out_of_memory, split_batches
+from regard.training.out_of_memory import is_out_of_memory, slice_batches
 from regard.training.parallel.replicas import make_replicas, replica_count, run_replicas
 
 Stream = Iterator[tuple[Batch, StreamPosition]]
@@ -30,21 +30,21 @@ Stream = Iterator[tuple[Batch, StreamPosition]]
 
 @dataclass(frozen=True)
 class Step:
-    """What one step did."""
+    """The result of one training step."""
 
     step: int
-    loss: float  # per target piece, smoothed, weighed, with dropout
+    loss: float  # per target token, with label smoothing, token weights and dropout
     learning_rate: float
     target_tokens: int
     seconds: float
-    position: StreamPosition  # where the data goes on
-    skipped: bool = False  # the gradient was not finite, so the weights are as before
-    splits: int = 1  # in which each hand computed its share of a micro-batch, to fit in memory
+    position: StreamPosition  # where the next step continues in the data
+    skipped: bool = False  # the gradient was not finite, so the parameters are unchanged
+    slices: int = 1  # into which each replica cut its share of a micro-batch to fit in memory
 
 
-def derived_seed(*parts: int | str) -> int:
-    """One seed per purpose and moment; no generator's state needs saving."""
-    return int.from_bytes(hashlib.blake2b(repr(parts).encode(), digest_size=8).digest()) >> 1
+def derived_seed(*purpose: int | str) -> int:
+    """Return a seed that depends only on its arguments, so that no generator state needs saving."""
+    return int.from_bytes(hashlib.blake2b(repr(purpose).encode(), digest_size=8).digest()) >> 1
 
 
 def training_steps(
@@ -55,105 +55,114 @@ def training_steps(
     *,
     width: int,
     first: int = 1,
-    parts: Callable[[int], int] = lambda step: 1,
+    min_slices: Callable[[int], int] = lambda step: 1,
 ) -> Iterator[Step]:
-    """Take the steps from `first` to the last, one per request; `parts` says how finely a step is cut at least."""
+    """Take the steps from `first` to the last; `min_slices` gives the least number of slices per micro-batch."""
     device = next(model.parameters()).device
-    models = make_replicas(model, replica_count(width, settings.micro_batch_tokens, device.type))
-    for one in models:
-        one.train()
+    replicas = make_replicas(model, replica_count(width, settings.micro_batch_tokens, device.type))
+    for replica in replicas:
+        replica.train()
     for parameter in model.parameters():
-        parameter.grad = torch.zeros_like(parameter)  # kept from step to step, for the same reason
+        # Allocated now and reused by every step, like the optimizer state: an allocation in the first step would
+        # fragment the heap between activations.
+        parameter.grad = torch.zeros_like(parameter)
     matrices = [parameter.data for parameter in model.parameters() if parameter.dim() == 2]
     for step in range(first, settings.steps + 1):
         began = time.perf_counter()
         rate = learning_rate(step, settings, width)
         for group in optimizer.param_groups:
             group["lr"] = rate
-        micro = list(itertools.islice(stream, micro_batches(settings)))
-        loss, tokens, used = gradient_with_retry(models, [batch for batch, _ in micro], settings, step, parts(step))
+        micro_batches = list(itertools.islice(stream, micro_batches_per_step(settings)))
+        batches = [batch for batch, _ in micro_batches]
+        loss, tokens, slices = gradient_with_retry(replicas, batches, settings, step, min_slices(step))
         gradients = [parameter.grad for parameter in model.parameters() if parameter.grad is not None]
         norm = nn.utils.get_total_norm(gradients, foreach=True)
-        finite = math.isfinite(loss) and math.isfinite(norm.item())
-        if finite and settings.max_grad_norm:
+        is_finite = math.isfinite(loss) and math.isfinite(norm.item())
+        if is_finite and settings.max_grad_norm:
             nn.utils.clip_grads_with_norm_(model.parameters(), settings.max_grad_norm, norm, foreach=True)
-        if finite:
+        if is_finite:
             for matrix in matrices if settings.weight_decay > 0 else ():
                 matrix.mul_(max(0.0, 1 - rate * settings.weight_decay))
             optimizer.step()
         seconds = time.perf_counter() - began
-        yield Step(step, loss / tokens, rate, tokens, seconds, micro[-1][1], skipped=not finite, splits=used)
-        model.train()  # whoever asked for the step may have validated
+        position = micro_batches[-1][1]
+        yield Step(step, loss / tokens, rate, tokens, seconds, position, skipped=not is_finite, slices=slices)
+        model.train()  # the caller may have validated, which switches to evaluation mode
 
 
 def gradient_with_retry(
-    models: Sequence[SequenceModel], batches: list[Batch], settings: TrainSettings, step: int, parts: int
+    replicas: Sequence[SequenceModel], batches: list[Batch], settings: TrainSettings, step: int, slices: int
 ) -> tuple[float, int, int]:
-    """As `gradient`, a part for each model; whenever memory runs out, in twice as many. Also in how many at last."""
-    most = max(len(batch.source_BS) for batch in batches)
+    """Call `accumulate_gradients` with each batch cut into `slices` per replica, doubled whenever memory runs out.
+
+    Return the summed loss, the number of target tokens, and the number of slices that fitted.
+    """
+    max_rows = max(len(batch.source_BS) for batch in batches)
     while True:
         try:
-            return *accumulate_gradients(models, split_batches(batches, parts * len(models)), settings, step), parts
+            sliced = slice_batches(batches, slices * len(replicas))
+            return *accumulate_gradients(replicas, sliced, settings, step), slices
         except (MemoryError, RuntimeError) as error:
             if not is_out_of_memory(error):
                 raise
-            if parts * len(models) >= most:
+            if slices * len(replicas) >= max_rows:
                 raise RunError(
-                    f"step {step:,} does not fit in memory, even a pair at a time; end other programs and give the "
-                    "same command again, or start anew with a smaller --size or a smaller model.max_positions"
+                    f"step {step:,} does not fit in memory, even one pair at a time; close other programs and run the "
+                    "same command again, or start a new run with a smaller --size or a smaller model.max_positions"
                 ) from error
-        # Only here has the failed attempt given back what it held.
-        parts *= 2
-        for model in models:
-            model.zero_grad(set_to_none=True)
+        # Outside the handler, because the exception keeps the tensors of the failed attempt alive.
+        slices *= 2
+        for replica in replicas:
+            replica.zero_grad(set_to_none=True)
         if torch.cuda.is_available():
             torch.cuda.empty_cache()
 
 
-def micro_batches(settings: TrainSettings) -> int:
-    """How many micro-batches make a step."""
+def micro_batches_per_step(settings: TrainSettings) -> int:
+    """Return the number of micro-batches whose gradients a step accumulates."""
     return -(-settings.batch_tokens // settings.micro_batch_tokens)
 
 
 def accumulate_gradients(
-    models: Sequence[SequenceModel], batches: list[Batch], settings: TrainSettings, step: int
+    replicas: Sequence[SequenceModel], batches: list[Batch], settings: TrainSettings, step: int
 ) -> tuple[float, int]:
-    """Leave in `.grad` of the first model the gradient of the mean loss per target piece of all batches; return summed
-    loss and pieces. Models that share its weights take their share of the batches, all at once.
+    """Leave the gradient of the mean loss per target token in `.grad` of the first replica.
 
-    One division by all real pieces, so that any split into micro-batches gives the same gradient.
+    The replicas share their parameters and process the batches in parallel. The loss is divided once by all real target
+    tokens, so any division into micro-batches gives the same gradient. Return the summed loss and the number of tokens.
     """
     tokens = sum(batch.target_tokens for batch in batches)
 
-    def share(hand: int) -> float:
-        models[hand].zero_grad(set_to_none=False)
-        numbers = range(hand, len(batches), len(models))
+    def run(replica: int) -> float:
+        replicas[replica].zero_grad(set_to_none=False)
+        numbers = range(replica, len(batches), len(replicas))
         return sum(
-            _micro_batch_gradient(models[hand], batches[number], settings, step, number, tokens) for number in numbers
+            _micro_batch_gradient(replicas[replica], batches[number], settings, step, number, tokens)
+            for number in numbers
         )
 
-    loss = sum(run_replicas(share, len(models)))
-    for other in models[1:]:
-        for whole, part in zip(models[0].parameters(), other.parameters(), strict=True):
-            if part.grad is not None:
-                whole.grad = part.grad if whole.grad is None else whole.grad.add_(part.grad)
-        other.zero_grad(set_to_none=True)
+    loss = sum(run_replicas(run, len(replicas)))
+    for replica in replicas[1:]:
+        for total, share in zip(replicas[0].parameters(), replica.parameters(), strict=True):
+            if share.grad is not None:
+                total.grad = share.grad if total.grad is None else total.grad.add_(share.grad)
+        replica.zero_grad(set_to_none=True)
     return loss, tokens
 
 
 def _micro_batch_gradient(
     model: SequenceModel, batch: Batch, settings: TrainSettings, step: int, number: int, tokens: int
 ) -> float:
-    """Add to `.grad` the share of micro-batch `number`; return its summed loss."""
+    """Add the gradient of micro-batch `number` to `.grad`, with its own dropout; return its summed loss."""
     device = next(model.parameters()).device
     with seeded(derived_seed(settings.seed, "dropout", step, number), device):
         return backward_in_chunks(
             model,
             torch.from_numpy(batch.source_BS).to(device),
             torch.from_numpy(batch.target_BT).to(device),
-            start=BOS,
+            bos=BOS,
             pad=PAD,
-            smoothing=settings.label_smoothing,
+            label_smoothing=settings.label_smoothing,
             tokens=tokens,
             bfloat16=settings.precision == "bfloat16",
             weight_BT=None if batch.weight_BT is None else torch.from_numpy(batch.weight_BT).to(device),
@@ -162,13 +171,13 @@ def _micro_batch_gradient(
 
 @torch.inference_mode()
 def validation_loss(model: SequenceModel, batches: Iterator[Batch]) -> float:
-    """Cross entropy per target piece, without smoothing or dropout."""
+    """Return the cross entropy per target token, without label smoothing or dropout."""
     model.train(False)
     device = next(model.parameters()).device
     loss, tokens = 0.0, 0
     for batch in batches:
         source_BS = torch.from_numpy(batch.source_BS).to(device)
         target_BT = torch.from_numpy(batch.target_BT).to(device)
-        loss += loss_only(model, source_BS, target_BT, start=BOS, pad=PAD)
+        loss += loss_only(model, source_BS, target_BT, bos=BOS, pad=PAD)
         tokens += batch.target_tokens
     return loss / tokens

@@ -1,4 +1,4 @@
-"""From the first step of a plan to the model folder: stepping, saving, validating, and choosing the weights to keep."""
+"""Carries out a plan: takes steps, saves, validates, chooses the parameters to keep, and writes the model folder."""
 
 import time
 from collections.abc import Callable, Generator, Iterator
@@ -16,11 +16,10 @@ from regard.model_folder.folder import ModelFolder
 from regard.model_folder.writer import save_folder
 from regard.models.kinds.transformer import Transformer
 from regard.progress import Progress
-from regard.settings.train import TrainSettings
 from regard.training.checkpoints import Checkpoints, RunState
-from regard.training.divergence import advice
+from regard.training.divergence import divergence_message
 from regard.training.optimizers.adam import make_optimizer
-from regard.training.out_of_memory import MicroBatchSplits
+from regard.training.out_of_memory import MicroBatchSlices
 from regard.training.planning.plan import Plan
 from regard.training.prepared_data import PreparedData
 from regard.training.step import Step, derived_seed, training_steps
@@ -29,95 +28,180 @@ from regard.training.tracking.log import Log
 from regard.training.tracking.model_card import write_card
 from regard.training.validation import Validation, Validator
 
-SAVE_SECONDS = 600  # the most a crash can cost
+SAVE_SECONDS = 600  # the most training time that a crash can lose
 
-FEW_SENTENCES = 200
+MIN_BLEU_SENTENCES = 200  # with fewer sentences BLEU is mostly noise, so the loss decides which parameters to keep
 
 
-def train_by_plan(out: Path, plan: Plan, made: PreparedData, stop: Callable[[], bool]) -> Iterator[Event]:
-    """Take the plan's steps from where the newest checkpoint is, then choose the weights to keep."""
-    settings = plan.settings.train
-    model = _build_model(plan, made.parent)
-    optimizer = make_optimizer(model, settings)
+def train_by_plan(out: Path, plan: Plan, data: PreparedData, stop: Callable[[], bool]) -> Iterator[Event]:
+    """Take the steps of a plan, from the newest checkpoint on, and write the model folder."""
+    model = _build_model(plan, data.parent)
+    optimizer = make_optimizer(model, plan.settings.train)
     checkpoints = Checkpoints(out / "run" / "checkpoints")
-    progress, problems = checkpoints.resume(model, optimizer)
+    state, problems = checkpoints.resume(model, optimizer)
     for problem in problems:
-        yield Note(f"a checkpoint is damaged, so the run goes on from the one before it, if any: {problem}")
-    yield Planned(plan, progress.step)
-    validator = Validator(made.texts, made.shards, made.tokenizer, plan.settings)
-    splits = MicroBatchSplits(out / "run" / "splits.json")
-    stream = batches(
-        made.shards.train,
-        tokens=settings.micro_batch_tokens,
-        seed=settings.seed,
-        position=progress.position,
-        weights=plan.request.get("weights", ()),
-        minimal_pair_weight=settings.minimal_pair_weight,
-    )
-    saved_step, saved_time = progress.step, time.monotonic()
+        yield Note(f"a checkpoint is damaged, so the run continues from the previous one, if any: {problem}")
+    yield Planned(plan, state.step)
+    trainer = _Trainer(out, plan, data, model, optimizer, checkpoints, state)
+    tensorboard = plan.settings.train.tensorboard
+    with _threads(plan.threads), Log(out / "run", state.step, tensorboard=tensorboard) as log:
+        is_complete = yield from trainer.run(log, stop)
+    if is_complete:
+        yield from trainer.finish()
 
-    def save() -> None:
-        nonlocal saved_step, saved_time
-        checkpoints.save(model, optimizer, progress)
-        checkpoints.prune({*plan.averaged_steps(progress.step), progress.best_step})
-        saved_step, saved_time = progress.step, time.monotonic()
 
-    width, first = plan.settings.model.width, progress.step + 1
-    steps = training_steps(model, optimizer, stream, settings, width=width, first=first, parts=splits.parts)
-    with _threads(plan.threads), Log(out / "run", progress.step, tensorboard=settings.tensorboard) as log:
+class _Trainer:
+    """A run in progress: the model, its optimizer, and how far the run has come."""
+
+    def __init__(
+        self,
+        out: Path,
+        plan: Plan,
+        data: PreparedData,
+        model: Transformer,
+        optimizer: torch.optim.Optimizer,
+        checkpoints: Checkpoints,
+        state: RunState,
+    ) -> None:
+        self._out = out
+        self._plan = plan
+        self._settings = plan.settings.train
+        self._data = data
+        self._model = model
+        self._optimizer = optimizer
+        self._checkpoints = checkpoints
+        self._state = state
+        self._saved_step, self._saved_time = state.step, time.monotonic()
+        self._validator = Validator(data.texts, data.corpus, data.tokenizer, plan.settings)
+        self._slices = MicroBatchSlices(out / "run" / "splits.json")
+
+    def run(self, log: Log, stop: Callable[[], bool]) -> Generator[Event, None, bool]:
+        """Take steps, save and validate until the plan is complete; return False if `stop` ended the run earlier."""
+        steps = self._steps()
         while True:
-            stopping = stop()
-            overdue = time.monotonic() - saved_time > SAVE_SECONDS
-            if (stopping or overdue) and saved_step < progress.step:
-                save()
-            if stopping:
-                yield Stopped(progress.step)
-                return
-            if plan.validates(progress.step) and progress.validated_step < progress.step:
-                try:
-                    validation = validator.quick(model, progress.step)
-                except FloatingPointError as error:
-                    raise _diverged(str(error), progress, checkpoints, settings) from None
-                log.write(progress.step, validation_loss=validation.loss, bleu=validation.bleu, chrf=validation.chrf)
-                progress = progress.validated(validation.loss)
-                save()
-                yield validation
-                continue  # whoever wants to stop has waited for the validation
-            if progress.is_stale(settings.patience):
-                yield Note(f"no better validation loss for {progress.stale} validations: stopping early")
-                break
-            if progress.step == settings.steps:
-                break
-            step = next(steps)
-            progress = yield from _record(step, progress, splits, log)
-            if seen := progress.divergence.trouble():
-                raise _diverged(seen, progress, checkpoints, settings)
-    yield from _finish(out, plan, made, model, checkpoints, progress, splits, validator)
+            is_stopping = stop()
+            is_overdue = time.monotonic() - self._saved_time > SAVE_SECONDS
+            if (is_stopping or is_overdue) and self._saved_step < self._state.step:
+                self._save()
+            if is_stopping:
+                yield Stopped(self._state.step)
+                return False
+            if self._plan.validates(self._state.step) and self._state.validated_step < self._state.step:
+                yield self._validate(log)
+                continue  # a request to stop may have arrived during the validation
+            if self._state.is_stale(self._settings.patience):
+                yield Note(f"the validation loss has not improved for {self._state.stale} validations: stopping early")
+                return True
+            if self._state.step == self._settings.steps:
+                return True
+            yield from self._record(next(steps), log)
 
-
-def _diverged(seen: str, progress: RunState, checkpoints: Checkpoints, settings: TrainSettings) -> RunError:
-    best = checkpoints.path(progress.best_step) if progress.best_step else None
-    return RunError(advice(seen, progress.step, settings, best))
-
-
-def _record(step: Step, progress: RunState, splits: MicroBatchSplits, log: Log) -> Generator[Event, None, RunState]:
-    """Write down what a step did, and say what was unusual."""
-    unusual = {**({"skipped": True} if step.skipped else {}), **({"parts": step.splits} if step.splits > 1 else {})}
-    log.write(step.step, loss=step.loss, learning_rate=step.learning_rate, seconds=step.seconds, **unusual)
-    if step.splits > splits.parts(step.step):
-        splits.record(step.step, step.splits)
-        yield Note(
-            f"step {step.step:,} did not fit in memory: from it on, each micro-batch is cut {step.splits} times as fine"
+    def finish(self) -> Iterator[Event]:
+        """Keep the last parameters, their average, or the best so far, whichever validates best; write the folder."""
+        candidates = self._candidates()
+        scored: list[tuple[Validation, str, dict[str, Tensor]]] = []
+        for number, (name, parameters) in enumerate(candidates.items()):
+            yield Progress("choosing the parameters to keep", number, len(candidates))
+            self._model.load_state_dict(parameters)
+            scored.append((self._validator.full(self._model, self._state.step), name, parameters))
+        by_loss = scored[0][0].sentences < MIN_BLEU_SENTENCES
+        scores, kept, parameters = max(scored, key=lambda entry: _merit(entry[0], by_loss=by_loss))
+        scores_by_name = [(name, validation) for validation, name, _ in scored]
+        save_folder(
+            self._out,
+            settings=self._plan.settings.model,
+            weights=parameters,
+            tokenizer=self._data.tokenizer,
+            languages=self._data.languages,
+            card=write_card(self._plan, self._data, self._state, self._slices, scores_by_name, kept),
         )
-    health = progress.divergence.after_skipped() if step.skipped else progress.divergence.after(step.loss)
-    if step.skipped:
-        yield Note(f"step {step.step:,} is skipped, because its gradient is not finite ({health.skipped:,} so far)")
-    yield step
-    return replace(progress, step=step.step, position=step.position, divergence=health)
+        yield Progress("exporting to CTranslate2", 0, 1)
+        ensure_export(self._out)
+        yield Finished(self._out, scores, kept)
+
+    def _steps(self) -> Iterator[Step]:
+        stream = batches(
+            self._data.corpus.train,
+            tokens=self._settings.micro_batch_tokens,
+            seed=self._settings.seed,
+            position=self._state.position,
+            weights=self._plan.request.get("weights", ()),
+            minimal_pair_weight=self._settings.minimal_pair_weight,
+        )
+        return training_steps(
+            self._model,
+            self._optimizer,
+            stream,
+            self._settings,
+            width=self._plan.settings.model.width,
+            first=self._state.step + 1,
+            min_slices=self._slices.at,
+        )
+
+    def _save(self) -> None:
+        self._checkpoints.save(self._model, self._optimizer, self._state)
+        self._checkpoints.prune({*self._plan.averaged_steps(self._state.step), self._state.best_step})
+        self._saved_step, self._saved_time = self._state.step, time.monotonic()
+
+    def _validate(self, log: Log) -> Validation:
+        """Validate the current parameters, log the scores and save a checkpoint."""
+        try:
+            validation = self._validator.quick(self._model, self._state.step)
+        except FloatingPointError as error:
+            raise self._diverged(str(error)) from None
+        log.write(self._state.step, validation_loss=validation.loss, bleu=validation.bleu, chrf=validation.chrf)
+        self._state = self._state.validated(validation.loss)
+        self._save()
+        return validation
+
+    def _record(self, step: Step, log: Log) -> Iterator[Event]:
+        """Log a step, report what was unusual about it, and check whether the run diverges."""
+        unusual = {
+            **({"skipped": True} if step.skipped else {}),
+            **({"slices": step.slices} if step.slices > 1 else {}),
+        }
+        log.write(step.step, loss=step.loss, learning_rate=step.learning_rate, seconds=step.seconds, **unusual)
+        if step.slices > self._slices.at(step.step):
+            self._slices.record(step.step, step.slices)
+            yield Note(
+                f"step {step.step:,} did not fit in memory: from this step on, micro-batches are {step.slices} times "
+                "smaller"
+            )
+        divergence = self._state.divergence
+        divergence = divergence.after_skipped() if step.skipped else divergence.after(step.loss)
+        if step.skipped:
+            yield Note(
+                f"step {step.step:,} was skipped because its gradient is not finite ({divergence.skipped:,} so far)"
+            )
+        yield step
+        self._state = replace(self._state, step=step.step, position=step.position, divergence=divergence)
+        if problem := divergence.problem():
+            raise self._diverged(problem)
+
+    def _diverged(self, problem: str) -> RunError:
+        best_step = self._state.best_step
+        best = self._checkpoints.path(best_step) if best_step else None
+        return RunError(divergence_message(problem, self._state.step, self._settings, best))
+
+    def _candidates(self) -> dict[str, dict[str, Tensor]]:
+        """Return the parameters to choose from, by name, without checkpoints that have been damaged since."""
+        step, best_step = self._state.step, self._state.best_step
+        average = self._checkpoints.average(self._plan.averaged_steps(step))
+        last, best = self._checkpoints.weights(step), self._checkpoints.weights(best_step)
+        candidates = {
+            "the last checkpoint": last,
+            f"the average of the last {average.count} checkpoints": average.weights if average.count > 1 else None,
+            f"the checkpoint with the best validation loss, step {best_step:,}": best if best_step != step else None,
+        }
+        return {name: parameters for name, parameters in candidates.items() if parameters is not None}
+
+
+def _merit(validation: Validation, *, by_loss: bool) -> tuple[float, float]:
+    return -validation.loss if by_loss else validation.bleu, -validation.loss
 
 
 def _build_model(plan: Plan, parent: ModelFolder | None) -> Transformer:
-    """The model before its first step."""
+    """Return the model before its first step: initialised from the seed, or with the parent's parameters."""
     with torch.random.fork_rng(devices=[]):
         torch.manual_seed(derived_seed(plan.settings.train.seed, "weights"))
         model = Transformer(plan.settings.model, plan.settings.train.dropout)
@@ -128,57 +212,10 @@ def _build_model(plan: Plan, parent: ModelFolder | None) -> Transformer:
 
 @contextmanager
 def _threads(count: int) -> Iterator[None]:
-    """Compute with so many threads: sums of floats depend on how they are split."""
+    """Compute with this many threads, because sums of floats depend on how they are divided among threads."""
     before = torch.get_num_threads()
     torch.set_num_threads(count)
     try:
         yield
     finally:
         torch.set_num_threads(before)
-
-
-def _finish(
-    out: Path,
-    plan: Plan,
-    made: PreparedData,
-    model: Transformer,
-    checkpoints: Checkpoints,
-    progress: RunState,
-    splits: MicroBatchSplits,
-    validator: Validator,
-) -> Iterator[Event]:
-    """Choose among the last weights, their average, and the best on the way; write the model folder."""
-    candidates = _candidates(plan, checkpoints, progress)
-    scored: list[tuple[Validation, str, dict[str, Tensor]]] = []
-    for number, (name, weights) in enumerate(candidates.items()):
-        yield Progress("choosing weights", number, len(candidates))
-        model.load_state_dict(weights)
-        scored.append((validator.full(model, progress.step), name, weights))
-    # On few sentences BLEU is mostly chance.
-    few = scored[0][0].sentences < FEW_SENTENCES
-    scores, kept, weights = max(scored, key=lambda one: (-one[0].loss if few else one[0].bleu, -one[0].loss))
-    save_folder(
-        out,
-        settings=plan.settings.model,
-        weights=weights,
-        tokenizer=made.tokenizer,
-        languages=made.languages,
-        card=write_card(plan, made, progress, splits, [(name, validation) for validation, name, _ in scored], kept),
-    )
-    yield Progress("making the engine's files", 0, 1)
-    ensure_export(out)
-    yield Finished(out, scores, kept)
-
-
-def _candidates(plan: Plan, checkpoints: Checkpoints, progress: RunState) -> dict[str, dict[str, Tensor]]:
-    """The weights there are to choose from. A checkpoint that was damaged since is left out."""
-    averaged = checkpoints.average(plan.averaged_steps(progress.step))
-    last, best = checkpoints.weights(progress.step), checkpoints.weights(progress.best_step)
-    candidates = {
-        "the last checkpoint": last,
-        f"the average of the last {averaged.count} checkpoints": averaged.weights if averaged.count > 1 else None,
-        f"the checkpoint of the best validation loss, step {progress.best_step:,}": best
-        if progress.best_step != progress.step
-        else None,
-    }
-    return {name: weights for name, weights in candidates.items() if weights is not None}

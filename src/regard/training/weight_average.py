@@ -1,6 +1,7 @@
-"""Several models as one folder, whose weights are the mean of theirs. It costs what one of them costs.
+"""Averages the parameters of several models into one model folder, which costs no more to run than one of them.
 
-That helps where the models are near each other: the end of one run, or fine-tunes of one model.
+Averaging helps when the models are close to each other: checkpoints from the end of one run, or fine-tuned versions of
+one model.
 """
 
 import datetime
@@ -14,27 +15,27 @@ from regard.model_folder.folder import ModelFolder
 from regard.model_folder.loader import open_folder
 from regard.model_folder.writer import save_folder
 from regard.storage.manifest import sha256
-from regard.training.checkpoints import mean
+from regard.training.checkpoints import mean_parameters
 from regard.training.planning.plan import versions
 from regard.training.tracking.model_card import describe_model, title
 
 
-def average(folders: Sequence[str | Path], *, out: str | Path) -> None:
-    """Write a model folder with the mean of the weights of others."""
+def average_models(folders: Sequence[str | Path], *, out: str | Path) -> None:
+    """Write a model folder whose parameters are the mean of those of other model folders."""
     out = Path(out)
     if len(folders) < 2:
         raise RunError("an average needs at least two model folders")
     if out.exists() and (not out.is_dir() or any(out.iterdir())):
-        raise RunError(f"--out {out} is there already; choose another name for the model folder")
-    opened = [open_folder(Path(folder)) for folder in folders]
-    check_compatible(opened, shape=True)
+        raise RunError(f"--out {out} already exists; choose another name for the model folder")
+    parents = [open_folder(Path(folder)) for folder in folders]
+    check_compatible(parents, shape=True)
     save_folder(
         out,
-        settings=opened[0].settings,
-        weights=mean(one.build().state_dict() for one in opened).weights,
-        tokenizer=opened[0].tokenizer,
-        languages=opened[0].languages,
-        card=_card(opened),
+        settings=parents[0].settings,
+        weights=mean_parameters(parent.build().state_dict() for parent in parents).weights,
+        tokenizer=parents[0].tokenizer,
+        languages=parents[0].languages,
+        card=_card(parents),
     )
     ensure_export(out)
 
@@ -43,20 +44,23 @@ def _card(parents: Sequence[ModelFolder]) -> str:
     lines = [
         title(parents[0].languages),
         "",
-        f"Made with Regard {versions()['regard']} on {datetime.date.today().isoformat()}: the mean of the weights of",
+        f"Made with Regard {versions()['regard']} on {datetime.date.today().isoformat()} as the average of",
         "",
-        *(f"- `{one.path.name}` (its manifest's SHA-256: `{sha256(one.path / 'manifest.json')}`)" for one in parents),
+        *(
+            f"- `{parent.path.name}` (SHA-256 of its manifest: `{sha256(parent.path / 'manifest.json')}`)"
+            for parent in parents
+        ),
         "",
-        "Their cards say what they were made of.",
+        "See their model cards for the training data.",
         "",
         "## Model",
         describe_model(parents[0].settings),
         "",
         "## Scores",
-        "Not measured yet: `regard evaluate` does.",
+        "Not measured yet. Use `regard evaluate`.",
         "",
         "## Licence",
-        "That of the models above. Fill in.",
+        "The licence of the models above. Please fill in.",
         "",
     ]
     return "\n".join(lines)

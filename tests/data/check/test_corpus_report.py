@@ -1,4 +1,4 @@
-"""The report: every kind is counted, with file and line; what is fine is not mentioned; memory stays small."""
+"""The report counts every kind of problem with file and line, omits good data, and needs little memory."""
 
 import os
 import subprocess
@@ -17,34 +17,34 @@ Write = Callable[[str, Sequence[tuple[str, str]]], Corpus]
 GOOD = [(f"this is sentence number {number} of many", f"ceci est la phrase numéro {number}") for number in range(100)]
 
 
-def look(train: Sequence[Corpus], valid: Sequence[Corpus] = (), test: Sequence[Corpus] = ()) -> CorpusReport:
+def check(train: Sequence[Corpus], valid: Sequence[Corpus] = (), test: Sequence[Corpus] = ()) -> CorpusReport:
     return run_to_end(check_corpora(train, valid, test))
 
 
-def found(report: CorpusReport, part: str = "training") -> dict[str, Finding]:
-    return {finding.kind: finding for finding in report.findings if finding.split == part}
+def findings(report: CorpusReport, split: str = "training") -> dict[str, Finding]:
+    return {finding.kind: finding for finding in report.findings if finding.split == split}
 
 
-def spots(finding: Finding) -> list[tuple[str, int]]:
+def locations(finding: Finding) -> list[tuple[str, int]]:
     return [(example.file, example.line) for example in finding.examples]
 
 
 def test_good_data_has_no_findings(corpus: Write) -> None:
-    report = look([corpus("a", GOOD)])
+    report = check([corpus("a", GOOD)])
     assert report.findings == ()
     assert [(facts.name, facts.split, facts.pairs, facts.unreadable) for facts in report.corpora] == [
         ("a.en + a.fr", "training", 100, 0)
     ]
 
 
-def test_lengths(corpus: Write) -> None:
+def test_lengths_have_mean_median_p95_and_maximum(corpus: Write) -> None:
     pairs = [("a" * length, "b c") for length in range(1, 101)] + [("", "b c")]
-    (part,) = look([corpus("a", pairs)]).splits
-    characters, words = part.lengths["source"]["characters"], part.lengths["source"]["words"]
+    (split,) = check([corpus("a", pairs)]).splits
+    characters, words = split.lengths["source"]["characters"], split.lengths["source"]["words"]
     assert (characters.mean, characters.median, characters.p95, characters.maximum) == (50.5, 50, 95, 100)
     assert (words.mean, words.maximum) == (1.0, 1)
-    assert part.lengths["target"]["words"].mean == 2.0
-    assert part.pairs == 101
+    assert split.lengths["target"]["words"].mean == 2.0
+    assert split.pairs == 101
 
 
 @pytest.mark.parametrize(
@@ -73,18 +73,18 @@ def test_lengths(corpus: Write) -> None:
     ],
 )
 def test_each_kind_is_found_with_file_and_line(corpus: Write, kind: str, pair: tuple[str, str], file: str) -> None:
-    report = look([corpus("a", GOOD), corpus("b", [("one more", "encore une"), pair])])
-    kinds = found(report)
+    report = check([corpus("a", GOOD), corpus("b", [("one more", "encore une"), pair])])
+    kinds = findings(report)
     assert kinds[kind].count == 1
     assert kinds[kind].meaning.startswith(MEANINGS[kind])
-    assert spots(kinds[kind]) == [(file, 2)]
+    assert locations(kinds[kind]) == [(file, 2)]
 
 
 def test_unreadable_lines_are_counted(corpus: Write, tmp_path: Path) -> None:
     path = tmp_path / "c.tsv"
     path.write_bytes(b"a\tb\n" * 30 + b"\xff\tb\nc\n")
-    report = look([corpus("a", GOOD), Corpus((path,))])
-    finding = found(report)["unreadable"]
+    report = check([corpus("a", GOOD), Corpus((path,))])
+    finding = findings(report)["unreadable"]
     assert finding.count == 2
     assert [(e.file, e.line, e.text) for e in finding.examples] == [
         ("c.tsv", 31, "not UTF-8"),
@@ -93,30 +93,30 @@ def test_unreadable_lines_are_counted(corpus: Write, tmp_path: Path) -> None:
     assert [(facts.pairs, facts.unreadable) for facts in report.corpora] == [(100, 0), (30, 2)]
 
 
-def test_overlap_of_training_with_the_other_parts(corpus: Write) -> None:
+def test_overlap_of_training_with_the_other_splits(corpus: Write) -> None:
     nearly = ("this is SENTENCE number 5 of very many!", "x")
     valid = [GOOD[3], (GOOD[4][0], "autre"), ("quite another thing altogether", "tout autre chose")]
-    report = look([corpus("a", GOOD)], [corpus("v", valid)], [corpus("t", [GOOD[9], nearly, ("new", "neuf")])])
-    validation, test = found(report, "validation"), found(report, "test")
+    report = check([corpus("a", GOOD)], [corpus("v", valid)], [corpus("t", [GOOD[9], nearly, ("new", "neuf")])])
+    validation, test = findings(report, "validation"), findings(report, "test")
     kinds = "pairs also in training", "sources also in training", "sources nearly in training"
     assert [validation[kind].count if kind in validation else 0 for kind in kinds] == [1, 1, 0]
     assert [test[kind].count if kind in test else 0 for kind in kinds] == [1, 0, 1]
     assert validation[kinds[0]].examples[0].text == "is a.en:4"
-    assert spots(validation[kinds[1]]) == [("v.en", 2)]
+    assert locations(validation[kinds[1]]) == [("v.en", 2)]
 
 
-def test_near_overlap(corpus: Write) -> None:
+def test_near_duplicates_of_training_sources_are_found(corpus: Write) -> None:
     text = "the very same eight words or a few more"
     train, test = [*GOOD, (text, "x")], [("The very same eight words, or a few less!", "y"), (text.upper(), "z")]
-    finding = found(look([corpus("a", train)], [], [corpus("t", test)]), "test")["sources nearly in training"]
+    finding = findings(check([corpus("a", train)], [], [corpus("t", test)]), "test")["sources nearly in training"]
     assert finding.count == 2
     assert [example.text for example in finding.examples] == ["like a.en:101"] * 2
 
 
-def test_what_training_has_as_it_is_is_not_near(corpus: Write) -> None:
+def test_an_exact_duplicate_is_not_reported_as_a_near_duplicate(corpus: Write) -> None:
     text = "the very same eight words or a few more"
     train = [*GOOD, (text + " yet", "x"), (text, "x")]
-    kinds = found(look([corpus("a", train)], [], [corpus("t", [(text, "y")])]), "test")
+    kinds = findings(check([corpus("a", train)], [], [corpus("t", [(text, "y")])]), "test")
     assert "sources also in training" in kinds
     assert "sources nearly in training" not in kinds
 
@@ -125,57 +125,57 @@ ENGLISH = "The government said that it would be the first to know whether these 
 FRENCH = "Le gouvernement a dit qu'il serait le premier à savoir si ces choses sont justes ou mauvaises {}"
 
 
-def test_swapped_sides_are_suspected(corpus: Write) -> None:
+def test_swapped_sides_are_detected(corpus: Write) -> None:
     pairs = [(ENGLISH.format(number), FRENCH.format(number)) for number in range(200)]
     swapped = [(FRENCH.format(-number), ENGLISH.format(-number)) for number in range(1, 100)]
-    report = look([corpus("a", pairs), corpus("b", swapped)], [corpus("v", swapped)])
-    assert [(f.split, f.count, spots(f)) for f in report.findings if f.kind == "swapped sides"] == [
+    report = check([corpus("a", pairs), corpus("b", swapped)], [corpus("v", swapped)])
+    assert [(f.split, f.count, locations(f)) for f in report.findings if f.kind == "swapped sides"] == [
         ("training", 99, [("b.en", 1)]),
         ("validation", 99, [("v.en", 1)]),
     ]
-    assert not any(f.kind == "swapped sides" for f in look([corpus("a", pairs), corpus("c", pairs[:99])]).findings)
+    assert not any(f.kind == "swapped sides" for f in check([corpus("a", pairs), corpus("c", pairs[:99])]).findings)
 
 
-def test_only_what_matters_is_said_before_training(corpus: Write) -> None:
-    few = look([corpus("a", [*GOOD, *[("same", "same")] * 5])], [corpus("v", GOOD[:1])])
-    assert [f.sentence() for f in few.notable()] == [
-        "validation data: 1 pairs also in training (scores on them flatter); the first is v.en:1"
+def test_only_important_findings_are_warnings(corpus: Write) -> None:
+    few = check([corpus("a", [*GOOD, *[("same", "same")] * 5])], [corpus("v", GOOD[:1])])
+    assert [f.sentence() for f in few.warnings()] == [
+        "validation data: 1 pairs also in training (scores on them are too high); the first is v.en:1"
     ]
-    many = look([corpus("a", [*GOOD, *[(f"same {n}", f"same {n}") for n in range(20)], *[("", "x")] * 50])])
-    assert [f.sentence() for f in many.notable()] == [
-        "training data: 20 copied (source and target are the same; kept, and they teach to leave text untranslated); "
-        "the first is a.en:101"
+    many = check([corpus("a", [*GOOD, *[(f"same {n}", f"same {n}") for n in range(20)], *[("", "x")] * 50])])
+    assert [f.sentence() for f in many.warnings()] == [
+        "training data: 20 copied (source and target are the same; kept; they teach the model to leave text "
+        "untranslated); the first is a.en:101"
     ]
 
 
 def test_nothing_to_train_on_is_an_error(corpus: Write) -> None:
     with pytest.raises(DataError) as error:
-        look([corpus("a", [("", "x"), ("y", " ")]), corpus("b", [("", "")])])
+        check([corpus("a", [("", "x"), ("y", " ")]), corpus("b", [("", "")])])
     assert str(error.value) == (
         "there is nothing to train on: every pair of a.en + a.fr, b.en + b.fr has an empty side; fill in the texts, or "
         "give other files"
     )
 
 
-@pytest.mark.parametrize("more", [*range(-10, 0), *range(1, 11)])
-def test_a_difference_of_lines_is_always_seen(tmp_path: Path, more: int) -> None:
+@pytest.mark.parametrize("extra_lines", [*range(-10, 0), *range(1, 11)])
+def test_a_difference_in_line_count_is_always_detected(tmp_path: Path, extra_lines: int) -> None:
     source, target = tmp_path / "a.en", tmp_path / "a.fr"
     source.write_bytes(b"x\n" * 50)
-    target.write_bytes(b"y\n" * (50 + more))
+    target.write_bytes(b"y\n" * (50 + extra_lines))
     with pytest.raises(
-        DataError, match=rf"a\.en has 50, .*a\.fr has {50 + more}; .*remove line {min(50, 50 + more) + 1}"
+        DataError, match=rf"a\.en has 50, .*a\.fr has {50 + extra_lines}; .*remove line {min(50, 50 + extra_lines) + 1}"
     ):
-        look(corpora([source, target]))
+        check(corpora([source, target]))
 
 
-def test_many_blocks_equal_one(corpus: Write, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_report_does_not_depend_on_the_block_size(corpus: Write, monkeypatch: pytest.MonkeyPatch) -> None:
     pairs = [*GOOD, ("", "x"), ("a\0", "a\0"), ("я", "x"), *GOOD[:5], ("short", "long " * 50)]
     train, valid = [corpus("a", pairs), corpus("b", pairs[50:])], [corpus("v", GOOD[3:9])]
-    one = look(train, valid)
+    expected = check(train, valid)
     monkeypatch.setattr("regard.data.check.corpus_report._PAIRS_AT_ONCE", 7)
-    assert look(train, valid) == one
+    assert check(train, valid) == expected
     monkeypatch.setattr("regard.data.check.corpus_report._CHARACTERS_AT_ONCE", 50)
-    assert look(train, valid) == one
+    assert check(train, valid) == expected
 
 
 MEMORY = """
@@ -200,8 +200,8 @@ def test_memory_grows_by_less_than_16_bytes_per_pair(tmp_path: Path) -> None:
     pytest.importorskip("resource")
     (tmp_path / "v.tsv").write_text("".join(f"the source {n} 1\tx\n" for n in range(1000)), "utf-8")
     environment = {**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)}
-    done = subprocess.run(
+    process = subprocess.run(
         [sys.executable, "-c", MEMORY, str(tmp_path)], capture_output=True, text=True, env=environment, check=False
     )
-    assert done.returncode == 0, done.stderr
-    assert float(done.stdout) < 16
+    assert process.returncode == 0, process.stderr
+    assert float(process.stdout) < 16

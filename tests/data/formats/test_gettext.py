@@ -1,4 +1,4 @@
-"""Gettext catalogues: translated messages are pairs, the others are told."""
+"""Gettext catalogues: translated messages are pairs, the others are reported."""
 
 import gzip
 from collections.abc import Callable
@@ -51,17 +51,17 @@ def read(path: Path) -> list[Record]:
 
 
 @pytest.mark.parametrize("pack", [bytes, gzip.compress])
-def test_messages_are_pairs_with_their_lines(write: Write, pack: Callable[[bytes], bytes]) -> None:
+def test_messages_become_pairs_with_their_line_numbers(write: Write, pack: Callable[[bytes], bytes]) -> None:
     path = write("a.po", pack(MESSAGES.encode()))
-    advice = "check its translation and remove the mark"
+    advice = "check its translation and remove the flag"
     assert read(path) == [
         Pair("one", "un", 5),
         Pair("two lines", "deux\u2028lignes", 8),
         Pair("untranslated", "", 15),
-        InvalidRecord(path, 18, "fuzzy", f"{path}:18: the message is marked fuzzy; {advice}", usual=True),
+        InvalidRecord(path, 18, "fuzzy", f"{path}:18: the message is marked as fuzzy; {advice}", expected=True),
         Pair("%d file", "%d fichier", 22),
         Pair("%d files", "%d fichiers", 22),
-        InvalidRecord(path, 27, "obsolete", f"{path}:27: the message is marked obsolete; {advice}", usual=True),
+        InvalidRecord(path, 27, "obsolete", f"{path}:27: the message is marked as obsolete; {advice}", expected=True),
     ]
 
 
@@ -78,12 +78,12 @@ def test_a_compiled_catalogue_gives_the_same_pairs(write: Write, tmp_path: Path)
     assert sorted({record.line for record in found}) == [1, 2, 3]
 
 
-def test_marked_messages_say_nothing_against_a_file(write: Write) -> None:
-    marked = '\n#, fuzzy\nmsgid "a"\nmsgstr "b"\n'
-    path = write("a.po", (HEAD + marked * 5 + '\nmsgid "c"\nmsgstr "d"\n').encode())
+def test_fuzzy_messages_do_not_count_as_damage(write: Write) -> None:
+    fuzzy = '\n#, fuzzy\nmsgid "a"\nmsgstr "b"\n'
+    path = write("a.po", (HEAD + fuzzy * 5 + '\nmsgid "c"\nmsgstr "d"\n').encode())
     assert [record for record in Pairs(Corpus((path,))) if isinstance(record, Pair)] == [Pair("c", "d", 26)]
-    path.write_text(HEAD + marked, "utf-8")
-    with pytest.raises(DataError, match=r"a\.po:6: the message is marked fuzzy.*at fault: 1 of 1 entries"):
+    path.write_text(HEAD + fuzzy, "utf-8")
+    with pytest.raises(DataError, match=r"a\.po:6: the message is marked as fuzzy.*invalid entries: 1 of 1;"):
         list(Pairs(Corpus((path,))))
 
 
@@ -98,11 +98,11 @@ def test_another_encoding_is_read_as_declared(write: Write) -> None:
         ("a.po", HEAD + 'msgid "a"\nmsgstr "b" c"\n',
          ":6: this is not PO (unescaped double quote found); check it with: msgfmt -c FILE"),
         ("a.po", "hello\n", ":1: this is not PO (unexpected text); check it with: msgfmt -c FILE"),
-        ("a.mo", "hello, world", ": this is not a MO file, or it is damaged or cut off; write it again"),
-        ("a.mo", "", ": this is not a MO file, or it is damaged or cut off; write it again"),
+        ("a.mo", "hello, world", ": this is not a MO file, or it is damaged or cut off; create it again"),
+        ("a.mo", "", ": this is not a MO file, or it is damaged or cut off; create it again"),
     ],
 )  # fmt: skip
-def test_damage_is_an_error(write: Write, name: str, data: str, message: str) -> None:
+def test_a_damaged_catalogue_is_an_error(write: Write, name: str, data: str, message: str) -> None:
     path = write(name, data.encode())
     with pytest.raises(DataError) as error:
         read(path)
@@ -120,24 +120,26 @@ def test_a_wrong_encoding_is_an_error(write: Write) -> None:
     )
 
 
-def test_every_cut_of_a_compiled_catalogue_is_an_error_or_harmless(write: Write, tmp_path: Path) -> None:
-    polib.pofile(str(write("a.po", MESSAGES.encode()))).save_as_mofile(str(tmp_path / "whole.mo"))
-    data = (tmp_path / "whole.mo").read_bytes()
+def test_a_truncated_compiled_catalogue_is_an_error_or_harmless(write: Write, tmp_path: Path) -> None:
+    polib.pofile(str(write("a.po", MESSAGES.encode()))).save_as_mofile(str(tmp_path / "complete.mo"))
+    data = (tmp_path / "complete.mo").read_bytes()
     problems = []
     for size in range(len(data)):
         try:
             read(write("a.mo", data[:size]))
         except DataError as error:
             problems.append(str(error))
-    assert set(problems) == {f"{tmp_path / 'a.mo'}: this is not a MO file, or it is damaged or cut off; write it again"}
+    assert set(problems) == {
+        f"{tmp_path / 'a.mo'}: this is not a MO file, or it is damaged or cut off; create it again"
+    }
 
 
 def test_a_huge_catalogue_is_refused(write: Write, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(module, "LARGEST", 1 << 20)
+    monkeypatch.setattr(module, "MAX_CATALOGUE_BYTES", 1 << 20)
     path = write("a.po.gz", gzip.compress(b"#" * (1 << 21)))
     with pytest.raises(DataError) as error:
         list(Catalogue(path, compiled=False))
     assert str(error.value) == (
-        f"{path}: the catalogue is larger than 1 MB, and it would be read whole; convert it to JSON lines "
-        '({"source": "…", "target": "…"}), which are not'
+        f"{path}: the catalogue is larger than 1 MB, and catalogues are read into memory as a whole; convert it to "
+        'JSON Lines ({"source": "…", "target": "…"}), which are not'
     )

@@ -1,4 +1,4 @@
-"""JSON lines: two texts each, or a fault that says what is wrong."""
+"""JSON Lines: two texts per line, or an invalid record that says what is wrong."""
 
 import json
 from collections.abc import Callable
@@ -25,7 +25,7 @@ def test_pairs_are_read(write: Write) -> None:
 
 
 @given(st.text(st.characters(exclude_characters="\n", exclude_categories=["Cs"])))
-def test_every_text_comes_back(tmp_path_factory: pytest.TempPathFactory, text: str) -> None:
+def test_every_text_is_read_back_unchanged(tmp_path_factory: pytest.TempPathFactory, text: str) -> None:
     path = tmp_path_factory.mktemp("jsonl") / "a.jsonl"
     path.write_text(json.dumps({"source": text, "target": text}), "utf-8")
     assert read(path) == [Pair(text, text, 1)]
@@ -45,26 +45,26 @@ EXPECTED = '{"source": "…", "target": "…"}'
         ("", "not JSON", f"this is not JSON (Expecting value); write one object per line: {EXPECTED}"),
         ("{", "not JSON", "this is not JSON (Expecting property name enclosed in double quotes); write one object per "
          f"line: {EXPECTED}"),
-        ("[" * 100_000, "not JSON", "this is not JSON (too deep, or a number too long); write one object per line: "
-         f"{EXPECTED}"),
-        ("1" * 5000, "not JSON", "this is not JSON (too deep, or a number too long); write one object per line: "
-         f"{EXPECTED}"),
+        ("[" * 100_000, "not JSON", "this is not JSON (nested too deeply, or a number too long); write one object per "
+         f"line: {EXPECTED}"),
+        ("1" * 5000, "not JSON", "this is not JSON (nested too deeply, or a number too long); write one object per "
+         f"line: {EXPECTED}"),
         ('{"en": "a", "fr": "b"}', "no source and target", f"expected an object with two texts, {EXPECTED}, found the "
-         "keys 'en', 'fr'; every line needs both, under these names"),
+         "keys 'en', 'fr'; give every line both keys"),
         ('{"source": "a", "target": null}', "no source and target", f"expected an object with two texts, {EXPECTED}, "
-         "found the keys 'source', 'target'; every line needs both, under these names"),
-        ('["a", "b"]', "no source and target", f"expected an object with two texts, {EXPECTED}, found list; every "
-         "line needs both, under these names"),
-        (r'{"source": "a\ud800", "target": "b"}', "half a character", "U+D800 is half of a surrogate pair and no "
-         r"character of its own; write the whole character, or remove the half; the text is 'a\ud800'"),
+         "found the keys 'source', 'target'; give every line both keys"),
+        ('["a", "b"]', "no source and target", f"expected an object with two texts, {EXPECTED}, found list; give "
+         "every line both keys"),
+        (r'{"source": "a\ud800", "target": "b"}', "half a character", "U+D800 is half of a surrogate pair, not a "
+         r"character; write the complete character or remove the half; the text is 'a\ud800'"),
     ],
 )  # fmt: skip
-def test_what_is_no_pair_is_a_fault(write: Write, line: str, reason: str, message: str) -> None:
+def test_a_line_that_is_not_a_pair_is_an_invalid_record(write: Write, line: str, reason: str, message: str) -> None:
     path = write("a.jsonl", line.encode() + b'\n{"source": "a", "target": "b"}\n')
     assert read(path) == [InvalidRecord(path, 1, reason, f"{path}:1: {message}"), Pair("a", "b", 2)]
 
 
-def test_a_line_that_is_not_utf8_is_a_fault(write: Write) -> None:
-    (fault,) = read(write("a.jsonl", b'{"source": "\xff"}'))
-    assert isinstance(fault, InvalidRecord)
-    assert fault.reason == "not UTF-8"
+def test_a_line_that_is_not_utf8_is_an_invalid_record(write: Write) -> None:
+    (record,) = read(write("a.jsonl", b'{"source": "\xff"}'))
+    assert isinstance(record, InvalidRecord)
+    assert record.reason == "not UTF-8"

@@ -1,4 +1,4 @@
-"""Lines of files: nothing changed, nothing shifted, whatever they are packed in; every fault named."""
+"""Lines of files: unchanged and in place, whatever the compression; every invalid line is reported."""
 
 import gzip
 import os
@@ -22,14 +22,14 @@ else:
 Write = Callable[[str, bytes], Path]
 
 
-def test_lines_end_at_newline_alone(write: Write) -> None:
+def test_lines_end_only_at_newlines(write: Write) -> None:
     lines = ["a\u2028b", "c\u0085d", "e\rf", "g\x0bh\x0c", "  i\u00a0 ", "j\0k", "", "l\x1c\r"]
     path = write("a.en", "\n".join(lines).encode())
     assert list(Lines(path)) == lines
 
 
 @given(st.lists(st.text(st.characters(exclude_characters="\n", exclude_categories=["Cs"]))))
-def test_every_line_comes_back(tmp_path_factory: pytest.TempPathFactory, lines: list[str]) -> None:
+def test_every_line_is_read_back_unchanged(tmp_path_factory: pytest.TempPathFactory, lines: list[str]) -> None:
     path = tmp_path_factory.mktemp("lines") / "any"
     # A byte order mark at the start and a carriage return at an end are the two documented exceptions.
     lines = [line.rstrip("\r").lstrip("\ufeff") for line in lines]
@@ -41,17 +41,17 @@ def test_windows_line_ends_lose_one_carriage_return(write: Write) -> None:
     assert list(Lines(write("a", b"a\r\nb\r\r\nc\r"))) == ["a", "b\r", "c\r"]
 
 
-def test_byte_order_mark_goes_only_at_the_start(write: Write) -> None:
+def test_a_byte_order_mark_is_removed_only_at_the_start(write: Write) -> None:
     mark = "\ufeff".encode()
     assert list(Lines(write("a", mark + b"a\n" + mark + b"b\n"))) == ["a", "\ufeffb"]
 
 
 @pytest.mark.parametrize(("data", "count"), [(b"", 0), (b"\n", 1), (b"a", 1), (b"a\n", 1), (b"a\n\n", 2), (b"a\nb", 2)])
-def test_a_final_newline_begins_no_line(write: Write, data: bytes, count: int) -> None:
+def test_a_final_newline_starts_no_new_line(write: Write, data: bytes, count: int) -> None:
     assert len(list(Lines(write("a", data)))) == count
 
 
-def test_gzip_shows_in_the_bytes_not_the_name(write: Write) -> None:
+def test_gzip_is_recognised_by_content_not_by_name(write: Write) -> None:
     assert list(Lines(write("a.txt", gzip.compress(b"a\nb\n")))) == ["a", "b"]
     assert list(Lines(write("a.gz", b"a\nb\n"))) == ["a", "b"]
     two_members = gzip.compress(b"a\n") + gzip.compress(b"b\n")
@@ -82,7 +82,7 @@ def test_an_unreadable_file_is_an_error(write: Write, monkeypatch: pytest.Monkey
         list(Lines(path))
 
 
-def test_a_bad_byte_has_file_line_and_column(write: Write) -> None:
+def test_an_invalid_byte_is_reported_with_file_line_and_column(write: Write) -> None:
     path = write("a.en", b"good\nna\xefve\n")
     with pytest.raises(DataError, match=r"a\.en:2: byte 3 of the line \(0xef\) is not UTF-8.*iconv -f latin1 -t utf-8"):
         list(Lines(path))
@@ -98,7 +98,7 @@ def test_encoded_surrogates_are_not_utf8(write: Write) -> None:
         list(Lines(write("a.en", b"\xed\xa0\x80\n")))
 
 
-def test_zstd_shows_in_the_bytes_not_the_name(write: Write) -> None:
+def test_zstd_is_recognised_by_content_not_by_name(write: Write) -> None:
     assert list(Lines(write("a.txt", zstd.compress(b"a\nb\n")))) == ["a", "b"]
     assert list(Lines(write("a.zst", b"a\nb\n"))) == ["a", "b"]
     two_frames = zstd.compress(b"a\n") + zstd.compress(b"b\n")
@@ -118,14 +118,14 @@ def test_cut_off_zstd_is_an_error(write: Write, keep: slice) -> None:
 
 def test_broken_zstd_is_an_error(write: Write) -> None:
     text = os.urandom(3000).hex().encode()
-    # The command zstd adds a checksum too.
+    # The zstd command adds a checksum too.
     data = bytearray(zstd.compress(text, options={zstd.CompressionParameter.checksum_flag: 1}))
     data[100:120] = bytes(20)
     with pytest.raises(DataError, match="the zstd data is damaged or cut off"):
         list(Lines(write("a.zst", bytes(data))))
 
 
-def test_bad_lines_are_faults_in_their_places(write: Write) -> None:
+def test_invalid_lines_are_reported_in_place(write: Write) -> None:
     path = write("a.en", b"one\n\xff\nthree\n")
     one, two, three = Lines(path).with_invalid()
     assert (one, three) == ("one", "three")
@@ -141,7 +141,7 @@ def test_bad_lines_are_faults_in_their_places(write: Write) -> None:
 
 @pytest.mark.parametrize("pack", [bytes, gzip.compress, zstd.compress])
 @pytest.mark.parametrize("size", [MAX_LINE_BYTES - 1, MAX_LINE_BYTES, 3 * MAX_LINE_BYTES])
-def test_an_endless_line_is_passed_over(write: Write, pack: Callable[[bytes], bytes], size: int) -> None:
+def test_a_very_long_line_is_skipped(write: Write, pack: Callable[[bytes], bytes], size: int) -> None:
     path = write("a", pack(b"one\n" + b"x" * size + b"\nthree"))
     one, two, three = Lines(path).with_invalid()
     assert (one, three) == ("one", "three")

@@ -1,4 +1,4 @@
-"""Reading pairs: nothing changed, nothing shifted, every fault named."""
+"""Reading pairs: unchanged and in place; every invalid record is reported."""
 
 import gzip
 import os
@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from regard.data.formats.corpus import Corpus, check_direction, corpora, languages
+from regard.data.formats.corpus import Corpus, check_direction, corpora, detect_languages
 from regard.data.formats.pairs import Pairs, read_references
 from regard.data.formats.records import InvalidRecord, Pair
 from regard.errors import DataError
@@ -16,7 +16,7 @@ from regard.errors import DataError
 Write = Callable[[str, bytes], Path]
 
 
-def test_files_pair_up_in_the_order_given(write: Write) -> None:
+def test_files_form_corpora_in_the_given_order(write: Write) -> None:
     a_en, a_fr, b, c_en, c_fr = (write(name, b"x\tx\n") for name in ("a.en", "a.fr", "b.tsv", "c.en", "c.fr"))
     assert corpora([a_en, a_fr, b, c_en, c_fr]) == [Corpus((a_en, a_fr)), Corpus((b,)), Corpus((c_en, c_fr))]
     assert [corpus.name for corpus in corpora([a_en, a_fr, b])] == ["a.en + a.fr", "b.tsv"]
@@ -63,12 +63,12 @@ def test_a_pipe_is_refused(tmp_path: Path) -> None:
         (["source", "target.Fr"], (None, None)),
     ],
 )
-def test_languages_come_from_suffixes(write: Write, names: list[str], expected: tuple[str, str]) -> None:
-    assert languages(corpora([write(name, b"x") for name in names])) == expected
+def test_languages_are_detected_from_suffixes(write: Write, names: list[str], expected: tuple[str, str]) -> None:
+    assert detect_languages(corpora([write(name, b"x") for name in names])) == expected
 
 
 @pytest.mark.parametrize(("source", "target"), [(3, 2), (2, 3), (1, 9), (9, 1), (0, 2), (2, 0)])
-def test_unequal_files_show_both_counts(write: Write, source: int, target: int) -> None:
+def test_files_of_different_length_are_reported_with_their_counts(write: Write, source: int, target: int) -> None:
     corpus = Corpus((write("a.en", b"x\n" * source), write("a.fr", b"y\n" * target)))
     with pytest.raises(
         DataError, match=rf"a\.en has {source}, .*a\.fr has {target}; .*remove line {min(source, target) + 1}"
@@ -81,11 +81,11 @@ def test_pairs_have_line_numbers(write: Write) -> None:
     assert list(Pairs(corpus)) == [Pair("a", "x", 1), Pair("", "y", 2), Pair("c", "", 3)]
 
 
-def test_bytes_read_end_at_the_size_on_disk(write: Write) -> None:
+def test_bytes_read_reaches_the_size_on_disk(write: Write) -> None:
     paths = write("a.en.gz", gzip.compress(b"a\n" * 10_000)), write("a.fr", b"b\n" * 10_000)
-    reading = Pairs(Corpus(paths))
-    assert len(list(reading)) == 10_000
-    assert reading.bytes_read == sum(path.stat().st_size for path in paths)
+    pairs = Pairs(Corpus(paths))
+    assert len(list(pairs)) == 10_000
+    assert pairs.bytes_read == sum(path.stat().st_size for path in paths)
 
 
 def test_a_missing_tab_is_an_error(write: Write) -> None:
@@ -102,9 +102,9 @@ def test_a_third_column_is_an_error(write: Write) -> None:
 
 
 def test_an_empty_corpus_is_an_error(write: Write) -> None:
-    with pytest.raises(DataError, match=r"a\.tsv: there is no line in it"):
+    with pytest.raises(DataError, match=r"a\.tsv: there are no lines in it"):
         list(Pairs(Corpus((write("a.tsv", b""),))))
-    with pytest.raises(DataError, match=r"a\.en \+ a\.fr: there is no line in it"):
+    with pytest.raises(DataError, match=r"a\.en \+ a\.fr: there are no lines in it"):
         list(Pairs(Corpus((write("a.en", b""), write("a.fr", b"")))))
 
 
@@ -118,7 +118,7 @@ def test_references_from_aligned_files(write: Write) -> None:
     assert list(read_references(paths)) == [("a", ("c", "e")), ("b", ("d", "f"))]
 
 
-def test_references_must_be_equally_many(write: Write) -> None:
+def test_every_source_needs_the_same_number_of_references(write: Write) -> None:
     with pytest.raises(DataError, match=r"test\.tsv:2: expected 3 columns separated by tabs, found 2"):
         list(read_references([write("test.tsv", b"a\tb\tc\nd\te\n")]))
     with pytest.raises(DataError, match=r"test\.tsv:1: expected 2 columns separated by tabs, found 1"):
@@ -134,42 +134,42 @@ def test_references_need_a_tsv_or_two_files(write: Write) -> None:
 
 
 def test_empty_references_are_an_error(write: Write) -> None:
-    with pytest.raises(DataError, match=r"test\.tsv: there is no line in it; nothing to compare with"):
+    with pytest.raises(DataError, match=r"test\.tsv: there are no lines in it; nothing to compare with"):
         list(read_references([write("test.tsv", b"")]))
 
 
-def test_two_files_of_one_language_are_questioned(write: Write) -> None:
-    both = corpora([write("a.de", b"x\n"), write("b.de", b"y\n")])
-    with pytest.raises(DataError, match=r"the sides of a\.de \+ b\.de are both named as de; .*--languages de de"):
-        check_direction(both)
-    check_direction(both, ("de", "de"))
-    check_direction(both, ("en", "fr"))  # the model knows better
+def test_two_files_of_one_language_are_refused_unless_the_model_has_languages(write: Write) -> None:
+    found = corpora([write("a.de", b"x\n"), write("b.de", b"y\n")])
+    with pytest.raises(DataError, match=r"both sides of a\.de \+ b\.de are named de; .*--languages de de"):
+        check_direction(found)
+    check_direction(found, ("de", "de"))
+    check_direction(found, ("en", "fr"))  # the languages of the model take precedence
 
 
-def test_one_bad_line_in_ten_is_left_out_and_told(write: Write) -> None:
+def test_one_invalid_line_in_ten_is_left_out_and_reported(write: Write) -> None:
     path = write("a.tsv", b"a\tb\n" * 9 + b"c\n")
-    *pairs, fault = Pairs(Corpus((path,)))
+    *pairs, last = Pairs(Corpus((path,)))
     assert pairs == [Pair("a", "b", number) for number in range(1, 10)]
-    assert isinstance(fault, InvalidRecord)
-    assert (fault.path, fault.line, fault.reason) == (path, 10, "not 2 columns")
+    assert isinstance(last, InvalidRecord)
+    assert (last.path, last.line, last.reason) == (path, 10, "not 2 columns")
 
 
-def test_more_bad_lines_are_an_error(write: Write) -> None:
+def test_more_than_one_invalid_line_in_ten_is_an_error(write: Write) -> None:
     path = write("a.tsv", b"a\tb\n" * 8 + b"c\n")
     with pytest.raises(DataError) as error:
         list(Pairs(Corpus((path,))))
     assert str(error.value) == (
         f"{path}:9: expected 2 columns separated by tabs, found 1; separate source and target by one tab; the line is "
-        "'c' (at fault: 1 of 9 entries, of which this is the first; up to one in 10 would be left out and listed)"
+        "'c' (invalid entries: 1 of 9; this is the first; up to one in 10 would be left out and listed)"
     )
 
 
-def test_a_bad_line_takes_its_partner_with_it(write: Write) -> None:
+def test_an_invalid_line_removes_its_pair(write: Write) -> None:
     good = b"x\n" * 20
     source, target = write("a.en", b"1\n\xff\n3\n" + good), write("a.fr", b"1\n2\n\xff\n" + good)
     found = list(Pairs(Corpus((source, target))))
     assert found[0] == Pair("1", "1", 1)
-    assert [(fault.path, fault.line) for fault in found[1:3] if isinstance(fault, InvalidRecord)] == [
+    assert [(record.path, record.line) for record in found[1:3] if isinstance(record, InvalidRecord)] == [
         (source, 2),
         (target, 3),
     ]
@@ -186,42 +186,42 @@ def test_a_corpus_may_have_a_weight(write: Write, text: str, weight: float) -> N
 
 
 @pytest.mark.parametrize("text", ["0", "-1", "nan", "inf", "much", ""])
-def test_a_bad_weight_is_refused(write: Write, text: str) -> None:
+def test_an_invalid_weight_is_refused(write: Write, text: str) -> None:
     path = write("a.tsv", b"")
     with pytest.raises(DataError) as error:
         corpora([Path(f"{path}={text}")])
     assert str(error.value) == (
-        f"{path}={text}: the weight of a corpus is a number above 0, such as {path}=0.3 to draw three pairs in ten "
-        f"each epoch or {path}=2 to draw each twice, not {text!r}"
+        f"{path}={text}: the weight of a corpus is a number above 0, such as {path}=0.3 to sample three in ten pairs "
+        f"per epoch or {path}=2 to sample each pair twice, not {text!r}"
     )
 
 
-def test_the_weight_of_two_files_follows_the_second(write: Write) -> None:
+def test_the_weight_of_two_files_follows_the_target_file(write: Write) -> None:
     source, target = write("a.en", b""), write("a.fr", b"")
     with pytest.raises(DataError) as error:
         corpora([Path(f"{source}=2"), target])
-    assert str(error.value) == f"{source}=2: write the weight after the second file of the two: {source} TARGET=2"
+    assert str(error.value) == f"{source}=2: write the weight after the target file: {source} TARGET=2"
 
 
-def test_a_name_may_hold_an_equals_sign(write: Write) -> None:
+def test_a_file_name_may_contain_an_equals_sign(write: Write) -> None:
     path = write("a=2.tsv", b"")
     assert corpora([path]) == [Corpus((path,))]
 
 
 @pytest.mark.parametrize("end", ["", ".gz", ".zst", ".GZ"])
 @pytest.mark.parametrize("kind", [".tsv", ".jsonl", ".tmx", ".po", ".mo"])
-def test_the_name_says_that_a_file_holds_both_sides(write: Write, kind: str, end: str) -> None:
+def test_the_suffix_tells_that_a_file_holds_both_sides(write: Write, kind: str, end: str) -> None:
     path = write(f"a{kind}{end}", b"")
     assert corpora([path]) == [Corpus((path,))]
 
 
-def test_corpora_that_go_opposite_ways_are_refused(write: Write) -> None:
+def test_corpora_of_opposite_directions_are_refused(write: Write) -> None:
     found = corpora([write(name, b"x\n") for name in ("a.en", "a.fr", "b.fr", "b.en")])
     with pytest.raises(DataError) as error:
         check_direction(found)
     assert str(error.value) == (
-        "a.en + a.fr goes from en to fr, but b.fr + b.en from fr to en; give the source first everywhere, or say what "
-        "they are: --languages en fr"
+        "a.en + a.fr goes from en to fr, but b.fr + b.en from fr to en; give the source first everywhere, or state "
+        "the languages: --languages en fr"
     )
     check_direction(found[:1] * 2)
     check_direction(found[:1], ("en", "fr"))
@@ -229,7 +229,7 @@ def test_corpora_that_go_opposite_ways_are_refused(write: Write) -> None:
         check_direction(found[1:], ("en", "fr"))
 
 
-def test_a_memory_tells_its_direction_too(write: Write) -> None:
+def test_a_tmx_file_tells_its_direction_too(write: Write) -> None:
     unit = '<tu><tuv xml:lang="en-GB"><seg>a</seg></tuv><tuv xml:lang="fr"><seg>b</seg></tuv></tu>'
     memory = f'<tmx version="1.4"><header srclang="fr"/><body>{unit}</body></tmx>'.encode()
     paths = [write("a.en", b"x\n"), write("a.fr", b"y\n"), write("b.tmx", memory)]
@@ -238,18 +238,18 @@ def test_a_memory_tells_its_direction_too(write: Write) -> None:
     check_direction(corpora(paths, languages=("en", "fr")))
 
 
-def test_varieties_of_a_language_are_two(write: Write) -> None:
+def test_two_varieties_of_a_language_count_as_two_languages(write: Write) -> None:
     found = corpora([write(name, b"x\n") for name in ("a.pt_BR", "a.pt_PT", "b.pt_PT", "b.pt_BR")])
     check_direction(found[:1])
     with pytest.raises(DataError, match=r"goes from pt_BR to pt_PT, but"):
         check_direction(found)
 
 
-@pytest.mark.skipif(sys.platform != "linux", reason="elsewhere names are text")
+@pytest.mark.skipif(sys.platform != "linux", reason="other systems have only names of valid text")
 def test_a_name_that_is_not_utf8_is_refused(tmp_path: Path) -> None:
     path = tmp_path / os.fsdecode(b"donn\xe9es.tsv")
     path.write_bytes(b"a\tb\n")
-    with pytest.raises(DataError, match="a name that is not UTF-8 cannot be written into reports; rename it"):
+    with pytest.raises(DataError, match="the name is not UTF-8 and cannot be written into reports; rename the file"):
         corpora([path])
 
 

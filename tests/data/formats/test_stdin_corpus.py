@@ -1,4 +1,4 @@
-"""Standard input: kept whole, read once."""
+"""Standard input is read once and saved completely."""
 
 import io
 from pathlib import Path
@@ -6,20 +6,20 @@ from pathlib import Path
 import pytest
 
 from regard.data.formats.corpus import Corpus, corpora
-from regard.data.formats.stdin_corpus import keep_stream, reads_standard_input
+from regard.data.formats.stdin_corpus import reads_standard_input, save_stream
 from regard.errors import DataError
 
 
 def test_a_dash_is_standard_input(tmp_path: Path) -> None:
     assert reads_standard_input([Path("a.tsv"), Path("-=0.5")])
     assert not reads_standard_input([Path("a-.tsv")])
-    kept = tmp_path / "kept.tsv"
-    assert keep_stream(io.BytesIO(b"a\tb\n"), kept)
-    assert kept.read_bytes() == b"a\tb\n"
-    assert corpora([Path("-=0.5")], standard_input=kept) == [Corpus((kept,), 0.5)]
+    saved = tmp_path / "saved.tsv"
+    assert save_stream(io.BytesIO(b"a\tb\n"), saved)
+    assert saved.read_bytes() == b"a\tb\n"
+    assert corpora([Path("-=0.5")], standard_input=saved) == [Corpus((saved,), 0.5)]
 
 
-def test_it_comes_only_once() -> None:
+def test_standard_input_can_be_given_only_once() -> None:
     with pytest.raises(DataError) as error:
         reads_standard_input([Path("-"), Path("-=2")])
     assert str(error.value) == "standard input (-) can be read only once; give it once"
@@ -30,25 +30,25 @@ class Terminal(io.BytesIO):
         return True
 
 
-@pytest.mark.parametrize("nothing", [io.BytesIO(), Terminal()])
-def test_what_came_stays_where_nothing_comes(tmp_path: Path, nothing: io.BytesIO) -> None:
-    kept = tmp_path / "kept.tsv"
-    kept.write_bytes(b"a\tb\n")
-    assert not keep_stream(nothing, kept)
-    assert [(path.name, path.read_bytes()) for path in tmp_path.iterdir()] == [("kept.tsv", b"a\tb\n")]
-    assert keep_stream(io.BytesIO(b"c\td\n"), kept)
-    assert kept.read_bytes() == b"c\td\n"
+@pytest.mark.parametrize("empty", [io.BytesIO(), Terminal()])
+def test_an_empty_stream_keeps_the_saved_content(tmp_path: Path, empty: io.BytesIO) -> None:
+    saved = tmp_path / "saved.tsv"
+    saved.write_bytes(b"a\tb\n")
+    assert not save_stream(empty, saved)
+    assert [(path.name, path.read_bytes()) for path in tmp_path.iterdir()] == [("saved.tsv", b"a\tb\n")]
+    assert save_stream(io.BytesIO(b"c\td\n"), saved)
+    assert saved.read_bytes() == b"c\td\n"
 
 
-def test_a_terminal_has_no_pairs(tmp_path: Path) -> None:
-    keep_stream(io.BytesIO(), tmp_path / "kept.tsv")  # nor has this, so there is nothing to go on with
+def test_a_terminal_is_refused(tmp_path: Path) -> None:
+    save_stream(io.BytesIO(), tmp_path / "saved.tsv")  # an empty stream saves no pairs
     with pytest.raises(DataError) as error:
-        keep_stream(Terminal(), tmp_path / "kept.tsv")
+        save_stream(Terminal(), tmp_path / "saved.tsv")
     assert str(error.value) == (
-        "standard input (-) is a terminal; send pairs into it, for example: zcat pairs.gz | regard …"
+        "standard input (-) is a terminal; pipe pairs into it, for example: zcat pairs.gz | regard …"
     )
 
 
-def test_where_it_is_not_read_it_is_no_file(tmp_path: Path) -> None:
+def test_a_dash_is_an_unknown_file_where_standard_input_is_not_read(tmp_path: Path) -> None:
     with pytest.raises(DataError, match=r"^-: no such file"):
         corpora([Path("-")])

@@ -1,4 +1,4 @@
-"""Texts gathered on disk: all of them, unchanged, and validation pairs that training never sees."""
+"""The text store has all texts unchanged, and validation pairs that are not in the training data."""
 
 import math
 from collections.abc import Callable, Generator, Sequence
@@ -23,7 +23,7 @@ Result = TypeVar("Result")
 
 
 def finish(work: Generator[Progress, None, Result]) -> tuple[Result, list[Progress]]:
-    """Run a stage to its end: what it returns, and its reports."""
+    """Run a stage to its end and return its result and its progress."""
     reports = []
     while True:
         try:
@@ -40,7 +40,7 @@ def read(pairs: TextPairs) -> list[tuple[str, str]]:
     return [(pairs.source(index), pairs.target(index)) for index in range(len(pairs))]
 
 
-def test_all_texts_are_there_unchanged(tmp_path: Path, corpus: Write) -> None:
+def test_all_texts_are_stored_unchanged(tmp_path: Path, corpus: Write) -> None:
     awkward = [(" a\u2028\rb", "\0"), ("", "é\u0085"), ("\x0b", "  "), ("last", "")]
     texts = prepare(tmp_path / "texts", [corpus("a", PAIRS), corpus("b", awkward)], [corpus("v", PAIRS[:2])])
     assert read(texts.train) == PAIRS + awkward
@@ -48,7 +48,7 @@ def test_all_texts_are_there_unchanged(tmp_path: Path, corpus: Write) -> None:
     assert texts.train.texts("target", 98, 102) == [target for _, target in [*PAIRS[98:], *awkward[:2]]]
 
 
-def test_every_text_knows_where_it_came_from(tmp_path: Path, corpus: Write) -> None:
+def test_every_text_has_its_file_and_line(tmp_path: Path, corpus: Write) -> None:
     texts = prepare(tmp_path / "texts", [corpus("a", PAIRS), corpus("b", PAIRS)], [corpus("v", PAIRS[:2])])
     assert texts.train.origin(99) == ("a.en", 100)
     assert texts.train.origin(100, "target") == ("b.fr", 1)
@@ -56,7 +56,7 @@ def test_every_text_knows_where_it_came_from(tmp_path: Path, corpus: Write) -> N
     assert texts.train.lines(99, 101).tolist() == [[0, 100], [1, 1]]
 
 
-def test_only_pairs_that_exist_are_read(tmp_path: Path, corpus: Write) -> None:
+def test_an_index_out_of_range_is_refused(tmp_path: Path, corpus: Write) -> None:
     texts = prepare(tmp_path / "texts", [corpus("a", PAIRS)], [corpus("v", PAIRS[:2])])
     with pytest.raises(IndexError, match="pairs 2 to 3 of 2"):
         texts.valid.source(2)
@@ -82,32 +82,32 @@ def test_without_validation_files_some_sources_are_held_out(tmp_path: Path, corp
     assert all(pairs[texts.valid.origin(index)[1] - 1] == pair for index, pair in enumerate(valid))
 
 
-def test_what_is_held_out_depends_on_the_seed_alone(tmp_path: Path, corpus: Write) -> None:
-    one, again, other = (
+def test_held_out_pairs_depend_only_on_the_seed(tmp_path: Path, corpus: Write) -> None:
+    first, repeated, other_seed = (
         read(prepare(tmp_path / f"{number}", [corpus("a", PAIRS)], seed=seed).valid)
         for number, seed in enumerate((1, 1, 2))
     )
-    assert one == again != other
+    assert first == repeated != other_seed
 
 
 def test_at_most_a_thousand_pairs_are_held_out(tmp_path: Path, corpus: Write, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(holdout, "_MAX_HELD_OUT", 10)
-    assert len(prepare(tmp_path / "texts", [corpus("a", PAIRS * 20)]).valid) == 20  # no source has fewer pairs
+    assert len(prepare(tmp_path / "texts", [corpus("a", PAIRS * 20)]).valid) == 20  # every source has 20 pairs
     assert len(prepare(tmp_path / "other", [corpus("b", [(f"{n}", "x") for n in range(2000)])]).valid) == 10
 
 
 @pytest.mark.parametrize("frequent", [1, 2, 30])
-def test_two_sources_suffice(tmp_path: Path, corpus: Write, frequent: int) -> None:
+def test_two_sources_are_enough(tmp_path: Path, corpus: Write, frequent: int) -> None:
     texts = prepare(tmp_path / "texts", [corpus("a", [("a", "x")] * frequent + [("b", "y"), ("", ""), (" ", "z")])])
     assert {source for source, _ in read(texts.valid)} < {"a", "b"}
     assert {source for source, _ in read(texts.train)} & {"a", "b"}
 
 
 @pytest.mark.parametrize(
-    ("pairs", "found"), [([("a", "x"), ("a", "y"), ("b", " ")], "is only 1"), ([("", "x"), ("a", "")], "is none")]
+    ("pairs", "problem"), [([("a", "x"), ("a", "y"), ("b", " ")], "is only 1"), ([("", "x"), ("a", "")], "is none")]
 )
-def test_one_source_is_too_few(tmp_path: Path, corpus: Write, pairs: list[tuple[str, str]], found: str) -> None:
-    message = rf"at least 2 different source sentences, but there {found}; add pairs, or give validation files"
+def test_a_single_source_is_an_error(tmp_path: Path, corpus: Write, pairs: list[tuple[str, str]], problem: str) -> None:
+    message = rf"at least 2 different source sentences, but there {problem}; add pairs, or give validation files"
     with pytest.raises(DataError, match=message):
         prepare(tmp_path / "texts", [corpus("a", pairs)])
 
@@ -125,7 +125,7 @@ def test_unchanged_inputs_are_not_read_again(tmp_path: Path, corpus: Write, monk
     assert (tmp_path / "texts").stat().st_ino == inode
 
 
-def test_changed_inputs_or_damage_are_noticed(tmp_path: Path, corpus: Write) -> None:
+def test_changed_inputs_and_damage_are_detected(tmp_path: Path, corpus: Write) -> None:
     folder = tmp_path / "texts"
     prepare(folder, [corpus("a", PAIRS)])
     assert len(prepare(folder, [corpus("a", PAIRS[:50])]).train) == 48
@@ -134,7 +134,7 @@ def test_changed_inputs_or_damage_are_noticed(tmp_path: Path, corpus: Write) -> 
     assert manifest.find_damage(folder) is None
 
 
-def test_an_error_leaves_no_folder(tmp_path: Path, corpus: Write) -> None:
+def test_an_error_leaves_no_folder_behind(tmp_path: Path, corpus: Write) -> None:
     good, bad = corpus("a", PAIRS), corpus("b", PAIRS)
     bad.paths[1].write_bytes(b"x\n" + b"\xff\n" * 99)
     with pytest.raises(DataError, match=r"b\.fr:2: byte 1"):
@@ -143,7 +143,9 @@ def test_an_error_leaves_no_folder(tmp_path: Path, corpus: Write) -> None:
     assert len(prepare(tmp_path / "texts", [good], [good]).train) == 100
 
 
-def test_reports_go_up_to_the_size_of_the_files(tmp_path: Path, corpus: Write, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_progress_rises_up_to_the_size_of_the_files(
+    tmp_path: Path, corpus: Write, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr(pairs, "_REPORT_EVERY", 10)
     train = [corpus("a", PAIRS), corpus("b", PAIRS)]
     _, reports = finish(build_text_store(tmp_path / "texts", train, [], seed=1))
@@ -156,7 +158,7 @@ def test_reports_go_up_to_the_size_of_the_files(tmp_path: Path, corpus: Write, m
         assert done[-1] <= total == reports[0].total
 
 
-def test_files_are_described_in_order(tmp_path: Path, corpus: Write) -> None:
+def test_input_files_are_hashed_in_order(tmp_path: Path, corpus: Write) -> None:
     one = corpus("a", PAIRS)
     (tmp_path / "other").mkdir()
     (tmp_path / "other" / "a.en").write_bytes(b"different\n")
@@ -168,15 +170,15 @@ def test_files_are_described_in_order(tmp_path: Path, corpus: Write) -> None:
     assert finish(hash_inputs([other, one]))[0] == [second, first]
 
 
-def test_a_sample_is_bounded_and_spread(tmp_path: Path, corpus: Write) -> None:
+def test_sample_texts_are_limited_in_size_and_evenly_spaced(tmp_path: Path, corpus: Write) -> None:
     texts = prepare(tmp_path / "texts", [corpus("a", PAIRS)], [corpus("v", PAIRS[:2])])
     total = sum(len(f"{text}\n".encode()) for pair in PAIRS for text in pair)
-    sample = list(texts.train.sentences(most=math.ceil(total / 20)))
+    sample = list(texts.train.sample_texts(max_bytes=math.ceil(total / 20)))
     assert sample[::2] == [f"source {number}" for number in (0, 20, 40, 60, 80)]
-    assert sorted(texts.train.sentences()) == sorted(text for pair in PAIRS for text in pair)
+    assert sorted(texts.train.sample_texts()) == sorted(text for pair in PAIRS for text in pair)
 
 
-def test_blocks_are_bounded_in_pairs_and_bytes(tmp_path: Path, corpus: Write, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_blocks_are_limited_in_pairs_and_bytes(tmp_path: Path, corpus: Write, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(text_store, "_PAIRS_AT_ONCE", 7)
     monkeypatch.setattr(text_store, "_BYTES_AT_ONCE", 100)
     pairs = [("a", "b")] * 20 + [("c" * 500, "d")] * 2 + [("e" * 30, "f" * 30)] * 5
@@ -189,7 +191,7 @@ def test_blocks_are_bounded_in_pairs_and_bytes(tmp_path: Path, corpus: Write, mo
         assert size <= 100 or stop - start == 1
 
 
-def test_other_languages_of_a_memory_are_other_texts(tmp_path: Path) -> None:
+def test_choosing_other_languages_of_a_tmx_file_rebuilds_the_store(tmp_path: Path) -> None:
     path = tmp_path / "a.tmx"
     texts = "".join(f'<tuv xml:lang="{code}"><seg>{code}</seg></tuv>' for code in ("en", "fr"))
     path.write_text(f'<tmx version="1.4"><header srclang="en"/><body><tu>{texts}</tu></body></tmx>', "utf-8")
@@ -198,7 +200,7 @@ def test_other_languages_of_a_memory_are_other_texts(tmp_path: Path) -> None:
         assert read(prepare(tmp_path / "texts", [corpus], [corpus]).train) == [wanted or ("en", "fr")]
 
 
-def test_info_is_plain_facts(tmp_path: Path, corpus: Write) -> None:
+def test_info_has_inputs_and_counts(tmp_path: Path, corpus: Write) -> None:
     info: dict[str, Any] = prepare(tmp_path / "texts", [corpus("a", PAIRS)]).info
     assert set(info) == {"format", "inputs", "languages", "seed", "train", "valid"}
     assert [file["name"] for file in info["inputs"]["train"][0]] == ["a.en", "a.fr"]

@@ -1,4 +1,4 @@
-"""Ids on disk: the texts' own, and nothing left out in silence."""
+"""Token ids on disk: they decode to the texts, and no pair is left out silently."""
 
 from collections.abc import Callable, Generator, Sequence
 from pathlib import Path
@@ -26,7 +26,7 @@ TOKENIZER = SentencePieceTokenizer(
 
 
 def finish(work: Generator[Progress, None, Result]) -> tuple[Result, list[Progress]]:
-    """Run a stage to its end: what it returns, and its reports."""
+    """Run a stage to its end and return its result and its progress."""
     reports = []
     while True:
         try:
@@ -40,37 +40,35 @@ def texts(tmp_path: Path, corpus: Write) -> TextStore:
     return finish(build_text_store(tmp_path / "texts", [corpus("a", PAIRS)], [corpus("v", PAIRS[:3])], seed=1))[0]
 
 
-def prepare(folder: Path, texts: TextStore, longest: int = 100) -> EncodedCorpus:
-    return finish(build_token_store(folder, texts, TOKENIZER, longest=longest))[0]
+def prepare(folder: Path, texts: TextStore, max_positions: int = 100) -> EncodedCorpus:
+    return finish(build_token_store(folder, texts, TOKENIZER, max_positions=max_positions))[0]
 
 
-def test_ids_decode_to_the_texts_and_end_in_end(tmp_path: Path, texts: TextStore) -> None:
-    shards = prepare(tmp_path / "ids", texts)
-    assert len(shards.train) == 50
-    assert len(shards.valid) == 3
+def test_ids_decode_to_the_texts_and_end_in_eos(tmp_path: Path, texts: TextStore) -> None:
+    corpus_ids = prepare(tmp_path / "ids", texts)
+    assert len(corpus_ids.train) == 50
+    assert len(corpus_ids.valid) == 3
     for index, (source, target) in enumerate(PAIRS):
-        for ids, text in ((shards.train.source(index), source), (shards.train.target(index), target)):
+        for ids, text in ((corpus_ids.train.source(index), source), (corpus_ids.train.target(index), target)):
             assert ids.dtype == np.uint16
             assert ids[-1] == EOS
             assert TOKENIZER.decode([ids[:-1].tolist()]) == [text]
-    assert shards.dropped == {}
+    assert corpus_ids.dropped == {}
 
 
-def test_lengths_of_many_at_once(tmp_path: Path, texts: TextStore) -> None:
+def test_lengths_of_several_pairs_at_once(tmp_path: Path, texts: TextStore) -> None:
     train = prepare(tmp_path / "ids", texts).train
-    some = np.array([3, 49, 0, 3])
-    assert train.source_lengths(some).tolist() == [len(train.source(index)) for index in some]
-    assert train.target_lengths(some).tolist() == [len(train.target(index)) for index in some]
+    indices = np.array([3, 49, 0, 3])
+    assert train.source_lengths(indices).tolist() == [len(train.source(index)) for index in indices]
+    assert train.target_lengths(indices).tolist() == [len(train.target(index)) for index in indices]
 
 
-def test_a_large_vocabulary_takes_wider_numbers(
-    tmp_path: Path, texts: TextStore, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_large_vocabulary_uses_32_bit_ids(tmp_path: Path, texts: TextStore, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(SentencePieceTokenizer, "embedding_rows", 65_544)
     assert prepare(tmp_path / "ids", texts).train.source(0).dtype == np.uint32
 
 
-def test_what_is_dropped_is_counted_and_listed(tmp_path: Path, corpus: Write) -> None:
+def test_dropped_pairs_are_counted_and_listed(tmp_path: Path, corpus: Write) -> None:
     pairs = [
         ("good", "gut"),
         ("", "x"),
@@ -82,8 +80,8 @@ def test_what_is_dropped_is_counted_and_listed(tmp_path: Path, corpus: Write) ->
     ]
     train = [corpus("a", [("fine", "fein")]), corpus("b", pairs)]
     texts, _ = finish(build_text_store(tmp_path / "texts", train, [corpus("v", [("v", ""), ("v", "v")])], seed=1))
-    shards = prepare(tmp_path / "ids", texts, longest=30)
-    assert shards.dropped == {"source empty": 2, "target empty": 2, "source too long": 1, "target too long": 1}
+    corpus_ids = prepare(tmp_path / "ids", texts, max_positions=30)
+    assert corpus_ids.dropped == {"source empty": 2, "target empty": 2, "source too long": 1, "target too long": 1}
     assert (tmp_path / "ids" / "dropped.tsv").read_text("utf-8").splitlines() == [
         "file\tline\treason",
         "b.en\t2\tsource empty",
@@ -93,42 +91,44 @@ def test_what_is_dropped_is_counted_and_listed(tmp_path: Path, corpus: Write) ->
         "b.en\t6\tsource empty",
         "v.fr\t1\ttarget empty",
     ]
-    assert shards.train.lines.tolist() == [[0, 1], [1, 1], [1, 7]]
-    assert len(shards.valid) == 1
+    assert corpus_ids.train.lines.tolist() == [[0, 1], [1, 1], [1, 7]]
+    assert len(corpus_ids.valid) == 1
 
 
-def test_longest_counts_the_end(tmp_path: Path, texts: TextStore) -> None:
+def test_eos_counts_towards_max_positions(tmp_path: Path, texts: TextStore) -> None:
     lengths = [max(len(source), len(target)) + 1 for source, target in (TOKENIZER.encode(pair) for pair in PAIRS)]
-    for longest in (min(lengths), max(lengths) - 1, max(lengths)):
-        shards = prepare(tmp_path / "ids", texts, longest=longest)
-        assert len(shards.train) == sum(length <= longest for length in lengths)
-        everything = np.arange(len(shards.train))
-        sides = shards.train.source_lengths(everything), shards.train.target_lengths(everything)
-        assert max(side.max() for side in sides) <= longest
+    for max_positions in (min(lengths), max(lengths) - 1, max(lengths)):
+        corpus_ids = prepare(tmp_path / "ids", texts, max_positions=max_positions)
+        assert len(corpus_ids.train) == sum(length <= max_positions for length in lengths)
+        all_indices = np.arange(len(corpus_ids.train))
+        sides = corpus_ids.train.source_lengths(all_indices), corpus_ids.train.target_lengths(all_indices)
+        assert max(side.max() for side in sides) <= max_positions
 
 
-def test_no_pair_left_is_an_error(tmp_path: Path, corpus: Write) -> None:
+def test_a_split_without_pairs_is_an_error(tmp_path: Path, corpus: Write) -> None:
     good, bad = corpus("a", PAIRS), corpus("b", [("", "x"), ("word " * 100, "y")])
     for train, valid, name in (([bad], [good], "training"), ([good], [bad], "validation")):
         texts, _ = finish(build_text_store(tmp_path / "texts", train, valid, seed=1))
-        message = rf"no {name} pair is left \(source empty: 1, source too long: 1\); .*more than 40 pieces with --set"
+        message = rf"no {name} pairs are left \(source empty: 1, source too long: 1\); .*more than 40 tokens with --set"
         with pytest.raises(DataError, match=message):
-            prepare(tmp_path / "ids", texts, longest=40)
+            prepare(tmp_path / "ids", texts, max_positions=40)
         assert not (tmp_path / "ids").exists()
 
 
-def test_found_again_unless_something_changed(tmp_path: Path, texts: TextStore) -> None:
+def test_an_unchanged_store_is_reused(tmp_path: Path, texts: TextStore) -> None:
     folder = tmp_path / "ids"
-    _, first = finish(build_token_store(folder, texts, TOKENIZER, longest=100))
+    _, first = finish(build_token_store(folder, texts, TOKENIZER, max_positions=100))
     assert first[-1] == Progress("encoding", 53, 53)
-    assert finish(build_token_store(folder, texts, TOKENIZER, longest=100))[1] == []
-    assert finish(build_token_store(folder, texts, TOKENIZER, longest=99))[1] != []
+    assert finish(build_token_store(folder, texts, TOKENIZER, max_positions=100))[1] == []
+    assert finish(build_token_store(folder, texts, TOKENIZER, max_positions=99))[1] != []
     (folder / "train" / "source.ids").write_bytes(b"")
-    assert finish(build_token_store(folder, texts, TOKENIZER, longest=99))[1] != []
+    assert finish(build_token_store(folder, texts, TOKENIZER, max_positions=99))[1] != []
     assert manifest.find_damage(folder) is None
 
 
-def test_many_blocks_equal_one(tmp_path: Path, texts: TextStore, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_store_does_not_depend_on_the_block_size(
+    tmp_path: Path, texts: TextStore, monkeypatch: pytest.MonkeyPatch
+) -> None:
     prepare(tmp_path / "one", texts)
     monkeypatch.setattr("regard.data.prepare.text_store._PAIRS_AT_ONCE", 7)
     prepare(tmp_path / "many", texts)

@@ -1,4 +1,4 @@
-"""The truth says what the text says."""
+"""The annotations agree with the text."""
 
 import json
 from dataclasses import asdict
@@ -15,23 +15,24 @@ seeds = st.integers(0, 2**32)
 few = settings(max_examples=25)
 
 
-def some(seed: int, count: int = 25) -> list[Pair]:
+def some_pairs(seed: int, count: int = 25) -> list[Pair]:
     return list(islice(pairs(seed), count))
 
 
 def gender_and_number(noun: str) -> list[tuple[str, bool]]:
-    """What a French noun can be; tapis is one or many."""
-    found = []
-    for one in nouns().values():
-        found += [(one.gender, False)] * (one.french == noun) + [(one.gender, True)] * (one.french_plural == noun)
-    return found
+    """Return the possible genders and numbers of a French noun; "tapis" is singular or plural."""
+    possible = []
+    for known in nouns().values():
+        possible += [(known.gender, False)] * (known.french == noun)
+        possible += [(known.gender, True)] * (known.french_plural == noun)
+    return possible
 
 
 @few
 @given(seeds)
-def test_words_stand_where_they_are_said_to(seed):
-    for pair in some(seed):
-        for text, words in ((pair.source, pair.truth.source), (pair.target, pair.truth.target)):
+def test_words_start_at_the_annotated_characters(seed):
+    for pair in some_pairs(seed):
+        for text, words in ((pair.source, pair.annotations.source), (pair.target, pair.annotations.target)):
             assert all(text[word.start : word.start + len(word.text)] == word.text for word in words)
             rest = list(text)
             for word in words:
@@ -41,63 +42,73 @@ def test_words_stand_where_they_are_said_to(seed):
 
 @few
 @given(seeds)
-def test_every_place_is_a_word_of_the_right_kind(seed):
-    for pair in some(seed):
-        truth = pair.truth
-        kinds = [word.kind for word in truth.source]
+def test_every_annotated_position_is_a_word_of_the_right_kind(seed):
+    for pair in some_pairs(seed):
+        annotations = pair.annotations
+        kinds = [word.kind for word in annotations.source]
         thing = {"noun", "pronoun", "name"}
-        for verb in truth.verbs:
+        for verb in annotations.verbs:
             assert kinds[verb.at] == "verb"
-            for place in (verb.subject, verb.object, verb.instrument):
-                assert place is None or kinds[place] in thing
-        for adjective, noun in truth.adjectives:
+            for position in (verb.subject, verb.object, verb.instrument):
+                assert position is None or kinds[position] in thing
+        for adjective, noun in annotations.adjectives:
             assert kinds[adjective] == "adjective"
             assert kinds[noun] in thing
-        for source, target in truth.alignment:
-            assert 0 <= source < len(truth.source)
-            assert 0 <= target < len(truth.target)
+        for source, target in annotations.alignment:
+            assert 0 <= source < len(annotations.source)
+            assert 0 <= target < len(annotations.target)
 
 
 @few
 @given(seeds)
-def test_alignment_leaves_no_content_out_and_keeps_kinds(seed):
+def test_alignment_covers_all_content_words_and_preserves_kinds(seed):
     content = {"noun", "name", "adjective", "numeral"}
-    for pair in some(seed):
-        truth = pair.truth
-        ours, theirs = {source for source, _ in truth.alignment}, {target for _, target in truth.alignment}
-        assert {place for place, word in enumerate(truth.source) if word.kind in content} <= ours
-        assert {place for place, word in enumerate(truth.target) if word.kind in content} <= theirs
+    for pair in some_pairs(seed):
+        annotations = pair.annotations
+        sources, targets = (
+            {source for source, _ in annotations.alignment},
+            {target for _, target in annotations.alignment},
+        )
+        assert {position for position, word in enumerate(annotations.source) if word.kind in content} <= sources
+        assert {position for position, word in enumerate(annotations.target) if word.kind in content} <= targets
         known = {form: noun for noun in nouns().values() for form in (noun.english, noun.english_plural)}
-        for source, target in truth.alignment:
-            word = truth.source[source]
+        for source, target in annotations.alignment:
+            word = annotations.source[source]
             noun = known.get(word.text.lower())
-            if word.kind == "noun" and noun and truth.target[target].kind == "noun" and truth.kind != "profession":
-                assert truth.target[target].text.lower() in (noun.french, noun.french_plural)
+            if (
+                word.kind == "noun"
+                and noun
+                and annotations.target[target].kind == "noun"
+                and annotations.kind != "profession"
+            ):
+                assert annotations.target[target].text.lower() in (noun.french, noun.french_plural)
 
 
 @few
 @given(seeds)
 def test_adjectives_agree_with_their_nouns(seed):
-    for pair in some(seed):
-        truth = pair.truth
+    for pair in some_pairs(seed):
+        annotations = pair.annotations
         aligned: dict[int, list[int]] = {}
-        for source, target in truth.alignment:
+        for source, target in annotations.alignment:
             aligned.setdefault(source, []).append(target)
-        if truth.kind == "both":
+        if annotations.kind == "both":
             continue
-        for adjective, noun in truth.adjectives:
-            if truth.it and noun == truth.it.at:
-                noun = truth.it.antecedent
-            found = adjectives().get(truth.source[adjective].text)
+        for adjective, noun in annotations.adjectives:
+            if annotations.coreference and noun == annotations.coreference.at:
+                noun = annotations.coreference.antecedent
+            found = adjectives().get(annotations.source[adjective].text)
             head = next(
-                truth.target[place]
-                for place in aligned[noun]
-                if truth.target[place].kind in ("noun", "name", "pronoun")
+                annotations.target[position]
+                for position in aligned[noun]
+                if annotations.target[position].kind in ("noun", "name", "pronoun")
             )
             if found is None or head.kind != "noun":
                 continue
             word = next(
-                truth.target[place].text for place in aligned[adjective] if truth.target[place].kind == "adjective"
+                annotations.target[position].text
+                for position in aligned[adjective]
+                if annotations.target[position].kind == "adjective"
             )
             allowed = {found.fr(*form) for form in gender_and_number(head.text)} | ({found.before_vowel} - {""})
             assert word in allowed, pair
@@ -105,64 +116,72 @@ def test_adjectives_agree_with_their_nouns(seed):
 
 @few
 @given(seeds)
-def test_the_pronoun_has_the_gender_and_number_of_its_noun(seed):
-    for pair in some(seed):
-        it = pair.truth.it
-        if it is None:
+def test_the_pronoun_has_the_gender_and_number_of_its_antecedent(seed):
+    for pair in some_pairs(seed):
+        coreference = pair.annotations.coreference
+        if coreference is None:
             continue
-        truth = pair.truth
-        heads = [truth.target[target].text for source, target in truth.alignment if source == it.antecedent]
+        annotations = pair.annotations
+        heads = [
+            annotations.target[target].text
+            for source, target in annotations.alignment
+            if source == coreference.antecedent
+        ]
         forms = {form for head in heads for form in gender_and_number(head.lower())}
-        assert (it.gender, it.number == "plural") in forms
-        said = truth.target[it.target].text
-        if all(verb.object != it.at for verb in truth.verbs):
-            assert said == {"m": "il", "f": "elle"}[it.gender] + "s" * (it.number == "plural")
+        assert (coreference.gender, coreference.number == "plural") in forms
+        text = annotations.target[coreference.target].text
+        if all(verb.object != coreference.at for verb in annotations.verbs):
+            assert text == {"m": "il", "f": "elle"}[coreference.gender] + "s" * (coreference.number == "plural")
         else:
-            assert said in ("le", "la", "l'", "les")
+            assert text in ("le", "la", "l'", "les")
 
 
 @few
 @given(seeds)
-def test_a_decider_decides_between_two_nouns(seed):
-    for pair in some(seed):
-        it = pair.truth.it
-        if it is None or it.decider is None:
+def test_a_cue_decides_between_antecedent_and_distractor(seed):
+    for pair in some_pairs(seed):
+        coreference = pair.annotations.coreference
+        if coreference is None or coreference.cue is None:
             continue
-        assert it.other is not None and it.other != it.antecedent
-        main = next(verb for verb in pair.truth.verbs if {verb.subject, verb.object} == {it.antecedent, it.other})
-        assert (main.subject if it.slot == "subject" else main.object) == it.antecedent
-        assert (it.decider, it.at) in pair.truth.adjectives
-        assert it.decider > it.at > max(it.antecedent, it.other)
+        assert coreference.distractor is not None and coreference.distractor != coreference.antecedent
+        main = next(
+            verb
+            for verb in pair.annotations.verbs
+            if {verb.subject, verb.object} == {coreference.antecedent, coreference.distractor}
+        )
+        assert (main.subject if coreference.slot == "subject" else main.object) == coreference.antecedent
+        assert (coreference.cue, coreference.at) in pair.annotations.adjectives
+        assert coreference.cue > coreference.at > max(coreference.antecedent, coreference.distractor)
 
 
-def test_the_truth_becomes_json(sample):
+def test_annotations_can_be_written_as_json(sample):
     for pair in sample[:200]:
-        known = json.loads(json.dumps(asdict(pair.truth)))
-        assert known["kind"] == pair.truth.kind
-        assert [word[0] for word in known["source"]] == [word.text for word in pair.truth.source]
+        parsed = json.loads(json.dumps(asdict(pair.annotations)))
+        assert parsed["kind"] == pair.annotations.kind
+        assert [word[0] for word in parsed["source"]] == [word.text for word in pair.annotations.source]
 
 
-def test_every_part_of_the_truth_occurs(sample):
-    truths = [pair.truth for pair in sample]
-    assert {truth.tense for truth in truths} >= {"present", "past", "future"}
-    assert {verb.target_tense for truth in truths for verb in truth.verbs} == {
+def test_every_annotation_occurs(sample):
+    samples = [pair.annotations for pair in sample]
+    assert {annotations.tense for annotations in samples} >= {"present", "past", "future"}
+    assert {verb.target_tense for annotations in samples for verb in annotations.verbs} == {
         "présent",
         "imparfait",
         "passé composé",
         "futur",
         "infinitif",
     }
-    assert {truth.sentiment for truth in truths} == {"positive", "negative", None}
-    assert any(verb.instrument is not None for truth in truths for verb in truth.verbs)
-    assert any(verb.negated for truth in truths for verb in truth.verbs)
-    assert any(truth.it and truth.it.same_gender for truth in truths)
+    assert {annotations.sentiment for annotations in samples} == {"positive", "negative", None}
+    assert any(verb.instrument is not None for annotations in samples for verb in annotations.verbs)
+    assert any(verb.negated for annotations in samples for verb in annotations.verbs)
+    assert any(annotations.coreference and annotations.coreference.same_gender for annotations in samples)
 
 
-def test_words_that_stand_fast_after_a_verb_have_their_kind(sample):
-    """Found: "faim" as a preposition."""
+def test_fixed_words_after_a_verb_have_the_right_kind(sample):
+    """A reader found "faim" as a preposition."""
     kinds: dict[str, set[str]] = {}
     for pair in sample:
-        for word in pair.truth.target:
+        for word in pair.annotations.target:
             kinds.setdefault(word.text, set()).add(word.kind)
     assert kinds["faim"] == {"noun"}
     assert kinds["par"] == kinds["sur"] == {"preposition"}

@@ -1,4 +1,4 @@
-""" "it" can only be solved by reading the sentence: no word, no noun, no place and no bag of words gives it away."""
+"""The antecedent of "it" follows from the whole sentence only: no cue, noun, position or bag of words reveals it."""
 
 from collections import Counter, defaultdict
 from itertools import islice, product
@@ -8,142 +8,168 @@ import pytest
 
 from regard.data.synthetic import Pair, split_of
 from regard.data.synthetic.generator import ambiguous_pronoun_pairs
-from regard.data.synthetic.grammar.lexicon import of_class
-from regard.data.synthetic.templates.coreference import LINKS, frames
+from regard.data.synthetic.grammar.lexicon import nouns_of_class
+from regard.data.synthetic.templates.coreference import CONJUNCTIONS, frames
 from regard.interpret.measure.pronoun_baselines import BagOfWords, words_of
 
 
-def of(pair: Pair, place: int | None) -> str:
-    assert place is not None
-    return pair.truth.source[place].text.lower()
+def word_at(pair: Pair, position: int | None) -> str:
+    assert position is not None
+    return pair.annotations.source[position].text.lower()
 
 
-def test_two_sentences_of_a_flip_differ_in_one_word_and_in_the_noun_it_is(scenes):
-    for first, second in scenes[:500]:
-        one, other = first.truth, second.truth
-        assert one.it and other.it
-        places = [place for place, (a, b) in enumerate(zip(one.source, other.source, strict=True)) if a.text != b.text]
-        assert places == [one.it.decider] == [other.it.decider]
-        assert (one.it.antecedent, one.it.other) == (other.it.other, other.it.antecedent)
-        assert {one.it.gender, other.it.gender} == {"m", "f"}
-        assert {one.it.slot, other.it.slot} == {"subject", "object"}
+def test_the_sentences_of_a_minimal_pair_differ_in_the_cue_and_the_antecedent(minimal_pair_sample):
+    for first, second in minimal_pair_sample[:500]:
+        a, b = first.annotations, second.annotations
+        assert a.coreference and b.coreference
+        words = enumerate(zip(a.source, b.source, strict=True))
+        positions = [position for position, (word_a, word_b) in words if word_a.text != word_b.text]
+        assert positions == [a.coreference.cue] == [b.coreference.cue]
+        assert (a.coreference.antecedent, a.coreference.distractor) == (
+            b.coreference.distractor,
+            b.coreference.antecedent,
+        )
+        assert {a.coreference.gender, b.coreference.gender} == {"m", "f"}
+        assert {a.coreference.slot, b.coreference.slot} == {"subject", "object"}
         assert first.target != second.target
 
 
-def test_sentences_about_it_are_those_of_the_language():
-    found = list(islice(ambiguous_pronoun_pairs(1, "valid"), 200))
-    its = [pair.truth.it for pair in found if pair.truth.it and pair.truth.it.other is not None]
-    assert len(its) == 200 and {(pair.truth.kind, split_of(pair)) for pair in found} == {("it", "valid")}
-    assert 0.1 < sum(it.same_gender for it in its) / len(its) < 0.3
+def test_ambiguous_pronoun_pairs_have_a_distractor_and_belong_to_their_split():
+    sampled = list(islice(ambiguous_pronoun_pairs(1, "valid"), 200))
+    references = [
+        pair.annotations.coreference
+        for pair in sampled
+        if pair.annotations.coreference and pair.annotations.coreference.distractor is not None
+    ]
+    assert len(references) == 200 and {(pair.annotations.kind, split_of(pair)) for pair in sampled} == {("it", "valid")}
+    assert 0.1 < sum(coreference.same_gender for coreference in references) / len(references) < 0.3
 
 
-def test_half_of_the_flips_have_nouns_that_occur_in_both_roles(scenes):
-    swapped = [first.truth for first, _ in scenes if first.truth.it and first.truth.it.both_roles]
-    assert 0.47 < len(swapped) / len(scenes) < 0.53
+def test_half_of_the_minimal_pairs_have_nouns_that_occur_in_both_roles(minimal_pair_sample):
+    swapped = [
+        first.annotations
+        for first, _ in minimal_pair_sample
+        if first.annotations.coreference and first.annotations.coreference.both_roles
+    ]
+    assert 0.47 < len(swapped) / len(minimal_pair_sample) < 0.53
 
 
-def test_no_word_picks_the_same_slot_more_often_than_the_other(scenes):
+def test_no_cue_prefers_a_slot(minimal_pair_sample):
     slots: Counter[tuple[str, str]] = Counter()
-    for flip in scenes:
-        for pair in flip:
-            assert pair.truth.it and pair.truth.it.slot
-            slots[of(pair, pair.truth.it.decider), pair.truth.it.slot] += 1
+    for minimal_pair in minimal_pair_sample:
+        for pair in minimal_pair:
+            assert pair.annotations.coreference and pair.annotations.coreference.slot
+            slots[word_at(pair, pair.annotations.coreference.cue), pair.annotations.coreference.slot] += 1
     words = {word for word, _ in slots}
     assert len(words) >= 40
     for word in words:
         subject, total = slots[word, "subject"], slots[word, "subject"] + slots[word, "object"]
-        # Of few sentences a fair share may still be far from half: allow three deviations beside the 60 %.
+        # With few sentences a fair proportion may be far from one half: allow three standard deviations more.
         assert abs(subject / total - 0.5) < 0.1 + 1.5 / total**0.5, (word, subject, total)
         if total > 200:
             assert abs(subject / total - 0.5) < 0.1, (word, subject, total)
 
 
-def test_of_all_that_can_be_drawn_each_word_picks_each_slot_half_the_time():
-    shares: dict[tuple[str, bool], float] = defaultdict(float)
+def test_each_cue_picks_each_slot_with_probability_one_half():
+    probabilities: dict[tuple[str, bool], float] = defaultdict(float)
     for frame in (*frames(True), *frames(False)):
-        for (subject, ways), link, denied in product(frame.ways.items(), LINKS, {False, frame.deniable}):
-            for way in ways:
-                reasons = frame.reasons[(denied == way.inverts) == (link != "even though")]
-                for side, words in reasons.items():
+        for (subject, wordings), conjunction, negated in product(
+            frame.wordings.items(), CONJUNCTIONS, {False, frame.negatable}
+        ):
+            for wording in wordings:
+                cues = frame.cues[(negated == wording.inverts) == (conjunction != "even though")]
+                for side, words in cues.items():
                     for word in words:
-                        often = 0.7 if link == "because" else 0.15
-                        shares[word.english, side == subject] += often / len(ways) / len(words)
-    for name in {name for name, _ in shares}:
-        assert shares[name, True] == pytest.approx(shares[name, False]), name
+                        probability = 0.7 if conjunction == "because" else 0.15
+                        probabilities[word.english, side == subject] += probability / len(wordings) / len(words)
+    for name in {name for name, _ in probabilities}:
+        assert probabilities[name, True] == pytest.approx(probabilities[name, False]), name
 
 
-def test_much_is_drawn(scenes):
-    """At least 60 nouns as the subject, 60 as the object, 40 words that decide, 8 frames."""
-    drawn: dict[str, set[str]] = {"subject": set(), "object": set(), "decider": set(), "frame": set()}
-    for first, second in scenes:
+def test_minimal_pairs_are_diverse(minimal_pair_sample):
+    """There are at least 60 nouns as the subject, 60 as the object, 40 cues and 8 frames."""
+    values: dict[str, set[str]] = {"subject": set(), "object": set(), "cue": set(), "frame": set()}
+    for first, second in minimal_pair_sample:
         for pair in (first, second):
-            it = pair.truth.it
-            assert it and it.slot and it.frame
-            drawn[it.slot].add(of(pair, it.antecedent))
-            drawn["decider"].add(of(pair, it.decider))
-            drawn["frame"].add(it.frame)
-    least = {"subject": 60, "object": 60, "decider": 40, "frame": 8}
-    assert all(len(drawn[name]) >= count for name, count in least.items())
+            coreference = pair.annotations.coreference
+            assert coreference and coreference.slot and coreference.frame
+            values[coreference.slot].add(word_at(pair, coreference.antecedent))
+            values["cue"].add(word_at(pair, coreference.cue))
+            values["frame"].add(coreference.frame)
+    minimum = {"subject": 60, "object": 60, "cue": 40, "frame": 8}
+    assert all(len(values[name]) >= count for name, count in minimum.items())
 
 
-def test_genders_come_in_every_order(sample):
+def test_every_order_of_genders_occurs(sample):
     orders: Counter[tuple[str | None, str, bool]] = Counter()
     for pair in sample:
-        it = pair.truth.it
-        if it and it.other is not None:
-            orders[it.slot, it.gender, it.same_gender] += 1
+        coreference = pair.annotations.coreference
+        if coreference and coreference.distractor is not None:
+            orders[coreference.slot, coreference.gender, coreference.same_gender] += 1
     assert len(orders) == 8
     total = sum(orders.values())
     assert all(count > total * (0.03 if same else 0.15) for (_, _, same), count in orders.items())
 
 
-def test_nouns_stand_between_the_two_and_it(sample):
+def test_other_nouns_occur_before_the_pronoun(sample):
     between = 0
     for pair in sample:
-        it = pair.truth.it
-        if it and it.other is not None:
-            nouns = {place for place, word in enumerate(pair.truth.source[: it.at]) if word.kind in ("noun", "name")}
-            between += bool(nouns - {it.antecedent, it.other})
+        coreference = pair.annotations.coreference
+        if coreference and coreference.distractor is not None:
+            nouns = {
+                position
+                for position, word in enumerate(pair.annotations.source[: coreference.at])
+                if word.kind in ("noun", "name")
+            }
+            between += bool(nouns - {coreference.antecedent, coreference.distractor})
     assert between > 100
 
 
-def right(bags, labels):
-    """How often a bag of words gives the label, on a quarter it was not fitted on."""
+def bag_of_words_accuracy(bags, labels):
+    """Return the accuracy of a bag-of-words classifier on the quarter of the data that it was not fitted on."""
     cut = len(bags) * 3 // 4
     return float((BagOfWords(bags[:cut], labels[:cut])(bags[cut:]) == labels[cut:]).mean())
 
 
 @pytest.fixture(scope="module")
-def swapped(scenes):
-    """The flips whose nouns occur in both roles."""
-    return [pair for flip in scenes for pair in flip if pair.truth.it and pair.truth.it.both_roles]
+def swapped(minimal_pair_sample):
+    """Return the sentences of minimal pairs whose nouns occur in both roles."""
+    return [
+        pair
+        for minimal_pair in minimal_pair_sample
+        for pair in minimal_pair
+        if pair.annotations.coreference and pair.annotations.coreference.both_roles
+    ]
 
 
-def test_a_bag_of_words_stays_at_chance(swapped):
+def test_a_bag_of_words_classifier_stays_at_chance_level(swapped):
     bags = [words_of(pair) for pair in swapped]
-    its = [pair.truth.it for pair in swapped]
-    for labels in ([it.gender == "f" for it in its], [it.slot == "subject" for it in its]):
-        # A fair coin stays within three deviations, which are 0.042 for a quarter of these sentences.
-        assert 0.45 < right(bags, np.array(labels)) < 0.55
-    # The classifier does learn what a bag of words tells.
-    assert right(bags, np.array([it.number == "plural" for it in its])) > 0.99
+    references = [pair.annotations.coreference for pair in swapped]
+    for labels in (
+        [coreference.gender == "f" for coreference in references],
+        [coreference.slot == "subject" for coreference in references],
+    ):
+        # Three standard deviations of a fair coin are 0.042 for a quarter of these sentences.
+        assert 0.45 < bag_of_words_accuracy(bags, np.array(labels)) < 0.55
+    # The classifier does learn a property that a bag of words reveals.
+    assert bag_of_words_accuracy(bags, np.array([coreference.number == "plural" for coreference in references])) > 0.99
 
 
-def test_a_pair_of_nouns_alone_stays_at_chance(swapped):
+def test_the_pair_of_nouns_does_not_reveal_the_subject(swapped):
     first: Counter[tuple[str, bool]] = Counter()
     for pair in swapped:
-        it = pair.truth.it
-        assert it and it.other is not None
-        subject = it.antecedent if it.slot == "subject" else it.other
-        names = tuple(sorted((of(pair, it.antecedent), of(pair, it.other))))
-        first[" ".join(names), of(pair, subject) == names[0]] += 1
+        coreference = pair.annotations.coreference
+        assert coreference and coreference.distractor is not None
+        subject = coreference.antecedent if coreference.slot == "subject" else coreference.distractor
+        names = tuple(sorted((word_at(pair, coreference.antecedent), word_at(pair, coreference.distractor))))
+        first[" ".join(names), word_at(pair, subject) == names[0]] += 1
     orders = {name for name, _ in first}
     assert 0.45 < sum(first[name, True] for name in orders) / sum(first.values()) < 0.55
 
 
-def test_they_are_not_the_people_beside(sample):
-    """Found: "the animals near the teachers stopped because they were tired"."""
-    people = {noun.english_plural for noun in of_class("person")}
+def test_no_plural_person_occurs_with_a_plural_pronoun(sample):
+    """A reader found "the animals near the teachers stopped because they were tired"."""
+    people = {noun.english_plural for noun in nouns_of_class("person")}
     for pair in sample:
-        if pair.truth.kind == "it" and pair.truth.it.number == "plural":
-            assert not people & {word.text for word in pair.truth.source}, pair
+        if pair.annotations.kind == "it" and pair.annotations.coreference.number == "plural":
+            assert not people & {word.text for word in pair.annotations.source}, pair

@@ -1,4 +1,4 @@
-"""French forms, written out by hand; and all of them in a dictionary that is not ours."""
+"""French forms equal forms written by hand, and all of them are in the dictionary of hunspell."""
 
 import shutil
 import subprocess
@@ -32,14 +32,14 @@ from regard.data.synthetic.word_lists import rows
         ("boire", "bois boit buvons buvez boivent", "buvais buvait", "boirai", "bu"),
     ],
 )
-def test_conjugations_written_out_by_hand(infinitive, present, imparfait, future, participle):
+def test_conjugations(infinitive, present, imparfait, future, participle):
     found = french.conjugate(infinitive)
     for forms, expected in ((found.present, present), (found.imparfait, imparfait), (found.future, future)):
         assert " ".join(forms).startswith(expected)
     assert found.participle.startswith(participle)
 
 
-def test_an_unknown_kind_of_verb_is_refused():
+def test_an_irregular_verb_without_listed_forms_is_refused():
     with pytest.raises(ValueError, match=r"moudre is not regular: list its forms in irregular_french_verbs\.tsv"):
         french.conjugate("moudre")
 
@@ -75,8 +75,8 @@ def test_an_unknown_kind_of_verb_is_refused():
         ("les", "arbres", None),
     ],
 )
-def test_what_becomes_of_a_word_before_another(word, following, expected):
-    assert french.elided(word, following) == expected
+def test_elision_before_a_word(word, following, expected):
+    assert french.elide(word, following) == expected
 
 
 @pytest.mark.parametrize(
@@ -100,7 +100,7 @@ def test_what_becomes_of_a_word_before_another(word, following, expected):
         ("thick", "épais épaisse épais épaisses"),
     ],
 )
-def test_adjectives_written_out_by_hand(english, forms):
+def test_forms_of_adjectives(english, forms):
     found = adjectives()[english]
     order = [("m", False), ("f", False), ("m", True), ("f", True)]
     assert " ".join(found.fr(gender, plural) for gender, plural in order) == forms
@@ -110,7 +110,7 @@ def test_adjectives_written_out_by_hand(english, forms):
     ("english", "plural"),
     [("horse", "chevaux"), ("castle", "châteaux"), ("fire", "feux"), ("mat", "tapis"), ("hospital", "hôpitaux")],
 )
-def test_plurals_written_out_by_hand(english, plural):
+def test_plurals(english, plural):
     assert nouns()[english].french_plural == plural
 
 
@@ -123,7 +123,7 @@ def test_participles_agree(gender, several, expected):
 
 
 def every_form() -> set[str]:
-    """Every French form that the word lists can give."""
+    """Return every French form of the word lists."""
     found = {form for noun in nouns().values() for form in (noun.french, noun.french_plural)}
     for adjective in adjectives().values():
         found |= {*adjective.forms.values(), adjective.before_vowel} - {""}
@@ -138,14 +138,16 @@ def every_form() -> set[str]:
     return found
 
 
-def test_a_dictionary_knows_every_form(sample):
+def test_hunspell_knows_every_form(sample):
     if shutil.which("hunspell") is None:
         pytest.skip("hunspell is not installed (Debian: apt-get install hunspell hunspell-fr)")
     check = ["hunspell", "-d", "fr", "-i", "utf-8", "-l"]
     if "chevals" not in subprocess.run(check, input="chevals", capture_output=True, text=True, check=False).stdout:
         pytest.skip("hunspell has no French dictionary (Debian: apt-get install hunspell-fr)")
-    said = {word.text for pair in sample for word in pair.truth.target if word.kind not in ("punctuation", "name")}
-    forms = every_form() | {word.rstrip("'").lstrip("-").removeprefix("t-") for word in said}
+    words = {
+        word.text for pair in sample for word in pair.annotations.target if word.kind not in ("punctuation", "name")
+    }
+    forms = every_form() | {word.rstrip("'").lstrip("-").removeprefix("t-") for word in words}
     found = subprocess.run(check, input="\n".join(sorted(forms)), capture_output=True, text=True, check=True).stdout
     assert set(found.split()) - set(NAMES) == set()
     assert len(forms) > 2_000

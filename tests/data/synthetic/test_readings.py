@@ -1,4 +1,4 @@
-"""The verdicts of those who read: every sentence has one, every fault a reason, and the docs count them right."""
+"""Verdicts of human readers: every sentence has one, every fault has a reason, and the docs state the right counts."""
 
 import re
 from collections import Counter
@@ -16,7 +16,7 @@ def rows(path: Path) -> list[list[str]]:
     return [line.split("\t") for line in lines]
 
 
-def test_there_are_three():
+def test_there_are_three_readings():
     assert [path.stem for path in READINGS] == ["first", "second", "third"]
 
 
@@ -30,12 +30,12 @@ def test_every_sentence_has_a_verdict_and_every_fault_a_reason(path):
 
 
 @pytest.mark.parametrize("path", READINGS, ids=lambda path: path.stem)
-def test_the_docs_count_them(path):
-    told = re.search(rf"^\| {path.stem} \| (\d+) \| (\d+) \| (\d+) \|", DOCS.read_text("utf-8"), re.MULTILINE)
-    found = Counter(verdict for _, _, verdict, _ in rows(path))
-    assert told and [int(one) for one in told.groups()] == [found[name] for name in ("right", "wrong", "odd")]
+def test_the_docs_state_the_counts_of_verdicts(path):
+    row = re.search(rf"^\| {path.stem} \| (\d+) \| (\d+) \| (\d+) \|", DOCS.read_text("utf-8"), re.MULTILINE)
+    counts = Counter(verdict for _, _, verdict, _ in rows(path))
+    assert row and [int(count) for count in row.groups()] == [counts[name] for name in ("right", "wrong", "odd")]
 
 
-def test_what_was_wrong_is_not_said_again(sample):
+def test_no_wrong_sentence_is_generated_again(sample):
     wrong = {(english, french) for path in READINGS for english, french, verdict, _ in rows(path) if verdict == "wrong"}
     assert len(wrong) == 22 and not wrong & {(pair.source, pair.target) for pair in sample}

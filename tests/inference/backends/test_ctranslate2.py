@@ -1,4 +1,4 @@
-"""The engine's road gives the text of torch's, and its files are made where they can be and only when they must."""
+"""CTranslate2 gives the same text as torch, and its files are exported only when necessary."""
 
 import itertools
 import math
@@ -55,21 +55,23 @@ SHAPES: dict[str, dict[str, Any]] = {
     "unequal": {"norm": "post", "encoder_layers": 3, "decoder_layers": 1},
 }
 
+BACKENDS = ("auto", "torch")  # auto is CTranslate2, with torch for what it does not support
+
 
 def sentences(count: int) -> list[str]:
-    chance = random.Random(1)
-    texts = [" ".join(chance.choices(WORDS, k=chance.randint(1, 14))) for _ in range(count)]
+    numbers = random.Random(1)
+    texts = [" ".join(numbers.choices(WORDS, k=numbers.randint(1, 14))) for _ in range(count)]
     return [*texts, "½ naïve  ▁ 中文", "", "  ", texts[0]]
 
 
 def end_sooner(model: Transformer, strength: float) -> None:
-    """Lean the last thing the decoder does towards the end mark."""
+    """Add to the last bias of the decoder in the direction of EOS."""
     last: Any = model.decoder["norm"] if "norm" in model.decoder else model.decoder.layers()[-1][1].feedforward_norm
     last.bias.add_(strength * model.embedding.weight[EOS])
 
 
 def write_model(folder: Path, shape: dict[str, Any], precision: torch.dtype = torch.float32) -> Path:
-    """A model of random weights that writes texts of many lengths."""
+    """Write a model with random parameters that generates texts of many lengths."""
     tokenizer = SentencePieceTokenizer(train_tokenizer(iter(sentences(200)), kind="unigram", vocab_size=330))
     plain = {"width": 32, "heads": 4, "feedforward": 48, "encoder_layers": 2, "decoder_layers": 2, "max_positions": 64}
     settings = TransformerSettings(vocab_size=tokenizer.embedding_rows, **{**plain, **shape})
@@ -77,7 +79,7 @@ def write_model(folder: Path, shape: dict[str, Any], precision: torch.dtype = to
     model = Transformer(settings)
     with torch.no_grad():
         model.embedding.weight.mul_(1.5)
-        # Sharper, and with an end that comes sooner or later.
+        # Sharper distributions, and an EOS that comes sooner or later.
         end_sooner(model, 1.2)
     weights = {name: tensor.to(precision) for name, tensor in model.state_dict().items()}
     save_folder(folder, settings=settings, weights=weights, tokenizer=tokenizer, languages=("en", "xx"), card="")
@@ -86,43 +88,43 @@ def write_model(folder: Path, shape: dict[str, Any], precision: torch.dtype = to
 
 @pytest.fixture(autouse=True)
 def cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """A cache of the test's own."""
+    """A cache folder for each test."""
     monkeypatch.setattr(cache_module, "user_cache_path", lambda name: tmp_path / "cache" / name)
     return tmp_path / "cache" / "regard" / "fast"
 
 
 @pytest.fixture(scope="module")
 def model_folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    folder = write_model(tmp_path_factory.mktemp("engine") / "model", SHAPES["pre"])
+    folder = write_model(tmp_path_factory.mktemp("exported") / "model", SHAPES["pre"])
     ensure_export(folder)
     return folder
 
 
 @pytest.mark.parametrize("shape", SHAPES)
-def test_both_roads_write_the_same(tmp_path: Path, shape: str) -> None:
+def test_both_backends_give_the_same_text(tmp_path: Path, shape: str) -> None:
     folder = write_model(tmp_path / "model", SHAPES[shape])
     ensure_export(folder)
     texts = sentences(60)
-    for beams, extra in [(1, 50), (4, 50), (4, 2), (3, 1)]:
-        decode = DecodeSettings(beam_size=beams, n_best=beams, max_length_offset=extra)
-        quick = regard.load(folder).translate_all(texts, decode)
-        slow = regard.load(folder, fast=None).translate_all(texts, decode)
-        assert [found.text for found in quick] == [found.text for found in slow]
-        assert [found.tokens for found in quick] == [found.tokens for found in slow]
-        assert [found.score for found in quick] == pytest.approx([found.score for found in slow], abs=1e-4)
-        for one, other in zip(quick, slow, strict=True):
-            assert [found.text for found in one.alternatives] == [found.text for found in other.alternatives]
+    for beams, offset in [(1, 50), (4, 50), (4, 2), (3, 1)]:
+        decode = DecodeSettings(beam_size=beams, n_best=beams, max_length_offset=offset)
+        fast = regard.load(folder).translate(texts, decode)
+        slow = regard.load(folder, backend="torch").translate(texts, decode)
+        assert [each.text for each in fast] == [each.text for each in slow]
+        assert [each.tokens for each in fast] == [each.tokens for each in slow]
+        assert [each.score for each in fast] == pytest.approx([each.score for each in slow], abs=1e-4)
+        for first, second in zip(fast, slow, strict=True):
+            assert [each.text for each in first.alternatives] == [each.text for each in second.alternatives]
 
 
-def test_both_roads_write_the_same_of_weights_in_half_precision(tmp_path: Path) -> None:
+def test_both_backends_give_the_same_text_with_parameters_in_half_precision(tmp_path: Path) -> None:
     folder = write_model(tmp_path / "model", SHAPES["pre"], torch.float16)
     ensure_export(folder)
-    quick, slow = (load_translator(folder, fast=road).translate_all(sentences(60)) for road in ("float32", None))
-    assert [found.tokens for found in quick] == [found.tokens for found in slow]
-    assert [found.score for found in quick] == pytest.approx([found.score for found in slow], abs=1e-4)
+    fast, slow = (load_translator(folder, backend=backend).translate(sentences(60)) for backend in BACKENDS)
+    assert [each.tokens for each in fast] == [each.tokens for each in slow]
+    assert [each.score for each in fast] == pytest.approx([each.score for each in slow], abs=1e-4)
 
 
-RULES: list[dict[str, Any]] = [
+SETTINGS: list[dict[str, Any]] = [
     {"min_length": 9},
     {"max_length": 5},
     {"min_length": 3, "max_length": 7, "no_repeat_ngram_size": 1},
@@ -139,105 +141,105 @@ RULES: list[dict[str, Any]] = [
 ]
 
 
-@pytest.mark.parametrize("rules", RULES, ids=str)
-def test_both_roads_write_the_same_under_every_rule(model_folder: Path, rules: dict[str, Any]) -> None:
-    beams = rules.get("beam_size", 4)
-    decode = DecodeSettings(**{"beam_size": beams, "n_best": beams, "max_length_offset": 10, **rules})
+@pytest.mark.parametrize("settings", SETTINGS, ids=str)
+def test_both_backends_give_the_same_text_with_every_setting(model_folder: Path, settings: dict[str, Any]) -> None:
+    beams = settings.get("beam_size", 4)
+    decode = DecodeSettings(**{"beam_size": beams, "n_best": beams, "max_length_offset": 10, **settings})
     texts = sentences(40)
-    quick = load_translator(model_folder).translate_all(texts, decode)
-    slow = load_translator(model_folder, fast=None).translate_all(texts, decode)
-    several = [(one, *one.alternatives) for one in quick], [(one, *one.alternatives) for one in slow]
-    for ones, others in zip(*several, strict=True):
-        for one, other in zip(ones, others, strict=True):
-            assert (one.text, one.tokens) == (other.text, other.tokens)
-            assert one.score == pytest.approx(other.score, abs=1e-4)
-            assert one.log_probability == pytest.approx(other.log_probability, abs=1e-4)
-            assert one.log_probabilities == pytest.approx(other.log_probabilities, abs=1e-4)
+    fast = load_translator(model_folder).translate(texts, decode)
+    slow = load_translator(model_folder, backend="torch").translate(texts, decode)
+    n_best = [(each, *each.alternatives) for each in fast], [(each, *each.alternatives) for each in slow]
+    for pair in zip(*n_best, strict=True):
+        for first, second in zip(*pair, strict=True):
+            assert (first.text, first.tokens) == (second.text, second.tokens)
+            assert first.score == pytest.approx(second.score, abs=1e-4)
+            assert first.log_probability == pytest.approx(second.log_probability, abs=1e-4)
+            assert first.log_probabilities == pytest.approx(second.log_probabilities, abs=1e-4)
             if decode.log_probabilities:
-                assert math.fsum(one.log_probabilities) == pytest.approx(one.log_probability)
+                assert math.fsum(first.log_probabilities) == pytest.approx(first.log_probability)
 
 
-def test_the_rules_change_something(model_folder: Path) -> None:
-    """Else the test above would prove little."""
+def test_the_settings_change_the_translations(model_folder: Path) -> None:
+    """Otherwise the test above would prove little."""
     translator, texts = load_translator(model_folder), sentences(40)
-    plain = [found.text for found in translator.translate_all(texts, DecodeSettings(max_length_offset=10))]
-    for rules in RULES:
-        if "log_probabilities" not in rules:
-            decode = DecodeSettings(**{"max_length_offset": 10, **rules})
-            assert [found.text for found in translator.translate_all(texts, decode)] != plain, rules
+    plain = [each.text for each in translator.translate(texts, DecodeSettings(max_length_offset=10))]
+    for settings in SETTINGS:
+        if "log_probabilities" not in settings:
+            decode = DecodeSettings(**{"max_length_offset": 10, **settings})
+            assert [each.text for each in translator.translate(texts, decode)] != plain, settings
 
 
-def test_both_roads_score_the_same(model_folder: Path) -> None:
-    chance = random.Random(2)
+def test_both_backends_give_the_same_scores(model_folder: Path) -> None:
+    numbers = random.Random(2)
     texts = sentences(30)
-    pairs = [(text, chance.choice(texts)) for text in texts]
+    pairs = [(text, numbers.choice(texts)) for text in texts]
     assert ("", "") not in pairs
     pairs.append(("", ""))
-    quick, slow = (list(load_translator(model_folder, fast=fast).score(pairs)) for fast in ("float32", None))
-    for one, other in zip(quick, slow, strict=True):
-        assert (one.source, one.text, one.tokens) == (other.source, other.text, other.tokens)
-        assert one.log_probabilities == pytest.approx(other.log_probabilities, abs=1e-4)
-        assert (one.score, one.log_probability) == pytest.approx((other.score, other.log_probability), abs=1e-4)
+    fast, slow = (list(load_translator(model_folder, backend=backend).score(pairs)) for backend in BACKENDS)
+    for first, second in zip(fast, slow, strict=True):
+        assert (first.source, first.text, first.tokens) == (second.source, second.text, second.tokens)
+        assert first.log_probabilities == pytest.approx(second.log_probabilities, abs=1e-4)
+        assert (first.score, first.log_probability) == pytest.approx((second.score, second.log_probability), abs=1e-4)
 
 
 ODD = ["\x01\x07\x1b[0m\x7f\x85 \0\0", "e\u0301\u0302 o\u0308\u200d\ufeff\u202e", "a\x1fb\u2028c\td\re", "中" * 300]
 
 
-def test_control_and_combining_characters_are_no_matter_on_either_road(model_folder: Path) -> None:
-    quick, slow = (load_translator(model_folder, fast=fast).translate_all(ODD) for fast in ("float32", None))
-    assert [one.text for one in quick] == [one.text for one in slow]
-    assert [one.source for one in quick] == ODD
+def test_both_backends_translate_control_and_combining_characters(model_folder: Path) -> None:
+    fast, slow = (load_translator(model_folder, backend=backend).translate(ODD) for backend in BACKENDS)
+    assert [each.text for each in fast] == [each.text for each in slow]
+    assert [each.source for each in fast] == ODD
 
 
-def test_the_texts_are_of_many_lengths_and_some_reach_their_limit(model_folder: Path) -> None:
-    """Else the test above would prove little."""
-    found = regard.load(model_folder).translate_all(sentences(60), DecodeSettings(max_length_offset=2))
-    assert len({len(one.tokens) for one in found}) > 5
+def test_the_translations_have_many_lengths_and_some_reach_their_limit(model_folder: Path) -> None:
+    """Otherwise the test above would prove little."""
+    translations = regard.load(model_folder).translate(sentences(60), DecodeSettings(max_length_offset=2))
+    assert len({len(each.tokens) for each in translations}) > 5
 
 
 @pytest.mark.parametrize("size", [1, 2, 8])
-def test_alone_or_in_company_a_text_is_the_same(model_folder: Path, size: int) -> None:
+def test_a_text_gets_the_same_translation_alone_and_in_any_batch(model_folder: Path, size: int) -> None:
     translator = regard.load(model_folder)
     texts = sentences(60)
-    together = [found.text for found in translator.translate_all(texts)]
-    in_groups = [
-        found.text for at in range(0, len(texts), size) for found in translator.translate_all(texts[at : at + size])
-    ]
+    together = [each.text for each in translator.translate(texts)]
+    in_groups = [each.text for at in range(0, len(texts), size) for each in translator.translate(texts[at : at + size])]
     assert in_groups == together
 
 
-def test_the_cores_are_divided_on_the_first_batches_and_the_text_is_the_same(model_folder: Path) -> None:
+def test_measuring_the_number_of_workers_does_not_change_the_text(model_folder: Path) -> None:
     texts = list(dict.fromkeys(sentences(200)))
-    decode = DecodeSettings(beam_size=2, max_length_offset=2)  # so few that some batches are searched again
-    plain = regard.load(model_folder).translate_all(texts, decode)
+    decode = DecodeSettings(beam_size=2, max_length_offset=2)  # so low that some texts are searched again
+    plain = regard.load(model_folder).translate(texts, decode)
     for cores in (1, 2):
         translator = load_translator(model_folder)
         assert isinstance(translator, CTranslate2Backend)
         translator._cores = cores
-        # Small batches, so that there are enough to try on; and a second time, when it is known.
+        # Small batches, so that there are enough to measure; the second time the number of workers is known.
         for _ in range(2):
-            found = list(translator.translate_iterable(texts, decode, batch_tokens=96))
-            assert [one.text for one in found] == [one.text for one in plain]
+            translations = list(translator.translate_iterable(texts, decode, batch_tokens=96))
+            assert [each.text for each in translations] == [each.text for each in plain]
             assert translator.workers(decode) in {cores, 1}
-        assert list(translator._best) == ([decode.beam_size] if cores > 1 else [])  # another search is tried by itself
+        assert list(translator._best) == (
+            [decode.beam_size] if cores > 1 else []
+        )  # each beam size is measured separately
 
 
-@pytest.mark.parametrize("fast", ["float32", None])
+@pytest.mark.parametrize("backend", BACKENDS)
 @pytest.mark.parametrize("beams", [1, 3])
-def test_without_scores_the_text_is_the_same(model_folder: Path, fast: str | None, beams: int) -> None:
-    translator, texts = regard.load(model_folder, fast=fast), [text for text in sentences(60) if text.strip()]
-    # So few pieces that some texts reach their limit, which is another for every length.
-    ways = (DecodeSettings(beam_size=beams, max_length_offset=2, scores=each) for each in (True, False))
-    scored, bare = (translator.translate_all(texts, decode) for decode in ways)
-    assert [one.tokens for one in bare] == [one.tokens for one in scored]
+def test_the_text_is_the_same_without_scores(model_folder: Path, backend: str, beams: int) -> None:
+    translator, texts = regard.load(model_folder, backend=backend), [text for text in sentences(60) if text.strip()]
+    # The offset is so low that some texts reach their limit, which depends on the length of the source.
+    decodes = (DecodeSettings(beam_size=beams, max_length_offset=2, scores=scores) for scores in (True, False))
+    scored, bare = (translator.translate(texts, decode) for decode in decodes)
+    assert [each.tokens for each in bare] == [each.tokens for each in scored]
     limits = [len(ids) + 2 for ids in translator.tokenizer.encode(texts)]
-    assert any(len(one.tokens) == limit for one, limit in zip(bare, limits, strict=True))
-    assert all(math.isnan(one.score) and math.isnan(one.log_probability) for one in bare)
-    assert not any(math.isnan(one.score) or math.isnan(one.log_probability) for one in scored)
+    assert any(len(each.tokens) == limit for each, limit in zip(bare, limits, strict=True))
+    assert all(math.isnan(each.score) and math.isnan(each.log_probability) for each in bare)
+    assert not any(math.isnan(each.score) or math.isnan(each.log_probability) for each in scored)
 
 
 def count_searches(monkeypatch: pytest.MonkeyPatch) -> list[int]:
-    """How many texts were in each batch that the engine searched."""
+    """Return a list to which every search of CTranslate2 adds the size of its batch."""
     searches: list[int] = []
     search = CTranslate2Backend._search
 
@@ -249,29 +251,27 @@ def count_searches(monkeypatch: pytest.MonkeyPatch) -> list[int]:
     return searches
 
 
-def test_a_greedy_text_without_a_score_is_searched_once_and_cut(
+def test_a_greedy_text_without_a_score_is_searched_once_and_truncated(
     model_folder: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     searches = count_searches(monkeypatch)
     translator, texts = load_translator(model_folder), [text for text in sentences(60) if text.strip()]
-    told = {}
+    results = {}
     for scores in (True, False):
         decode = DecodeSettings(beam_size=1, max_length_offset=2, scores=scores, log_probabilities=True)
         searches.clear()
-        told[scores] = [(one.tokens, one.log_probabilities) for one in translator.translate_all(texts, decode)]
+        results[scores] = [(each.tokens, each.log_probabilities) for each in translator.translate(texts, decode)]
         assert (sum(searches) > len(set(texts))) == scores
-    assert told[False] == told[True]
+    assert results[False] == results[True]
     bare = DecodeSettings(beam_size=1, scores=False)
-    [[found]] = next(translator._generate([[translator._source([270], [], bare)]], bare))
-    assert math.isnan(found.score)  # the engine was not asked
+    [[hypothesis]] = next(translator._generate([[translator._source([270], [], bare)]], bare))
+    assert math.isnan(hypothesis.score)  # CTranslate2 did not compute it
 
 
 @pytest.mark.parametrize("cores", [1, 2])
-def test_few_batches_are_begun_before_they_are_wanted(
-    model_folder: Path, monkeypatch: pytest.MonkeyPatch, cores: int
-) -> None:
-    """Or whoever has enough, or interrupts, would wait for all that were."""
-    searched = count_searches(monkeypatch)
+def test_few_batches_are_submitted_ahead(model_folder: Path, monkeypatch: pytest.MonkeyPatch, cores: int) -> None:
+    """Otherwise a caller that stops early would wait for all submitted batches."""
+    searches = count_searches(monkeypatch)
     translator = load_translator(model_folder)
     assert isinstance(translator, CTranslate2Backend)
     translator._cores = cores
@@ -282,39 +282,39 @@ def test_few_batches_are_begun_before_they_are_wanted(
     stream = translator.translate_iterable(texts, greedy, window=10, batch_tokens=8)
     for _ in range(30):
         next(stream)
-    # Windows of ten, each text a batch, and at their ends none.
-    assert 30 <= len(searched) <= 33 + 3 * cores + 1
-    for translator._best in ({1: cores}, {}):  # tried before, or not
+    # In windows of ten, each text is a batch, and an empty batch ends each window.
+    assert 30 <= len(searches) <= 33 + 3 * cores + 1
+    for translator._best in ({1: cores}, {}):  # measured before, or not
         repeated = translator.translate_iterable(itertools.repeat(texts[0]), greedy, window=3)
         assert len({next(repeated).text for _ in range(60)}) == 1
 
 
-def test_a_batch_of_short_texts_is_bounded_too(model_folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """The engine holds the scores of all pieces for each of them."""
+def test_the_size_of_a_batch_of_short_texts_is_bounded(model_folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """CTranslate2 holds the logits of the vocabulary for each text."""
     searches = count_searches(monkeypatch)
-    regard.load(model_folder).translate_all(
+    regard.load(model_folder).translate(
         [f"{number}" for number in range(1200)], DecodeSettings(beam_size=1, max_length=1)
     )
     assert sum(searches) >= 1200
     assert max(searches) <= 4096 // 8
 
 
-def test_the_windows_before_an_untranslatable_text_are_translated(model_folder: Path) -> None:
+def test_windows_before_an_untranslatable_text_are_translated(model_folder: Path) -> None:
     translator = load_translator(model_folder)
     texts = [text for text in sentences(40) if text.strip()][:9]
     stream = translator.translate_iterable([*texts, "\udcff"], window=3)
-    assert [next(stream).text for _ in texts] == [one.text for one in translator.translate_all(texts)]
+    assert [next(stream).text for _ in texts] == [each.text for each in translator.translate(texts)]
     with pytest.raises(DataError, match="surrogate"):
         next(stream)
 
 
-def test_what_is_scored_at_once_is_bounded_by_the_longer_side(
+def test_the_size_of_a_scored_batch_is_bounded_by_the_longer_side(
     model_folder: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     translator = load_translator(model_folder)
     assert isinstance(translator, CTranslate2Backend)
     pairs = [([5], [6 + number % 9] * (40 if number % 50 == 0 else 1)) for number in range(200)]
-    apart = [translator._score_tokens([pair])[0] for pair in pairs]
+    separately = [translator._score_tokens([pair])[0] for pair in pairs]
     sizes: list[int] = []
 
     class Counting:
@@ -324,19 +324,19 @@ def test_what_is_scored_at_once_is_bounded_by_the_longer_side(
 
     engine = translator._engines[1]
     monkeypatch.setitem(translator._engines, 1, Counting())
-    for one, alone in zip(translator._score_tokens(pairs), apart, strict=True):
-        assert one == pytest.approx(alone, abs=1e-4)
+    for together, alone in zip(translator._score_tokens(pairs), separately, strict=True):
+        assert together == pytest.approx(alone, abs=1e-4)
     assert len(sizes) > 1
     assert max(sizes) <= 2048
 
 
-def test_what_may_not_be_written_is_not(model_folder: Path) -> None:
+def test_forbidden_tokens_are_never_generated(model_folder: Path) -> None:
     opened = open_folder(model_folder)
     model = opened.build()
-    unwritable = [number for number, may in enumerate(opened.tokenizer.generable) if not may]
+    forbidden = [token_id for token_id, allowed in enumerate(opened.tokenizer.generable) if not allowed]
     with torch.no_grad():
-        model.embedding.weight[unwritable] = 3 * model.embedding.weight[20]
-    folder = model_folder.parent / "tempting"
+        model.embedding.weight[forbidden] = 3 * model.embedding.weight[20]
+    folder = model_folder.parent / "forbidden"
     save_folder(
         folder,
         settings=opened.settings,
@@ -346,50 +346,50 @@ def test_what_may_not_be_written_is_not(model_folder: Path) -> None:
         card="",
     )
     names = set(opened.tokenizer.tokens(range(EOS)))
-    for found in regard.load(folder).translate_all(sentences(20)):
-        assert not names & set(found.tokens)
+    for translation in regard.load(folder).translate(sentences(20)):
+        assert not names & set(translation.tokens)
 
 
-def test_files_in_the_folder_are_used(model_folder: Path, cache: Path) -> None:
+def test_exported_files_in_the_folder_are_used(model_folder: Path, cache: Path) -> None:
     regard.load(model_folder).translate("the cat")
     assert not cache.exists()
 
 
-@pytest.mark.parametrize("harm", ["missing", "damaged", "of other weights"])
-def test_without_usable_files_they_are_made_in_the_cache(tmp_path: Path, cache: Path, harm: str) -> None:
+@pytest.mark.parametrize("problem", ["missing", "damaged", "of other parameters"])
+def test_files_are_exported_to_the_cache_if_necessary(tmp_path: Path, cache: Path, problem: str) -> None:
     folder = write_model(tmp_path / "model", SHAPES["post"])
-    if harm != "missing":
+    if problem != "missing":
         ensure_export(folder)
-    if harm == "damaged":
+    if problem == "damaged":
         path = folder / "fast" / "model.bin"
         data = bytearray(path.read_bytes())
         data[len(data) // 2] ^= 1
         path.write_bytes(data)
-    if harm == "of other weights":
+    if problem == "of other parameters":
         (folder / "manifest.json").write_text((folder / "manifest.json").read_text() + "\n")
     before = {path: path.stat().st_mtime_ns for path in folder.rglob("*")}
-    wanted = regard.load(folder, fast=None).translate("the old tree").text
-    assert regard.load(folder).translate("the old tree").text == wanted
+    expected = regard.load(folder, backend="torch").translate("the old tree").text
+    assert regard.load(folder).translate("the old tree").text == expected
     assert {path: path.stat().st_mtime_ns for path in folder.rglob("*")} == before
-    [made] = [path for path in cache.iterdir() if path.is_dir()]
-    again = made.stat().st_mtime_ns
+    [export] = [path for path in cache.iterdir() if path.is_dir()]
+    exported_at = export.stat().st_mtime_ns
     regard.load(folder)
-    assert made.stat().st_mtime_ns == again
+    assert export.stat().st_mtime_ns == exported_at
 
 
-def test_a_conversion_that_fails_names_folder_and_reason(model_folder: Path, tmp_path: Path) -> None:
+def test_a_failed_export_names_the_folder(model_folder: Path, tmp_path: Path) -> None:
     (tmp_path / "cache").write_text("a file where a folder should be")
     with pytest.raises((FolderError, OSError), match="cache"):
-        regard.load(model_folder, fast="int8")
+        regard.load(model_folder, compute_type="int8")
 
 
 @contextmanager
 def disk(at: Path, options: str) -> Iterator[Path]:
-    """A real file system of its own."""
+    """Mount a separate file system."""
     at.mkdir(parents=True, exist_ok=True)
     mounted = subprocess.run(["mount", "-t", "tmpfs", "-o", options, "none", str(at)], capture_output=True, check=False)
     if mounted.returncode:
-        pytest.skip("only root may mount a disk to fill")
+        pytest.skip("only root may mount a file system")
     try:
         yield at
     finally:
@@ -397,64 +397,99 @@ def disk(at: Path, options: str) -> Iterator[Path]:
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="mounts a tmpfs")
-def test_a_full_disk_is_told_before_and_while_it_fills(tmp_path: Path, cache: Path) -> None:
+def test_a_full_disk_is_reported_before_and_during_the_export(tmp_path: Path, cache: Path) -> None:
     folder = write_model(tmp_path / "model", SHAPES["post"])
     needed = (folder / "weights.safetensors").stat().st_size
     with disk(cache, f"size={needed // 2}"):
         with pytest.raises(FolderError) as refused:
             regard.load(folder)
         assert str(refused.value) == (
-            f"{cache}: no room for the engine's files of {folder}: {needed:,} bytes are needed and "
-            f"{shutil.disk_usage(cache).free:,} are free; make room there"
+            f"{cache}: not enough disk space for the CTranslate2 files of {folder}: {needed:,} bytes are needed, "
+            f"{shutil.disk_usage(cache).free:,} are free; free some space there"
         )
-        # Room for the weights, but not for all: it shows while they are written.
+        # Enough space for the parameters, but not for all files: the error occurs while they are written.
         resize = ["mount", "-o", f"remount,size={needed + 8192}", str(cache)]
         subprocess.run(resize, check=True)
-        with pytest.raises(FolderError, match=r"cannot be made ready for the engine in .*: the disk is full: "):
+        with pytest.raises(FolderError, match=r"cannot be exported to CTranslate2 in .*: the disk is full: "):
             regard.load(folder)
         assert [path.name for path in cache.iterdir() if path.suffix != ".lock"] == []
         subprocess.run([*resize[:2], "remount,size=100m", str(cache)], check=True)
-        assert regard.load(folder).translate("the cat").text == regard.load(folder, fast=None).translate("the cat").text
+        assert (
+            regard.load(folder).translate("the cat").text
+            == regard.load(folder, backend="torch").translate("the cat").text
+        )
 
 
-def test_nothing_in_the_current_folder_is_run(tmp_path: Path) -> None:
+def test_code_in_the_current_folder_is_not_run(tmp_path: Path) -> None:
     folder = write_model(tmp_path / "model", SHAPES["post"])
     for name in ("torch.py", "numpy.py", "ctranslate2.py", "regard.py"):
         (folder / name).write_text("raise SystemExit('it was run')")
     command = [sys.executable, "-P", "-m", "regard", "translate", "--model", ".", "the cat"]
     variables = {**os.environ, "XDG_CACHE_HOME": str(tmp_path / "cache")}
     done = subprocess.run(command, cwd=folder, env=variables, capture_output=True, text=True, check=False)
-    assert (done.returncode, done.stderr) == (0, "making model ready in float32, once: it takes some seconds\n")
+    assert (done.returncode, done.stderr) == (0, "exporting model to CTranslate2 in float32; this happens once\n")
 
 
 @pytest.mark.parametrize("setting", [{"prefix": "a"}, {"temperature": 1.0}])
-def test_what_is_left_to_torch_is_not_quietly_more_precise(tmp_path: Path, setting: dict[str, Any]) -> None:
-    translator = regard.load(write_model(tmp_path / "model", SHAPES["post"]), fast="int8")
-    with pytest.raises(SettingsError, match="are computed in float32, not in int8; leave --fast out"):
+def test_a_setting_that_needs_torch_is_refused_with_another_compute_type(
+    tmp_path: Path, setting: dict[str, Any]
+) -> None:
+    translator = regard.load(write_model(tmp_path / "model", SHAPES["post"]), compute_type="int8")
+    with pytest.raises(
+        SettingsError,
+        match=r"CTranslate2 does not support decode\.temperature, .* leave --backend and --compute-type out",
+    ):
         translator.translate("the cat", DecodeSettings(**setting))
 
 
-def test_another_device_is_not_quietly_more_precise(model_folder: Path) -> None:
-    with pytest.raises(SettingsError, match="on cuda a model is computed in float32, not in int8; leave --fast out"):
-        regard.load(model_folder, fast="int8", device="cuda")
+def test_a_device_that_needs_torch_is_refused_with_another_compute_type(model_folder: Path) -> None:
+    with pytest.raises(
+        SettingsError,
+        match="torch computes in float32, not in int8, and only torch supports the device cuda; leave --compute-t",
+    ):
+        regard.load(model_folder, compute_type="int8", device="cuda")
+
+
+@pytest.mark.parametrize("setting", [{"prefix": "a"}, {"temperature": 1.0}], ids=str)
+def test_the_ctranslate2_backend_refuses_settings_that_need_torch(model_folder: Path, setting: dict[str, Any]) -> None:
+    translator = regard.load(model_folder, backend="ctranslate2")
+    assert translator.translate("the cat").text == regard.load(model_folder).translate("the cat").text
+    with pytest.raises(
+        SettingsError, match=r"CTranslate2 does not support decode\.temperature, .* leave --backend and"
+    ):
+        translator.translate("the cat", DecodeSettings(**setting))
+
+
+def test_backends_that_do_not_fit_the_request_are_refused(model_folder: Path) -> None:
+    with pytest.raises(SettingsError, match="CTranslate2 does not support the device cuda; leave --backend out, or"):
+        regard.load(model_folder, backend="ctranslate2", device="cuda")
+    with pytest.raises(SettingsError, match="CTranslate2 does not support several models; leave --backend out, or"):
+        regard.load(model_folder, model_folder, backend="ctranslate2")
+    with pytest.raises(SettingsError, match="torch computes in float32, not in int8; leave --compute-type out"):
+        regard.load(model_folder, backend="torch", compute_type="int8")
+    with pytest.raises(SettingsError, match="--backend is one of auto, ctranslate2, torch, not 'onnx'"):
+        regard.load(model_folder, backend="onnx")
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="mounts a tmpfs")
-def test_a_folder_that_cannot_be_written_is_translated_with(tmp_path: Path) -> None:
+def test_a_read_only_folder_can_be_used(tmp_path: Path) -> None:
     with disk(tmp_path / "disk", "size=100m") as at:
         folder = write_model(at / "model", SHAPES["post"])
         subprocess.run(["mount", "-o", "remount,ro", str(at)], check=True)
         with pytest.raises(OSError, match="Read-only"):
-            (folder / "mark").write_text("")
-        assert regard.load(folder).translate("the cat").text == regard.load(folder, fast=None).translate("the cat").text
+            (folder / "file").write_text("")
+        assert (
+            regard.load(folder).translate("the cat").text
+            == regard.load(folder, backend="torch").translate("the cat").text
+        )
 
 
-def test_a_type_the_processor_lacks_is_named(model_folder: Path) -> None:
-    with pytest.raises(SettingsError, match=r"this processor does not compute in float8; it can in .*float32"):
-        regard.load(model_folder, fast="float8")
+def test_a_compute_type_that_the_cpu_does_not_support_is_refused(model_folder: Path) -> None:
+    with pytest.raises(SettingsError, match=r"this CPU does not support --compute-type float8; it supports .*float32"):
+        regard.load(model_folder, compute_type="float8")
 
 
-def test_the_process_that_translates_never_imports_torch(model_folder: Path) -> None:
+def test_translating_does_not_import_torch(model_folder: Path) -> None:
     program = (
         "import sys, regard\n"
         f"regard.load({str(model_folder)!r}).translate('the cat sees a tree')\n"
@@ -463,24 +498,24 @@ def test_the_process_that_translates_never_imports_torch(model_folder: Path) -> 
     subprocess.run([sys.executable, "-c", program], check=True)
 
 
-def test_processes_that_need_the_same_files_make_them_once(tmp_path: Path) -> None:
+def test_processes_that_export_at_the_same_time_agree(tmp_path: Path) -> None:
     folder = write_model(tmp_path / "model", SHAPES["post"])
     program = f"import regard; print(regard.load({str(folder)!r}).translate('the old tree').text)"
     environment = {**os.environ, "XDG_CACHE_HOME": str(tmp_path / "shared")}
-    several = [
+    processes = [
         subprocess.Popen([sys.executable, "-c", program], env=environment, stdout=subprocess.PIPE) for _ in range(2)
     ]
-    said = {process.communicate()[0] for process in several}
-    assert [process.returncode for process in several] == [0, 0]
-    assert len(said) == 1
+    outputs = {process.communicate()[0] for process in processes}
+    assert [process.returncode for process in processes] == [0, 0]
+    assert len(outputs) == 1
 
 
-def test_an_empty_translation_is_a_translation(model_folder: Path, tmp_path: Path) -> None:
+def test_both_backends_give_an_empty_translation(model_folder: Path, tmp_path: Path) -> None:
     opened = open_folder(model_folder)
     model = opened.build()
     with torch.no_grad():
         end_sooner(model, 20.0)
-    folder = tmp_path / "silent"
+    folder = tmp_path / "empty"
     save_folder(
         folder,
         settings=opened.settings,
@@ -490,6 +525,9 @@ def test_an_empty_translation_is_a_translation(model_folder: Path, tmp_path: Pat
         card="",
     )
     export_model(folder, folder / "fast", "float32")
-    quick, slow = load_translator(folder).translate("the cat"), regard.load(folder, fast=None).translate("the cat")
-    assert quick.text == slow.text == ""
-    assert quick.score == pytest.approx(slow.score, abs=1e-4)
+    fast, slow = (
+        load_translator(folder).translate("the cat"),
+        regard.load(folder, backend="torch").translate("the cat"),
+    )
+    assert fast.text == slow.text == ""
+    assert fast.score == pytest.approx(slow.score, abs=1e-4)

@@ -1,4 +1,4 @@
-"""Models together give what comes next the mean of their probabilities, and must read and write the same pieces."""
+"""An ensemble averages the probabilities of its models, which must share a tokenizer and languages."""
 
 from collections.abc import Callable
 from pathlib import Path
@@ -26,17 +26,17 @@ DECODES = [
 
 
 @pytest.mark.parametrize("decode", DECODES, ids=str)
-def test_a_model_twice_is_the_model(make_model: Make, decode: DecodeSettings) -> None:
+def test_an_ensemble_of_one_model_twice_equals_the_model(make_model: Make, decode: DecodeSettings) -> None:
     folder = make_model()
-    alone = load_translator(folder, fast=None).translate_all(TEXTS, decode)
-    together = load_translator(folder, folder).translate_all(TEXTS, decode)
-    for one, other in zip(alone, together, strict=True):
-        assert (one.text, one.tokens) == (other.text, other.tokens)
-        assert one.score == pytest.approx(other.score, abs=1e-4)
-        assert [each.text for each in one.alternatives] == [each.text for each in other.alternatives]
+    alone = load_translator(folder, backend="torch").translate(TEXTS, decode)
+    together = load_translator(folder, folder).translate(TEXTS, decode)
+    for single, double in zip(alone, together, strict=True):
+        assert (single.text, single.tokens) == (double.text, double.tokens)
+        assert single.score == pytest.approx(double.score, abs=1e-4)
+        assert [each.text for each in single.alternatives] == [each.text for each in double.alternatives]
 
 
-def test_probabilities_are_averaged_whatever_the_shapes(make_model: Make) -> None:
+def test_an_ensemble_averages_probabilities_of_models_of_any_shape(make_model: Make) -> None:
     models = [
         open_folder(folder).build()
         for folder in (make_model(1), make_model(2, width=24, heads=3), make_model(3, decoder_layers=2))
@@ -49,56 +49,57 @@ def test_probabilities_are_averaged_whatever_the_shapes(make_model: Make) -> Non
         torch.testing.assert_close(ensemble.project(hidden_BTD).exp(), each.mean(dim=0))
 
 
-def test_models_together_write_something_of_their_own_and_the_same_in_any_batch(make_model: Make) -> None:
+def test_an_ensemble_differs_from_its_models_and_is_the_same_in_any_batch(make_model: Make) -> None:
     folders = [make_model(seed) for seed in (1, 2)]
     decode = DecodeSettings(max_length_offset=9)
     together = load_translator(*folders)
-    found = [one.tokens for one in together.translate_all(TEXTS, decode)]
-    assert found == [together.translate(text, decode).tokens for text in TEXTS]
-    assert found == [one.tokens for one in load_translator(*folders[::-1]).translate_all(TEXTS, decode)]
+    tokens = [each.tokens for each in together.translate(TEXTS, decode)]
+    assert tokens == [together.translate(text, decode).tokens for text in TEXTS]
+    assert tokens == [each.tokens for each in load_translator(*folders[::-1]).translate(TEXTS, decode)]
     for folder in folders:
-        assert found != [one.tokens for one in load_translator(folder, fast=None).translate_all(TEXTS, decode)]
+        assert tokens != [each.tokens for each in load_translator(folder, backend="torch").translate(TEXTS, decode)]
 
 
-def test_given_translations_are_scored_together(make_model: Make) -> None:
+def test_an_ensemble_scores_given_translations(make_model: Make) -> None:
     opened = [open_folder(make_model(seed)) for seed in (1, 2)]
     tokenizer = opened[0].tokenizer
     source, target = tokenizer.encode(["the cat", "a house"])
-    (found,) = load_translator(*(one.path for one in opened)).score([("the cat", "a house")])
+    (scored,) = load_translator(*(folder.path for folder in opened)).score([("the cat", "a house")])
     with torch.inference_mode():
         inputs = torch.tensor([[*source, EOS]]), torch.tensor([[BOS, *target]])
-        mean_TV = torch.stack([one.build()(*inputs)[0].softmax(dim=-1) for one in opened]).mean(dim=0)
+        mean_TV = torch.stack([folder.build()(*inputs)[0].softmax(dim=-1) for folder in opened]).mean(dim=0)
     mean_TV = mean_TV * torch.tensor(tokenizer.generable)
-    wanted_TV = (mean_TV / mean_TV.sum(dim=-1, keepdim=True)).log()
-    wanted = [wanted_TV[at, piece].item() for at, piece in enumerate([*target, EOS])]
-    assert found.log_probabilities == pytest.approx(wanted, abs=1e-4)
+    expected_TV = (mean_TV / mean_TV.sum(dim=-1, keepdim=True)).log()
+    expected = [expected_TV[at, token].item() for at, token in enumerate([*target, EOS])]
+    assert scored.log_probabilities == pytest.approx(expected, abs=1e-4)
 
 
-def test_only_models_of_the_same_pieces_and_languages(make_model: Make) -> None:
+def test_models_with_another_tokenizer_or_other_languages_are_refused(make_model: Make) -> None:
     first, other = make_model(), make_model(text="nothing of that kind")
     with pytest.raises(FolderError) as refused:
         load_translator(first, other)
     assert str(refused.value) == (
-        f"{first} and {other} have different tokenizers, so their pieces cannot be compared; take models of one run, "
-        "or fine-tunes of one model"
+        f"{first} and {other} have different tokenizers and cannot be combined; use models of one run, or "
+        "fine-tunes of one model"
     )
-    back = make_model(languages=("xx", None))
+    reverse = make_model(languages=("xx", None))
     with pytest.raises(FolderError) as refused:
-        load_translator(first, first, back)
+        load_translator(first, first, reverse)
     assert str(refused.value) == (
-        f"{first} translates en to xx, but {back} xx to unknown; take models of the same languages"
+        f"{first} translates en to xx, but {reverse} translates xx to unknown; use models of the same languages"
     )
 
 
-def test_what_models_together_cannot(make_model: Make) -> None:
+def test_an_ensemble_has_no_other_compute_type_and_cannot_be_inspected(make_model: Make) -> None:
     folder = make_model()
     with pytest.raises(
-        SettingsError, match="several models together are computed in float32, not in int8; leave --fas"
+        SettingsError,
+        match="torch computes in float32, not in int8, and only torch supports several models; leave --compute-t",
     ):
-        load_translator(folder, folder, fast="int8")
-    with pytest.raises(LookError, match="2 models together cannot be looked into; load one of them"):
+        load_translator(folder, folder, compute_type="int8")
+    with pytest.raises(LookError, match="an ensemble of 2 models cannot be inspected; load one of the models"):
         regard.load(folder, folder).look("the cat")
 
 
-def test_the_shortest_limit_holds_for_all(make_model: Make) -> None:
+def test_the_smallest_max_positions_holds_for_an_ensemble(make_model: Make) -> None:
     assert load_translator(make_model(max_positions=64), make_model(max_positions=32)).max_positions == 32

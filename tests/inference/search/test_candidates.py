@@ -1,4 +1,4 @@
-"""Pieces are drawn as often as they are probable, among those they should be drawn from, and the same every time."""
+"""Sampling: tokens occur with the right frequency, among the allowed ones, and repeatably."""
 
 import math
 from collections import Counter
@@ -13,17 +13,17 @@ from regard.settings.decode import DecodeSettings
 
 torch.set_num_threads(1)
 
-DRAWS = 10_000
+SAMPLES = 10_000
 PROBABILITIES = [0.02, 0.4, 0.0, 0.3, 0.08, 0.2]
 
 
-def shares(**decode: Any) -> list[float]:
-    """How often each piece is drawn by chances that lie evenly between 0 and 1."""
-    even_BK = (torch.arange(DRAWS, dtype=torch.float64)[None] + 0.5) / DRAWS
+def frequencies(**decode: Any) -> list[float]:
+    """Return how often each token is sampled with random numbers that are spread evenly between 0 and 1."""
+    even_BK = (torch.arange(SAMPLES, dtype=torch.float64)[None] + 0.5) / SAMPLES
     log_NV = torch.tensor([PROBABILITIES]).log()
-    found = sample(log_NV, torch.zeros(1, 1), even_BK, DecodeSettings(**{"temperature": 1.0, **decode}))
-    counts = Counter(found.tokens_BC[0].tolist())
-    return [counts[piece] / DRAWS for piece in range(len(PROBABILITIES))]
+    sampled = sample(log_NV, torch.zeros(1, 1), even_BK, DecodeSettings(**{"temperature": 1.0, **decode}))
+    counts = Counter(sampled.tokens_BC[0].tolist())
+    return [counts[token] / SAMPLES for token in range(len(PROBABILITIES))]
 
 
 def normalised(weights: list[float]) -> list[float]:
@@ -31,9 +31,9 @@ def normalised(weights: list[float]) -> list[float]:
 
 
 @pytest.mark.parametrize("temperature", [0.3, 1.0, 2.5])
-def test_pieces_come_as_often_as_the_temperature_says(temperature: float) -> None:
-    wanted = normalised([probability ** (1 / temperature) for probability in PROBABILITIES])
-    assert shares(temperature=temperature) == pytest.approx(wanted, abs=2 / DRAWS)
+def test_the_temperature_sets_the_frequencies(temperature: float) -> None:
+    expected = normalised([probability ** (1 / temperature) for probability in PROBABILITIES])
+    assert frequencies(temperature=temperature) == pytest.approx(expected, abs=2 / SAMPLES)
 
 
 @pytest.mark.parametrize(
@@ -46,44 +46,44 @@ def test_pieces_come_as_often_as_the_temperature_says(temperature: float) -> Non
         ({"top_p": 0.5}, {1, 3}),
         ({"top_p": 0.75}, {1, 3, 5}),
         ({"top_p": 0.95}, {1, 3, 4, 5}),
-        ({"top_k": 2, "top_p": 0.5}, {1}),  # of the two likeliest, the first has 4 parts in 7
+        ({"top_k": 2, "top_p": 0.5}, {1}),  # the first of the two most probable has 4/7 of their probability
     ],
     ids=str,
 )
-def test_pieces_are_drawn_from_the_likeliest(decode: dict[str, Any], kept: set[int]) -> None:
-    wanted = normalised([probability * (piece in kept) for piece, probability in enumerate(PROBABILITIES)])
-    assert shares(**decode) == pytest.approx(wanted, abs=2 / DRAWS)
+def test_tokens_are_sampled_from_the_most_probable(decode: dict[str, Any], kept: set[int]) -> None:
+    expected = normalised([probability * (token in kept) for token, probability in enumerate(PROBABILITIES)])
+    assert frequencies(**decode) == pytest.approx(expected, abs=2 / SAMPLES)
 
 
 @pytest.mark.parametrize("temperature", [1e-3, 1e-9, 1e-300])
-def test_the_colder_the_nearer_to_the_likeliest(temperature: float) -> None:
-    assert shares(temperature=temperature) == [0, 1, 0, 0, 0, 0]
+def test_a_temperature_near_zero_samples_the_most_probable_token(temperature: float) -> None:
+    assert frequencies(temperature=temperature) == [0, 1, 0, 0, 0, 0]
 
 
-def test_the_log_probability_is_the_models_own_whatever_the_temperature() -> None:
+def test_the_log_probability_does_not_depend_on_the_temperature() -> None:
     log_NV = torch.tensor([PROBABILITIES]).log()
-    found = sample(log_NV, torch.tensor([[-1.0]]), torch.tensor([[0.5]]).double(), DecodeSettings(temperature=5.0))
-    assert found.gains_BC[0, 0] == log_NV[0, found.tokens_BC[0, 0]]
-    assert found.total_BC.item() == pytest.approx(-1.0 + found.gains_BC.item())
+    sampled = sample(log_NV, torch.tensor([[-1.0]]), torch.tensor([[0.5]]).double(), DecodeSettings(temperature=5.0))
+    assert sampled.log_BC[0, 0] == log_NV[0, sampled.tokens_BC[0, 0]]
+    assert sampled.total_BC.item() == pytest.approx(-1.0 + sampled.log_BC.item())
 
 
-def test_where_nothing_is_possible_nothing_is_gained() -> None:
-    found = sample(
+def test_a_sample_of_impossible_tokens_has_probability_zero() -> None:
+    sampled = sample(
         torch.full((1, 4), -math.inf), torch.zeros(1, 1), torch.tensor([[0.9]]), DecodeSettings(temperature=1)
     )
-    assert found.total_BC.item() == -math.inf
+    assert sampled.total_BC.item() == -math.inf
 
 
-def test_the_chances_of_a_source_hang_on_the_seed_and_on_nothing_beside_it() -> None:
-    def of(*sources: list[int], steps: int = 5, **decode: Any) -> Tensor:
+def test_the_random_numbers_of_a_source_depend_only_on_the_seed_and_the_source() -> None:
+    def numbers(*sources: list[int], steps: int = 5, **decode: Any) -> Tensor:
         return uniform_numbers(sources, steps, DecodeSettings(temperature=1.0, n_best=3, **decode))
 
-    alone = of([7, 8])
+    alone = numbers([7, 8])
     assert alone.shape == (1, 5, 3)
     assert len(set(alone.flatten().tolist())) == 15
     assert bool(((alone >= 0) & (alone < 1)).all())
-    assert torch.equal(of([1], [7, 8], [2, 2], steps=9)[1, :5], alone[0])
-    for other in (of([8, 7]), of([7, 8], seed=2)):
+    assert torch.equal(numbers([1], [7, 8], [2, 2], steps=9)[1, :5], alone[0])
+    for other in (numbers([8, 7]), numbers([7, 8], seed=2)):
         assert not set(other.flatten().tolist()) & set(alone.flatten().tolist())
-    # Other numbers here would change what everyone has drawn.
+    # If these numbers changed, the same seed would give users other samples.
     assert alone[0, 0].tolist() == [0.8061249022653794, 0.10925384849748354, 0.4425213733469564]

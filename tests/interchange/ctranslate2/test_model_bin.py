@@ -1,4 +1,4 @@
-"""The engine's file of a model is known by its shape, and a file of any other shape is not given to the engine."""
+"""The structure of a `model.bin` is checked, and a file with another structure is not given to CTranslate2."""
 
 import random
 from pathlib import Path
@@ -9,7 +9,7 @@ import torch
 
 import regard
 from regard.interchange.ctranslate2 import cache as cache_module
-from regard.interchange.ctranslate2.cache import cached_export, is_ours
+from regard.interchange.ctranslate2.cache import cached_export, is_trusted_export
 from regard.interchange.ctranslate2.export import ensure_export
 from regard.interchange.ctranslate2.model_bin import matches_export
 from regard.model_folder.loader import open_folder
@@ -41,10 +41,10 @@ def save(path: Path, **changes: Any) -> Path:
 
 @pytest.mark.parametrize("norm", ["pre", "post"])
 @pytest.mark.parametrize("positions", ["sinusoid", "learned"])
-def test_what_we_write_fits(tmp_path: Path, norm: str, positions: str) -> None:
-    """Also the guard against a new engine that writes otherwise."""
+def test_an_export_has_the_expected_structure(tmp_path: Path, norm: str, positions: str) -> None:
+    """Also detects a new version of CTranslate2 that writes another format."""
     folder = save(tmp_path / "model", norm=norm, positions=positions, decoder_layers=3)
-    assert is_ours(folder / "fast", open_folder(folder))
+    assert is_trusted_export(folder / "fast", open_folder(folder))
 
 
 @pytest.mark.parametrize(
@@ -59,38 +59,38 @@ def test_what_we_write_fits(tmp_path: Path, norm: str, positions: str) -> None:
     ],
     ids=str,
 )
-def test_a_file_of_another_shape_does_not_fit(tmp_path: Path, change: dict[str, int]) -> None:
-    one, other = save(tmp_path / "one"), save(tmp_path / "other", **change)
-    assert not matches_export(other / "fast" / "model.bin", open_folder(one).settings)
-    assert not matches_export(one / "fast" / "model.bin", open_folder(other).settings)
+def test_an_export_of_another_shape_is_refused(tmp_path: Path, change: dict[str, int]) -> None:
+    first, second = save(tmp_path / "first"), save(tmp_path / "second", **change)
+    assert not matches_export(second / "fast" / "model.bin", open_folder(first).settings)
+    assert not matches_export(first / "fast" / "model.bin", open_folder(second).settings)
 
 
-def test_every_change_but_of_a_weight_is_seen(tmp_path: Path) -> None:
-    """Bytes are changed and cut off; what still fits differs only in the numbers of its matrices."""
+def test_every_change_except_of_parameter_values_is_detected(tmp_path: Path) -> None:
+    """Bytes are changed and the file is truncated; files that are still accepted differ only in parameter values."""
     folder = save(tmp_path / "model")
     path, settings = folder / "fast" / "model.bin", open_folder(folder).settings
-    whole, numbers = path.read_bytes(), random.Random(1)
+    original, numbers = path.read_bytes(), random.Random(1)
     for _ in range(300):
-        data = bytearray(whole)
+        data = bytearray(original)
         position = numbers.randrange(len(data) if numbers.random() < 0.5 else 300)
         data[position] ^= numbers.randrange(1, 256)
         path.write_bytes(data)
         if matches_export(path, settings):
-            assert whole[:position].rfind(b"weight") > 0 or whole[:position].rfind(b"beta") > 0
-        path.write_bytes(whole[:position])
+            assert original[:position].rfind(b"weight") > 0 or original[:position].rfind(b"beta") > 0
+        path.write_bytes(original[:position])
         assert not matches_export(path, settings)
-    path.write_bytes(whole + b"x")
+    path.write_bytes(original + b"x")
     assert not matches_export(path, settings)
 
 
-def test_files_made_to_harm_are_not_used_but_made_again(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_manipulated_files_are_not_used_but_exported_again(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(cache_module, "user_cache_path", lambda name: tmp_path / "cache" / name)
     folder = save(tmp_path / "model")
-    wanted = regard.load(folder).translate("a few").text
+    expected = regard.load(folder).translate("a few").text
     files, opened = folder / "fast", open_folder(folder)
     assert cached_export(opened, "float32") == files
     config = read_json(files / "config.json")
-    for value in (True, 0):  # the engine's reader wants false itself
+    for value in (True, 0):  # only false itself is accepted
         write_json(files / "config.json", {**config, "add_source_bos": value})
         write_manifest(files, cache_module.FILES)
         assert cached_export(opened, "float32").is_relative_to(tmp_path / "cache")
@@ -99,7 +99,7 @@ def test_files_made_to_harm_are_not_used_but_made_again(tmp_path: Path, monkeypa
     (files / "model.bin").write_bytes(data.replace(b"num_heads", b"num_heedz"))
     write_manifest(files, cache_module.FILES)
     assert cached_export(opened, "float32").is_relative_to(tmp_path / "cache")
-    assert regard.load(folder).translate("a few").text == wanted
+    assert regard.load(folder).translate("a few").text == expected
     (files / "model.bin").write_bytes(data)
     write_manifest(files, cache_module.FILES)
     assert cached_export(opened, "float32") == files
@@ -108,9 +108,7 @@ def test_files_made_to_harm_are_not_used_but_made_again(tmp_path: Path, monkeypa
 
 
 @pytest.mark.parametrize("name", cache_module.FILES)
-def test_files_that_are_no_longer_readable_are_made_again(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: str
-) -> None:
+def test_unreadable_files_are_exported_again(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: str) -> None:
     monkeypatch.setattr(cache_module, "user_cache_path", lambda name: tmp_path / "cache" / name)
     monkeypatch.setattr(cache_module, "_export_in_child", lambda *_: None)
     folder = save(tmp_path / "model")

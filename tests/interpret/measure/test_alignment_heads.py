@@ -1,4 +1,4 @@
-"""Words aligned by a head: the planted one is chosen, stored, and given by the engine too."""
+"""Word alignment by a head: the planted head is chosen and stored, and CTranslate2 gives its weights too."""
 
 import shutil
 
@@ -11,11 +11,11 @@ from regard.api import load
 from regard.errors import FolderError, LookError
 from regard.evaluation.alignment_error import alignment_error
 from regard.inference.alignment import align_words
-from regard.interchange.ctranslate2.cache import is_ours
+from regard.interchange.ctranslate2.cache import is_trusted_export
 from regard.interchange.ctranslate2.export import ensure_export, export_model
 from regard.interpret.annotated_pairs import PairSample, synthetic_sample
-from regard.interpret.measure.alignment_heads import align_files, aligned, choose_head
-from regard.interpret.report.alignment_report import alignment_lines, link_line
+from regard.interpret.measure.alignment_heads import align, align_files, choose_head
+from regard.interpret.report.alignment_report import alignment_line, alignment_lines
 from regard.interpret.selftest.planted_model import planted_sample
 from regard.model_folder.folder import AlignmentHead
 from regard.model_folder.loader import open_folder
@@ -34,94 +34,96 @@ def planted():
 
 def test_the_planted_head_is_chosen(planted):
     model, sample = planted
-    found = run_to_end(choose_head(model.network, sample))
-    assert found.chosen == AlignmentHead("decoder.1.cross.1", "written")
-    assert found.error.value == 0 and found.error.count == 20
-    assert found.each["decoder.1.cross.2, read"] == 0 and found.each["decoder.1.cross.1, read"] == 1
-    assert found.offset == pytest.approx(0.5, abs=0.1) and found.untrained > 0.5
-    assert next(alignment_lines(found)).startswith("decoder.1.cross.1 aligns a target word best, about to write it: ")
+    result = run_to_end(choose_head(model.network, sample))
+    assert result.chosen == AlignmentHead("decoder.1.cross.1", "written")
+    assert result.error.value == 0 and result.error.count == 20
+    errors = result.selection_errors
+    assert errors["decoder.1.cross.2, read"] == 0 and errors["decoder.1.cross.1, read"] == 1
+    assert result.offset == pytest.approx(0.5, abs=0.1) and result.untrained > 0.5
+    line = next(alignment_lines(result))
+    assert line.startswith("decoder.1.cross.1 aligns a target word best, when about to write it: ")
 
 
 @pytest.mark.parametrize("head", [("decoder.1.cross.1", "written"), ("decoder.1.cross.2", "read")])
-def test_links_are_the_swap(planted, head):
+def test_planted_heads_align_swapped_neighbours(planted, head):
     model, sample = planted
-    for links in run_to_end(aligned(model.network, sample.pairs, AlignmentHead(*head))):
-        assert sorted(links) == [(at, at ^ 1) for at in range(8)]
+    for links in run_to_end(align(model.network, sample.pairs, AlignmentHead(*head))):
+        assert sorted(links) == [(word, word ^ 1) for word in range(8)]
 
 
-def test_links_by_hand():
+def test_words_are_aligned_by_their_largest_weight():
     words = (WordSpan("a", 0, 1), WordSpan("bc", 1, 3))
     target = (WordSpan("d", 0, 1), WordSpan("", 1, 1), WordSpan("ef", 1, 3))
     weights = np.array([[0.5, 0.2, 0.2, 0.1], [0.1, 0.4, 0.1, 0.4], [0.2, 0.1, 0.6, 0.1], [0.9, 0.0, 0.0, 0.1]])
     assert list(align_words(weights, words, target, "written")) == [(0, 0), (1, 2)]
     assert list(align_words(weights, words, target, "read")) == [(1, 0), (0, 2)]
-    # Cut off at its limit, a text has no row that read its last piece; without words there is nothing to link.
+    # A text cut off at its limit has no row that read its last token; without words there are no links.
     assert list(align_words(weights[:1], words, target[:1], "read")) == []
     assert list(align_words(weights, (), target, "written")) == []
 
 
-def test_the_error_of_an_untaught_model_on_the_language(model_of):
+def test_an_untrained_model_aligns_the_synthetic_language_badly(model_of):
     model = model_of("pre")
     sample = synthetic_sample(model.tokenizer, 12)
-    found = run_to_end(choose_head(model.network, sample))
-    assert found.chosen.head.startswith("decoder.") and 0.3 < found.error.value <= 1
-    links = run_to_end(aligned(model.network, sample.pairs, found.chosen))
-    truth = [item.annotations.alignment for item in sample.pairs if item.annotations]
-    assert alignment_error(links[1::2], truth[1::2]) == pytest.approx(found.error.value, abs=0.02)
+    result = run_to_end(choose_head(model.network, sample))
+    assert result.chosen.head.startswith("decoder.") and 0.3 < result.error.value <= 1
+    alignments = run_to_end(align(model.network, sample.pairs, result.chosen))
+    gold = [pair.annotations.alignment for pair in sample.pairs if pair.annotations]
+    assert alignment_error(alignments[1::2], gold[1::2]) == pytest.approx(result.error.value, abs=0.02)
 
 
-def test_too_few_words_on_both_sides(planted):
+def test_too_few_identical_words_are_an_error(planted):
     model, sample = planted
-    with pytest.raises(LookError, match="fewer than 30 words stand once on both sides"):
+    with pytest.raises(LookError, match="fewer than 30 words occur once on both sides"):
         run_to_end(choose_head(model.network, PairSample("two pairs", sample.pairs[:2])))
 
 
-def test_a_line_for_every_pair_even_where_there_is_nothing_to_align(planted, tmp_path):
+def test_every_pair_has_a_line_even_if_it_cannot_be_aligned(planted, tmp_path):
     model, sample = planted
     path = tmp_path / "pairs.tsv"
     long = "ant " * 30
     path.write_text(f"{sample.pairs[0].source}\t{sample.pairs[0].target}\n{long.strip()}\tant\n", "utf-8")
-    found = list(align_files(model.network, model.tokenizer, [path], AlignmentHead("decoder.1.cross.1", "written")))
-    assert [link_line(*one, as_json=False) for one in found] == ["0-1 1-0 2-3 3-2 4-5 5-4 6-7 7-6", ""]
-    assert link_line(*found[0], as_json=True).startswith('{"source": ["')
+    aligned = list(align_files(model.network, model.tokenizer, [path], AlignmentHead("decoder.1.cross.1", "written")))
+    assert [alignment_line(*each, as_json=False) for each in aligned] == ["0-1 1-0 2-3 3-2 4-5 5-4 6-7 7-6", ""]
+    assert alignment_line(*aligned[0], as_json=True).startswith('{"source": ["')
 
 
 @pytest.mark.parametrize("shape", ["pre", "deep decoder"])
-def test_the_engine_gives_the_weights_of_the_stored_head(folder_of, tmp_path, shape):
+def test_ctranslate2_gives_the_weights_of_the_stored_head(folder_of, tmp_path, shape):
     folder = tmp_path / "model"
     shutil.copytree(folder_of(shape), folder)
-    model = load(folder, fast=None)
+    model = load(folder, backend="torch")
     heads = model.network.settings.heads
     chosen = AlignmentHead(f"decoder.{model.network.settings.decoder_layers - 1}.cross.{heads}", "written")
     save_alignment_head(folder, chosen)
-    opened = open_folder(folder)  # still whole
+    opened = open_folder(folder)  # raises an error if the folder is damaged
     assert opened.alignment == chosen
     export_model(folder, tmp_path / "fast", "float32")
     view = model.look("the old cat sees a red tree.", DecodeSettings(beam_size=1, max_length_offset=9))
-    engine = ctranslate2.Translator(str(tmp_path / "fast"), device="cpu", intra_threads=1)
-    names = opened.tokenizer.tokens(view.trace.source.ids[:-1])
-    written = opened.tokenizer.tokens([one for one in view.trace.written.ids if one != EOS])
-    (scored,) = engine.translate_batch(
-        [names], target_prefix=[written], beam_size=1, max_decoding_length=len(written) + 1, return_attention=True
+    translator = ctranslate2.Translator(str(tmp_path / "fast"), device="cpu", intra_threads=1)
+    source = opened.tokenizer.tokens(view.trace.source.ids[:-1])
+    target = opened.tokenizer.tokens([token for token in view.trace.written.ids if token != EOS])
+    (result,) = translator.translate_batch(
+        [source], target_prefix=[target], beam_size=1, max_decoding_length=len(target) + 1, return_attention=True
     )
-    given = np.array(scored.attention[0])[: len(written)]
-    expected = np.asarray(view.trace[f"{chosen.head}.weight"])[: len(written)]
-    np.testing.assert_allclose(given, expected[:, : given.shape[1]], atol=1e-4)
+    weights = np.array(result.attention[0])[: len(target)]
+    expected = np.asarray(view.trace[f"{chosen.head}.weight"])[: len(target)]
+    np.testing.assert_allclose(weights, expected[:, : weights.shape[1]], atol=1e-4)
 
 
-def test_storing_twice_changes_nothing_and_text_stays_the_same(folder_of, tmp_path):
+def test_storing_a_head_twice_changes_neither_files_nor_translations(folder_of, tmp_path):
     folder = tmp_path / "model"
     shutil.copytree(folder_of("pre"), folder)
     before = load(folder).translate("the old cat sees it.").text
-    hashed = (folder / "manifest.json").read_bytes()
+    manifest = (folder / "manifest.json").read_bytes()
     save_alignment_head(folder, AlignmentHead("decoder.1.cross.2", "read"))
     stored = (folder / "alignment.json").read_bytes()
     save_alignment_head(folder, AlignmentHead("decoder.1.cross.2", "read"))
     assert (folder / "alignment.json").read_bytes() == stored
-    assert (folder / "manifest.json").read_bytes() == hashed
+    assert (folder / "manifest.json").read_bytes() == manifest
     assert load(folder).translate("the old cat sees it.").text == before
     ensure_export(folder)
-    assert is_ours(folder / "fast", open_folder(folder))
+    assert is_trusted_export(folder / "fast", open_folder(folder))
 
 
 @pytest.mark.parametrize(
@@ -132,7 +134,7 @@ def test_storing_twice_changes_nothing_and_text_stays_the_same(folder_of, tmp_pa
         (None, "{path} names a head that the model does not have"),
     ],
 )
-def test_a_damaged_alignment_is_refused(folder_of, tmp_path, content, problem):
+def test_a_damaged_alignment_file_is_an_error(folder_of, tmp_path, content, problem):
     folder = tmp_path / "model"
     shutil.copytree(folder_of("pre"), folder)
     path = folder / "alignment.json"
@@ -140,7 +142,7 @@ def test_a_damaged_alignment_is_refused(folder_of, tmp_path, content, problem):
         save_alignment_head(folder, AlignmentHead("decoder.9.cross.1", "read"))
     else:
         path.write_bytes(content)
-    with pytest.raises(FolderError) as refused:
+    with pytest.raises(FolderError) as raised:
         open_folder(folder)
-    mend = "; remove it, and find the head again: regard measure alignment"
-    assert str(refused.value) == problem.format(path=path) + mend
+    fix = "; remove the file and run `regard measure alignment` again"
+    assert str(raised.value) == problem.format(path=path) + fix

@@ -1,6 +1,6 @@
-"""Pages of what was measured, in a real browser: no request, no error, open to all, and text stays text.
+"""The pages of measurements in a real browser: no request, no error, accessible, and text is never markup.
 
-The methods of a model give what the commands show, and show themselves in a notebook.
+The measuring methods of a model return what the commands print, and notebooks display it.
 """
 
 import re
@@ -10,11 +10,10 @@ from typing import Any
 
 import pytest
 from axe_playwright_python.sync_playwright import Axe
-from tests.page.browser import Opened
+from tests.page.browser import OpenedPage
 
 import regard
 from regard.interpret.annotated_pairs import measurement_sample
-from regard.render.html_page import HtmlReport
 from regard.render.terminal import TerminalStyle
 from regard.render.text import escape_control_characters
 
@@ -24,26 +23,26 @@ PAIRS = [("the old cat sees a red tree.", "two dogs"), ("it was <b>tired</b>", "
 
 @pytest.fixture(scope="module")
 def model(folder_of: Any) -> Any:
-    found = regard.load(folder_of("pre"), fast=None)
-    found.name, found.languages = NAME, ("en", "fr")
-    return found
+    model = regard.load(folder_of("pre"), backend="torch")
+    model.name, model.languages = NAME, ("en", "fr")
+    return model
 
 
 @pytest.fixture(scope="module")
-def measured(model: Any) -> dict[str, HtmlReport]:
+def reports(model: Any) -> dict[str, Any]:
     return {
         "heads": model.measure_heads(PAIRS, count=10),
-        "it": model.measure_pronouns(count=10),
-        "layers": model.measure_probes(count=60),
+        "pronouns": model.measure_pronouns(count=10),
+        "probes": model.measure_probes(count=60),
     }
 
 
-@pytest.mark.parametrize("kind", ["heads", "it", "layers"])
-def test_a_page_is_open_to_all_and_asks_for_nothing(browser, measured, tmp_path, kind):
+@pytest.mark.parametrize("kind", ["heads", "pronouns", "probes"])
+def test_a_page_is_accessible_and_makes_no_request(browser, reports, tmp_path, kind):
     path = tmp_path / "a.html"
-    path.write_text(measured[kind].html(), "utf-8")
+    path.write_text(reports[kind].html(), "utf-8")
     for width, scheme in ((1280, "light"), (390, "dark")):
-        opened = Opened(browser, path, "main", viewport={"width": width, "height": 844}, color_scheme=scheme)
+        opened = OpenedPage(browser, path, "main", viewport={"width": width, "height": 844}, color_scheme=scheme)
         results = Axe().run(opened.page)
         assert results.violations_count == 0, results.generate_report()
         assert opened.page.evaluate("document.documentElement.scrollWidth <= window.innerWidth")
@@ -54,45 +53,50 @@ def test_a_page_is_open_to_all_and_asks_for_nothing(browser, measured, tmp_path,
         assert opened.errors == []
 
 
-@pytest.mark.parametrize("kind", ["heads", "it", "layers"])
+@pytest.mark.parametrize("kind", ["heads", "pronouns", "probes"])
 @pytest.mark.parametrize("colours", [0, 256])
-def test_nothing_acts_on_a_terminal(measured, kind, colours):
-    for line in measured[kind].lines(TerminalStyle(80, colours)):
-        assert not any(ord(sign) < 32 or sign == "\u202e" for sign in re.sub(r"\x1b\[[\d;]*m", "", line))
+def test_lines_have_no_control_characters_but_colours(reports, kind, colours):
+    for line in reports[kind].lines(TerminalStyle(80, colours)):
+        plain = re.sub(r"\x1b\[[\d;]*m", "", line)
+        assert not any(ord(character) < 32 or character == "\u202e" for character in plain)
 
 
-def test_a_notebook_shows_the_page_in_a_frame_of_its_own(browser, measured, tmp_path):
+def test_a_notebook_shows_the_page_in_its_own_frame(browser, reports, tmp_path):
     path = tmp_path / "notebook.html"
-    path.write_text(f"<!doctype html><title>a notebook</title>{measured['it']._repr_html_()}", "utf-8")
-    opened = Opened(browser, path, "iframe")
+    path.write_text(f"<!doctype html><title>a notebook</title>{reports['pronouns']._repr_html_()}", "utf-8")
+    opened = OpenedPage(browser, path, "iframe")
     assert escape_control_characters(NAME) in opened.page.frame_locator("iframe").locator("main").inner_text()
     opened.context.close()
     assert opened.errors == []
 
 
-def test_the_page_of_it_has_all_that_was_found(measured):
-    found, page = measured["it"].experiment, unescape(measured["it"].html())
-    for one in found.antecedent_heads:
-        assert f"<td>{one.moves:.3f}</td>" in page and one.head in page
-    for one in found.interventions:
-        assert f"<td>{one.right:.3f}</td><td>{one.change:+.3f}</td>" in page and one.name in page
-    assert f"{found.follows:.3f}" in page and f"{found.untrained:.3f}" in page
-    assert found.verdict in page and all(line in page for line in found.famous)
-    assert measured["it"].svg().count("<circle") == len(found.antecedent_heads) + len(found.interventions) + 2
-    assert measured["it"].json()["verdict"] == found.verdict
+def test_the_page_of_the_pronoun_experiment_has_all_results(reports):
+    report = reports["pronouns"]
+    experiment, page = report.experiment, unescape(report.html())
+    for head in experiment.antecedent_heads:
+        assert f"<td>{head.pair_accuracy:.3f}</td>" in page and head.head in page
+    for intervention in experiment.interventions:
+        assert f"<td>{intervention.accuracy:.3f}</td><td>{intervention.change:+.3f}</td>" in page
+        assert intervention.name in page
+    assert f"{experiment.translation_pair_accuracy:.3f}" in page and f"{experiment.untrained:.3f}" in page
+    assert experiment.verdict in page and all(line in page for line in experiment.famous)
+    circles = len(experiment.antecedent_heads) + len(experiment.interventions) + 2
+    assert report.svg().count("<circle") == circles
+    assert report.to_dict()["verdict"] == experiment.verdict
 
 
-def test_pairs_that_are_given_are_measured_on(model, measured, tmp_path):
+def test_given_pairs_are_measured(model, reports, tmp_path):
     sample = measurement_sample(model.tokenizer, model.max_positions, model.languages, 12, pairs=PAIRS)
-    assert [(item.source, item.target) for item in sample.pairs] == [pair for pair in PAIRS if pair[0].strip()][:12]
-    assert (measured["heads"].pairs, measured["heads"].data) == (10, "pairs that were given")
+    assert [(pair.source, pair.target) for pair in sample.pairs] == [pair for pair in PAIRS if pair[0].strip()][:12]
+    measurement = reports["heads"].measurement
+    assert (measurement.pairs, measurement.data) == (10, "given pairs")
     file = tmp_path / "\u202etsv.tsv"
     file.write_text("".join(f"{source}\t{target}\n" for source, target in PAIRS if source.strip()), "utf-8")
     same = measurement_sample(model.tokenizer, model.max_positions, model.languages, 12, files=[Path(file)])
     assert same.pairs == sample.pairs and same.name.endswith("\\u{202e}tsv.tsv")
 
 
-def test_alignment_is_measured_without_storing_it(model, folder_of):
-    found = model.measure_alignment(count=20)
-    assert found.chosen.head.startswith("decoder.") and found.sentences == 20
+def test_measuring_alignment_in_python_does_not_store_the_head(model, folder_of):
+    result = model.measure_alignment(count=20)
+    assert result.chosen.head.startswith("decoder.") and result.sentences == 20
     assert not (folder_of("pre") / "alignment.json").exists()

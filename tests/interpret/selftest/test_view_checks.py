@@ -1,13 +1,13 @@
-"""Planted heads are named and shown for what they are; lies about them are caught."""
+"""Planted heads get the right roles and are shown correctly, and wrong labels are detected."""
 
 from dataclasses import replace
 
 import pytest
 from tests.interpret.planted import planted_model
 
-from regard.interpret.measure.head_roles import measure_heads
+from regard.interpret.measure.head_roles import measure_roles
 from regard.interpret.selftest.planted_model import PLANTED, planted_sample
-from regard.interpret.selftest.view_checks import check_views, disagreements, misshown
+from regard.interpret.selftest.view_checks import check_views, role_errors, view_errors
 from regard.progress import run_to_end
 
 
@@ -23,24 +23,24 @@ def test_every_check_passes():
     assert len(checks) == 2 * len(PLANTED) + 1
 
 
-def test_every_word_of_the_planted_language_is_one_piece_and_comes_back_swapped(planted):
+def test_every_planted_word_is_one_token_and_neighbours_are_swapped(planted):
     model, sample = planted
     for item in sample.pairs[:5]:
         assert len(item.source_ids) == len(item.source_words) + 1 == 9
         assert model.translate(item.source).text == item.target
 
 
-def test_one_lie_gives_one_disagreement(planted):
-    cards = run_to_end(measure_heads(*[planted[0].network, planted[1]]))
-    assert disagreements(cards, PLANTED) == []
-    assert disagreements(cards, {**PLANTED, "encoder.1.self.1": "next"}) == ["encoder.1.self.1 is previous, not next"]
-    assert disagreements(cards, {"decoder.1.cross.2": "align, written"}) == [
+def test_one_wrong_role_gives_one_error(planted):
+    profiles = run_to_end(measure_roles(*[planted[0].network, planted[1]]))
+    assert role_errors(profiles, PLANTED) == []
+    assert role_errors(profiles, {**PLANTED, "encoder.1.self.1": "next"}) == ["encoder.1.self.1 is previous, not next"]
+    assert role_errors(profiles, {"decoder.1.cross.2": "align, written"}) == [
         "decoder.1.cross.2 is align, read, not align, written"
     ]
 
 
-def test_every_view_tells_of_a_swapped_label(planted):
+def test_every_view_reveals_a_swapped_label(planted):
     model, sample = planted
     trace = model.look(sample.pairs[0].source).trace
-    wrong = misshown(replace(trace, read=trace.written, written=trace.read), "decoder.1.cross.1")
-    assert {line.split(":")[0] for line in wrong} == {"map", "terminal", "picture", "page"}
+    errors = view_errors(replace(trace, read=trace.written, written=trace.read), "decoder.1.cross.1")
+    assert {line.split(":")[0] for line in errors} == {"map", "terminal", "picture", "page"}

@@ -1,4 +1,4 @@
-"""What training would come to: the same as what it does, on data small enough to be its own sample."""
+"""The forecast agrees with an actual run, on data small enough to be its own sample."""
 
 import math
 from pathlib import Path
@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from regard.data.check.corpus_report import CorpusReport, check_corpora
+from regard.data.check.corpus_report import check_corpora
 from regard.data.formats.corpus import Corpus, corpora
 from regard.progress import run_to_end
 from regard.settings.parser import user_overrides
@@ -22,54 +22,54 @@ if TYPE_CHECKING:
     from tests.training.conftest import TinyRuns
 
 
-def foretell(found: list[Corpus], *overrides: str) -> tuple[CorpusReport, Forecast]:
-    report = run_to_end(check_corpora(found))
-    return report, run_to_end(forecast(found, report, user_overrides(overrides)))
+def make_forecast(train: list[Corpus], *overrides: str) -> Forecast:
+    report = run_to_end(check_corpora(train))
+    return run_to_end(forecast(train, report, user_overrides(overrides)))
 
 
-def test_what_is_left_out_is_what_train_leaves_out(tiny: "TinyRuns", tmp_path: Path) -> None:
+def test_the_forecast_leaves_out_the_pairs_that_a_run_leaves_out(tiny: "TinyRuns", tmp_path: Path) -> None:
     pairs = tiny.sentences(60, seed=1)
     pairs[4], pairs[9], pairs[20], pairs[21] = ("a", ""), (" ", ""), ("long " * 80, "c"), ("b", "long " * 80)
     path = tmp_path / "a.tsv"
     path.write_bytes("".join(f"{source}\t{target}\n" for source, target in pairs).encode() + b"\xff\tb\n")
-    _, found = foretell(corpora([path]), *tiny.overrides, "model.max_positions=50")
+    result = make_forecast(corpora([path]), *tiny.overrides, "model.max_positions=50")
     valid = tiny.write(tmp_path, "v", tiny.sentences(3, seed=2))
     overrides = (*tiny.overrides, "model.max_positions=50")
     events = tiny(tmp_path / "model", [path], valid=valid, steps=1, overrides=overrides)
-    said = "not UTF-8: 1, source empty: 1, source too long: 1, target empty: 1, target too long: 1"
-    assert [event.text for event in events if isinstance(event, Note) and said in event.text]
-    assert found.left_out == {
+    note = "not UTF-8: 1, source empty: 1, source too long: 1, target empty: 1, target too long: 1"
+    assert [event.text for event in events if isinstance(event, Note) and note in event.text]
+    assert result.left_out == {
         "source empty": 1,
         "source too long": 1,
         "target empty": 1,
         "target too long": 1,
         "unreadable": 1,
     }
-    assert found.kept == 56
-    assert f"{found.kept} training pairs, 3 validation pairs" in (tmp_path / "model" / "card.md").read_text("utf-8")
+    assert result.kept == 56
+    assert f"{result.kept} training pairs, 3 validation pairs" in (tmp_path / "model" / "card.md").read_text("utf-8")
 
 
-def test_settings_are_judged_together_with_the_size(tiny: "TinyRuns") -> None:
-    """Four heads of `tiny` and `small` divide this width, the eight of the paper do not."""
-    _, found = foretell(corpora(tiny.files), *tiny.overrides[2:], "model.width=20")
-    assert [one.size for one in found.expected] == ["tiny", "small"]
+def test_sizes_that_contradict_the_settings_are_left_out(tiny: "TinyRuns") -> None:
+    """The four heads of `tiny` and `small` divide this width, and the eight heads of the paper's sizes do not."""
+    result = make_forecast(corpora(tiny.files), *tiny.overrides[2:], "model.width=20")
+    assert [entry.size for entry in result.expected] == ["tiny", "small"]
 
 
-def test_pieces(tiny: "TinyRuns") -> None:
-    found = foretell(corpora(tiny.files), *tiny.overrides)[1].tokens
-    assert found.vocab_size <= 300
-    assert found.pairs == 60
-    assert 1 <= found.per_word["source"] < 4
-    assert found.maximum.keys() == found.per_word.keys() == {"source", "target"}
-    assert 0 <= found.by_bytes < 0.5
-    assert "".join(found.example).replace("\u2581", " ").strip() == tiny.sentences(60, seed=1)[0][0]
+def test_the_forecast_describes_the_tokens(tiny: "TinyRuns") -> None:
+    tokens = make_forecast(corpora(tiny.files), *tiny.overrides).tokens
+    assert tokens.vocab_size <= 300
+    assert tokens.pairs == 60
+    assert 1 <= tokens.per_word["source"] < 4
+    assert tokens.maximum.keys() == tokens.per_word.keys() == {"source", "target"}
+    assert 0 <= tokens.by_bytes < 0.5
+    assert "".join(tokens.example).replace("\u2581", " ").strip() == tiny.sentences(60, seed=1)[0][0]
 
 
-def test_every_size_has_its_time(tiny: "TinyRuns") -> None:
-    # The machine is said to take 0.01 s for a step of 50 pieces.
-    sizes = {one.size: one for one in foretell(corpora(tiny.files), "tokenizer.vocab_size=300")[1].expected}
+def test_every_size_has_a_duration(tiny: "TinyRuns") -> None:
+    # The tests pretend that a step of 50 tokens takes 0.01 s.
+    sizes = {entry.size: entry for entry in make_forecast(corpora(tiny.files), "tokenizer.vocab_size=300").expected}
     assert list(sizes) == list(SIZES)
-    assert [one.measured for one in sizes.values()] == [True, True, False, False]
+    assert [entry.measured for entry in sizes.values()] == [True, True, False, False]
     assert sizes["base"].steps == assemble(size_overrides("base")).train.steps
     for size in ("tiny", "small"):
         assert math.isclose(sizes[size].seconds, sizes[size].steps * 0.01 / SHARE_FOR_STEPS)
@@ -77,22 +77,22 @@ def test_every_size_has_its_time(tiny: "TinyRuns") -> None:
     assert math.isclose(sizes["big"].seconds, sizes["big"].steps * per_step / SHARE_FOR_STEPS)
 
 
-def test_weights_count(tiny: "TinyRuns", tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    asked: list[int] = []
+def test_corpus_weights_count_in_the_forecast(tiny: "TinyRuns", monkeypatch: pytest.MonkeyPatch) -> None:
+    epoch_tokens: list[int] = []
 
-    def note(tokens: int, speed: StepTime) -> tuple[int, str]:
-        asked.append(tokens)
+    def record(tokens: int, speed: StepTime) -> tuple[int, str]:
+        epoch_tokens.append(tokens)
         return choose_steps(tokens, speed)
 
-    monkeypatch.setattr("regard.training.planning.choices.choose_steps", note)
+    monkeypatch.setattr("regard.training.planning.choices.choose_steps", record)
     source, target = tiny.files
-    foretell(corpora([source, target]), "tokenizer.vocab_size=300")
-    foretell(corpora([source, Path(f"{target}=3")]), "tokenizer.vocab_size=300")
-    assert math.isclose(asked[-1], 3 * asked[0], rel_tol=0.001)
+    make_forecast(corpora([source, target]), "tokenizer.vocab_size=300")
+    make_forecast(corpora([source, Path(f"{target}=3")]), "tokenizer.vocab_size=300")
+    assert math.isclose(epoch_tokens[-1], 3 * epoch_tokens[0], rel_tol=0.001)
 
 
-def test_a_sample_stands_for_the_whole(tiny: "TinyRuns", monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(corpus_sample, "SAMPLE", 20)
-    found = foretell(corpora(tiny.files), "tokenizer.vocab_size=300")[1]
-    assert found.tokens.pairs == 20
-    assert found.kept == 60
+def test_a_sample_represents_all_the_data(tiny: "TinyRuns", monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(corpus_sample, "SAMPLE_PAIRS", 20)
+    result = make_forecast(corpora(tiny.files), "tokenizer.vocab_size=300")
+    assert result.tokens.pairs == 20
+    assert result.kept == 60

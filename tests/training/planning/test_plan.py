@@ -1,4 +1,4 @@
-"""What a run decides before its first step: the size, the steps, when to validate, and why."""
+"""The plan of a run: model size, steps, validation interval and device, each with its reason."""
 
 import itertools
 import os
@@ -18,12 +18,12 @@ from regard.settings.kinds.transformer import TransformerSettings
 from regard.settings.parser import user_overrides
 from regard.settings.sections import Settings, assemble
 from regard.settings.train import TrainSettings
-from regard.storage.json_files import read_json
+from regard.storage.json_files import read_json, write_hashed_json
 from regard.training.planning import step_time
 from regard.training.planning.choices import (
     choose_model_size,
     choose_steps,
-    choose_validations,
+    choose_validation_interval,
     parse_duration,
     pick_device,
     steps_within,
@@ -33,8 +33,13 @@ from regard.training.planning.step_time import StepTime, measure_step_time
 
 torch.set_num_threads(1)
 
+OLDER_PLAN = (
+    "{path} was written by an older version of Regard, and this version cannot continue the run; start again in a new "
+    "--out, or finish the run with the older version"
+)
 
-def make(**changes: object) -> Plan:
+
+def make_plan(**changes: object) -> Plan:
     plan = Plan(
         request={"training data": [[{"name": "a.tsv", "sha256": "12"}]], "size": None, "budget": 60.0, "settings": {}},
         settings=with_steps(assemble(user_overrides(["model.width=64", "train.learning_rate=0.003"])), 100),
@@ -48,7 +53,7 @@ def make(**changes: object) -> Plan:
     return replace(plan, **changes)  # type: ignore[arg-type]
 
 
-# Time as people write it
+# Durations
 
 
 @pytest.mark.parametrize(
@@ -65,24 +70,24 @@ def make(**changes: object) -> Plan:
         ("1h5s", 3605),
     ],
 )
-def test_a_duration(text: str, seconds: float) -> None:
+def test_durations_are_parsed(text: str, seconds: float) -> None:
     assert parse_duration(text) == seconds
 
 
 @pytest.mark.parametrize("text", ["", " ", "20", "20 m", "m", "1m1h", "20min", "-5m", "1h 30m", "1e3s", "²m", "20M"])
-def test_what_is_no_duration(text: str) -> None:
+def test_text_that_is_no_duration_is_refused(text: str) -> None:
     with pytest.raises(SettingsError) as caught:
         parse_duration(text)
     assert str(caught.value) == f"--budget {text}: write a time such as 90s, 20m or 1h30m"
 
 
 @pytest.mark.parametrize("text", ["0s", "0h0m0s", "0.0m"])
-def test_no_time_at_all_is_no_budget(text: str) -> None:
+def test_a_duration_of_zero_is_refused(text: str) -> None:
     with pytest.raises(SettingsError, match=f"--budget {text}"):
         parse_duration(text)
 
 
-# Size and steps, with reasons
+# Size, steps and their reasons
 
 
 @pytest.mark.parametrize(
@@ -97,30 +102,31 @@ def test_no_time_at_all_is_no_budget(text: str) -> None:
         (1_000_000, "cuda", "base"),
     ],
 )
-def test_the_size_follows_from_data_and_machine(pairs: int, device: str, size: str) -> None:
-    machine = f"{os.cpu_count()} processor cores" if device == "cpu" else "a GPU"
+def test_the_size_depends_on_the_data_and_the_device(pairs: int, device: str, size: str) -> None:
+    machine = f"{os.cpu_count()} CPU cores" if device == "cpu" else "a GPU"
     assert choose_model_size(pairs, device) == (
         size,
         f"size {size}, because there are {pairs:,} training pairs and {machine}",
     )
 
 
-def test_a_small_corpus_gets_many_passes() -> None:
+def test_a_small_corpus_gets_forty_passes() -> None:
     assert choose_steps(100_000, StepTime(0.01, 1_000)) == (4_000, "4,000 steps, about 40 passes over the data")
 
 
-def test_a_tiny_corpus_gets_a_fair_number_of_steps() -> None:
+def test_a_tiny_corpus_gets_at_least_five_hundred_steps() -> None:
     assert choose_steps(1_000, StepTime(0.01, 1_000)) == (500, "500 steps, about 500 passes over the data")
 
 
-def test_a_middling_corpus_gets_thirty_million_pieces() -> None:
+def test_a_medium_corpus_gets_thirty_million_tokens() -> None:
     assert choose_steps(3_000_000, StepTime(0.1, 4_000)) == (7_500, "7,500 steps, about 10 passes over the data")
 
 
-def test_a_large_corpus_gets_what_fits_and_hears_what_would_be_better() -> None:
+def test_a_large_corpus_gets_the_steps_that_fit_in_two_hours() -> None:
     assert choose_steps(100_000_000, StepTime(1.0, 4_000)) == (
         6_624,
-        "6,624 steps, what fits in 2 hours on this machine (125,000 would be better: --steps 125000, or a --budget)",
+        "6,624 steps, as many as fit in 2 hours on this machine (125,000 would be better: use --steps 125000, or a "
+        "--budget)",
     )
 
 
@@ -128,17 +134,19 @@ def test_a_large_corpus_gets_what_fits_and_hears_what_would_be_better() -> None:
     ("budget", "spent", "per_step", "steps"),
     [(100, 0, 1.0, 92), (100, 0, 0.5, 184), (110, 10, 1.0, 92), (2, 0, 1.0, 1)],
 )
-def test_a_budget_in_steps_leaves_time_for_validation(budget: float, spent: float, per_step: float, steps: int) -> None:
+def test_the_steps_of_a_budget_leave_time_for_validation(
+    budget: float, spent: float, per_step: float, steps: int
+) -> None:
     assert steps_within(budget, spent, per_step) == steps
 
 
 @pytest.mark.parametrize(("budget", "spent"), [(10, 8), (10, 9.9), (10, 30)])
-def test_a_budget_without_room_for_a_step_is_refused(budget: float, spent: float) -> None:
+def test_a_budget_too_short_for_a_step_is_refused(budget: float, spent: float) -> None:
     with pytest.raises(RunError) as caught:
         steps_within(budget, spent, 2.5)
     assert str(caught.value) == (
-        f"a budget of 10 s has no room for a step: preparing took {spent:.0f} s, and a step takes 2.5 s; "
-        "give a larger --budget, or --steps"
+        f"a budget of 10 s is too short for a single step: preparation took {spent:.0f} s, and a step takes 2.5 s; "
+        "use a larger --budget, or --steps"
     )
 
 
@@ -147,20 +155,20 @@ def test_a_budget_without_room_for_a_step_is_refused(budget: float, spent: float
     [
         (1, 1.0, 1),
         (3, 1.0, 1),
-        (100, 0.01, 25),  # a second of work: four times
-        (1_000, 0.36, 166),  # six minutes: every minute
-        (100_000, 1.0, 5_000),  # a day: twenty times
+        (100, 0.01, 25),  # one second: four validations
+        (1_000, 0.36, 166),  # six minutes: one per minute
+        (100_000, 1.0, 5_000),  # one day: twenty validations
     ],
 )
-def test_validations_come_every_minute_or_so(steps: int, per_step: float, every: int) -> None:
-    assert choose_validations(steps, per_step) == every
+def test_a_run_validates_about_once_a_minute_within_limits(steps: int, per_step: float, every: int) -> None:
+    assert choose_validation_interval(steps, per_step) == every
 
 
 # The plan
 
 
-def test_it_validates_every_so_often_and_at_the_end() -> None:
-    plan = make()
+def test_a_run_validates_at_its_interval_and_at_the_end() -> None:
+    plan = make_plan()
     assert [step for step in range(1, 101) if plan.validates(step)] == [30, 60, 90, 100]
 
 
@@ -175,38 +183,73 @@ def test_it_validates_every_so_often_and_at_the_end() -> None:
         (3, 10, [10]),
     ],
 )
-def test_the_average_takes_the_last_checkpoints(average: int, last: int, steps: list[int]) -> None:
-    settings = make().settings
-    plan = make(settings=replace(settings, train=replace(settings.train, average=average)))
+def test_the_last_checkpoints_are_averaged(average: int, last: int, steps: list[int]) -> None:
+    settings = make_plan().settings
+    plan = make_plan(settings=replace(settings, train=replace(settings.train, average=average)))
     assert plan.averaged_steps(last) == steps
 
 
-def test_what_a_later_average_needs_is_never_pruned_on_the_way() -> None:
-    plan = make()
+def test_no_checkpoint_that_a_later_average_needs_is_pruned() -> None:
+    plan = make_plan()
     for last in (60, 90, 100):
         wanted = set(plan.averaged_steps(last))
         for step in range(1, last):
-            made = {point for point in range(1, step + 1) if plan.validates(point)}
-            assert made & wanted <= set(plan.averaged_steps(step))
+            saved = {point for point in range(1, step + 1) if plan.validates(point)}
+            assert saved & wanted <= set(plan.averaged_steps(step))
 
 
-def test_the_time_it_should_take_includes_validation() -> None:
-    assert make(seconds_per_step=0.92).seconds == pytest.approx(100)
+def test_the_expected_duration_includes_validation() -> None:
+    assert make_plan(seconds_per_step=0.92).seconds == pytest.approx(100)
 
 
-def test_a_plan_comes_back_from_disk_exactly(tmp_path: Path) -> None:
-    plan = make()
+def test_a_plan_is_read_back_exactly(tmp_path: Path) -> None:
+    plan = make_plan()
     save_plan(tmp_path / "plan.json", plan)
     assert load_plan(tmp_path / "plan.json") == plan
     assert read_json(tmp_path / "plan.json")["settings"]["model"]["width"] == 64
 
 
-def test_only_the_steps_change_with_the_steps() -> None:
+@pytest.mark.parametrize(
+    ("section", "new", "old"),
+    [
+        ("train", "label_smoothing", "smoothing"),
+        ("model", "max_positions", "longest"),
+        ("tokenizer", "vocab_size", "pieces"),
+        ("decode", "beam_size", "beams"),
+    ],
+)
+def test_a_plan_of_an_older_version_is_refused_with_advice(tmp_path: Path, section: str, new: str, old: str) -> None:
+    path = tmp_path / "plan.json"
+    save_plan(path, make_plan())
+    saved = {name: value for name, value in read_json(path).items() if name != "sha256"}
+    saved["settings"][section][old] = saved["settings"][section].pop(new)
+    write_hashed_json(path, saved)
+    with pytest.raises(RunError) as caught:
+        load_plan(path)
+    assert str(caught.value) == OLDER_PLAN.format(path=path)
+
+
+@pytest.mark.parametrize("change", ["missing field", "unknown field"])
+def test_a_plan_with_other_fields_is_refused_with_advice(tmp_path: Path, change: str) -> None:
+    path = tmp_path / "plan.json"
+    save_plan(path, make_plan())
+    saved = {name: value for name, value in read_json(path).items() if name != "sha256"}
+    if change == "missing field":
+        del saved["threads"]
+    else:
+        saved["workers"] = 2
+    write_hashed_json(path, saved)
+    with pytest.raises(RunError) as caught:
+        load_plan(path)
+    assert str(caught.value) == OLDER_PLAN.format(path=path)
+
+
+def test_with_steps_changes_only_the_steps() -> None:
     settings = with_steps(Settings(), 5)
     assert settings == replace(Settings(), train=TrainSettings(steps=5))
 
 
-def test_the_versions_of_what_computes_are_kept() -> None:
+def test_the_versions_of_the_libraries_are_recorded() -> None:
     assert sorted(versions()) == ["numpy", "python", "regard", "sentencepiece", "torch"]
     assert versions()["torch"] == torch.__version__
 
@@ -215,17 +258,17 @@ def test_the_versions_of_what_computes_are_kept() -> None:
 
 
 def test_the_same_request_has_no_differences() -> None:
-    request = make().request
+    request = make_plan().request
     assert differences(request, dict(request)) == []
 
 
-def test_a_request_that_went_through_json_is_still_the_same(tmp_path: Path) -> None:
-    plan = make()
+def test_a_request_read_back_from_disk_has_no_differences(tmp_path: Path) -> None:
+    plan = make_plan()
     save_plan(tmp_path / "plan.json", plan)
     assert differences(load_plan(tmp_path / "plan.json").request, plan.request) == []
 
 
-def test_differences_are_told_in_words() -> None:
+def test_differences_are_described_line_by_line() -> None:
     before: dict[str, object] = {"steps": None, "size": "tiny", "settings": {}, "same": 1}
     now: dict[str, object] = {
         "steps": 50,
@@ -240,7 +283,7 @@ def test_differences_are_told_in_words() -> None:
     ]
 
 
-def test_files_that_differ_are_named_with_the_start_of_their_hashes() -> None:
+def test_files_that_differ_are_listed_with_the_start_of_their_hashes() -> None:
     def corpus(*digests: str) -> list[dict[str, str]]:
         return [{"name": name, "sha256": digest} for name, digest in zip(("a.en", "a.fr"), digests, strict=True)]
 
@@ -258,7 +301,7 @@ def test_files_that_differ_are_named_with_the_start_of_their_hashes() -> None:
 
 
 @pytest.mark.parametrize("optimizer", ["adam", "muon"])
-def test_speed_is_measured_without_changing_the_model(optimizer: Literal["adam", "muon"]) -> None:
+def test_measuring_the_step_time_does_not_change_the_model(optimizer: Literal["adam", "muon"]) -> None:
     model = Transformer(
         TransformerSettings(vocab_size=16, width=8, heads=2, feedforward=8, encoder_layers=1, decoder_layers=1), 0.1
     )
@@ -268,19 +311,19 @@ def test_speed_is_measured_without_changing_the_model(optimizer: Literal["adam",
     settings = TrainSettings(batch_tokens=100, micro_batch_tokens=50, optimizer=optimizer)
     speed = measure_step_time(model, stream, settings, seconds=0.0)
     assert speed.seconds > 0
-    assert speed.tokens == 6  # two micro-batches of three pieces make a step
+    assert speed.tokens == 6  # a step has two micro-batches of three tokens
     assert all(torch.equal(tensor, before[name]) for name, tensor in model.state_dict().items())
 
 
-def test_a_slow_beginning_does_not_count(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_warm_up_is_not_counted_in_the_step_time(monkeypatch: pytest.MonkeyPatch) -> None:
     clock, costs = 0.0, itertools.chain([30.0, 2.0], itertools.repeat(0.5))
 
-    def taken(*_: object) -> tuple[float, int]:
+    def accumulate(*_: object) -> tuple[float, int]:
         nonlocal clock
         clock += next(costs)
         return 0.0, 3
 
-    monkeypatch.setattr(step_time, "accumulate_gradients", taken)
+    monkeypatch.setattr(step_time, "accumulate_gradients", accumulate)
     monkeypatch.setattr("time.perf_counter", lambda: clock)
     model = Transformer(TransformerSettings(vocab_size=16, width=8, heads=2, feedforward=8), 0.1)
     ids = np.array([[5, 6, 3]])
@@ -291,26 +334,38 @@ def test_a_slow_beginning_does_not_count(monkeypatch: pytest.MonkeyPatch) -> Non
     )
 
 
-def test_the_device_is_what_there_is(monkeypatch: pytest.MonkeyPatch) -> None:
-    """An Apple GPU is taken only if asked for."""
+def test_auto_picks_an_available_device(monkeypatch: pytest.MonkeyPatch) -> None:
+    """An Apple GPU is used only on request."""
     assert pick_device("cpu", "float32") == "cpu"
-    for cuda, mps, found in [(False, False, "cpu"), (False, True, "cpu"), (True, False, "cuda"), (True, True, "cuda")]:
+    for cuda, mps, expected in [
+        (False, False, "cpu"),
+        (False, True, "cpu"),
+        (True, False, "cuda"),
+        (True, True, "cuda"),
+    ]:
         monkeypatch.setattr(torch.cuda, "is_available", lambda cuda=cuda: cuda)
         monkeypatch.setattr(torch.backends.mps, "is_available", lambda mps=mps: mps)
-        assert pick_device("auto", "float32") == found
-        for asked, there in (("cuda", cuda), ("mps", mps)):
-            if there:
-                assert pick_device(asked, "float32") == asked
+        assert pick_device("auto", "float32") == expected
+        for requested, is_available in (("cuda", cuda), ("mps", mps)):
+            if is_available:
+                assert pick_device(requested, "float32") == requested
 
 
 @pytest.mark.parametrize(
     ("device", "message"),
     [
-        ("cuda", "train.device=cuda, but torch sees no CUDA GPU here; leave it at auto, or install a CUDA torch"),
-        ("mps", "train.device=mps, but torch sees no Apple GPU here; leave it at auto"),
+        (
+            "cuda",
+            "train.device=cuda, but torch finds no CUDA GPU on this machine; leave the setting at auto, or install "
+            "torch with CUDA support",
+        ),
+        (
+            "mps",
+            "train.device=mps, but torch finds no Apple GPU on this machine; leave the setting at auto",
+        ),
     ],
 )
-def test_a_device_that_is_not_there(monkeypatch: pytest.MonkeyPatch, device: str, message: str) -> None:
+def test_a_device_that_is_not_available_is_refused(monkeypatch: pytest.MonkeyPatch, device: str, message: str) -> None:
     monkeypatch.setattr(torch.cuda, "is_available", lambda: False)
     monkeypatch.setattr(torch.backends.mps, "is_available", lambda: False)
     with pytest.raises(RunError) as caught:
@@ -318,15 +373,15 @@ def test_a_device_that_is_not_there(monkeypatch: pytest.MonkeyPatch, device: str
     assert str(caught.value) == message
 
 
-def test_a_process_that_dies_of_bfloat16_is_noticed(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_process_that_crashes_in_bfloat16_is_detected(monkeypatch: pytest.MonkeyPatch) -> None:
     for program in ("pass", "raise MemoryError"):
-        monkeypatch.setattr(bfloat16, "_PRODUCT", program)
+        monkeypatch.setattr(bfloat16, "_MATRIX_PRODUCT", program)
         assert bfloat16.is_safe.__wrapped__()
-    monkeypatch.setattr(bfloat16, "_PRODUCT", "import os; os.abort()")
+    monkeypatch.setattr(bfloat16, "_MATRIX_PRODUCT", "import os; os.abort()")
     assert not bfloat16.is_safe.__wrapped__()
 
 
-def test_a_run_that_would_die_of_bfloat16_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_run_that_would_crash_in_bfloat16_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(bfloat16, "is_safe", lambda: False)
     assert pick_device("cpu", "float32") == "cpu"
     with pytest.raises(RunError, match="environment variable ONEDNN_MAX_CPU_ISA=AVX512_CORE_FP16 before the command"):

@@ -2,15 +2,21 @@
 
 from pathlib import Path
 
+import click
+
+from regard.cli.main import main
 from regard.console import say
-from regard.errors import UserError
 
 
-def _average(folders: tuple[Path, ...], out: Path, *others: object) -> None:
-    """Write the mean of models."""
-    if any(others):
-        raise UserError("--average makes a model of others as they are; give it their folders and --out, and no more")
-    from regard.training.weight_average import average
+@main.command()
+@click.argument("models", nargs=-1, required=True, metavar="MODEL MODEL...", type=click.Path(path_type=Path))
+@click.option("-o", "--out", required=True, type=click.Path(path_type=Path), help="The model folder to write.")
+def average(models: tuple[Path, ...], out: Path) -> None:
+    """Write a model whose parameters are the mean of those of MODELs.
 
-    average(folders, out=out)
-    say(f"the mean of {len(folders)} models is in {out}; its card is {out / 'card.md'}")
+    The models must have one tokenizer and one shape: checkpoints of one run, or fine-tunes of one model.
+    """
+    from regard.training.weight_average import average_models
+
+    average_models(models, out=out)
+    say(f"the mean of {len(models)} models is in {out}; its card is {out / 'card.md'}")

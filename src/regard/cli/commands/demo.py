@@ -1,4 +1,4 @@
-"""`regard demo`: the bundled model at work, a model that learns the built-in language, and where both look."""
+"""`regard demo`: a tour. The bundled model translates, a small model is trained, and both are inspected."""
 
 import os
 import sys
@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING
 
 import click
 
-from regard.cli.commands.synthetic import _write
 from regard.cli.main import main
 from regard.cli.training_display import Stop, watch
 from regard.console import follow, say, show_work
@@ -22,18 +21,18 @@ if TYPE_CHECKING:
 
 STEPS = 880
 
-PAIRS_PER_STEP = 130  # about what a step reads: each pair is seen once
+PAIRS_PER_STEP = 130  # about what a step reads, so that each pair is read once
 
-# One piece for most words; no dropout, no decay, because nothing is seen twice; the last weights are the best of such a
-# schedule. The pronoun of a flip counts twenty times: it is the hardest piece, and one of many.
+# Most words are one token. No pair is read twice, so neither dropout nor weight decay is needed, and the last
+# parameters are the best. The pronoun of a minimal pair has twenty times the loss weight: it is the hardest token.
 SETTINGS = (
     "tokenizer.vocab_size=3000", "train.learning_rate=5e-3", "train.dropout=0", "train.weight_decay=0",
     "train.label_smoothing=0", "train.minimal_pair_weight=20", "train.average=1", "decode.beam_size=1",
 )  # fmt: skip
 
-VALID = 200  # pairs; and flips, for the pronouns
+VALID = 200  # validation pairs
 
-FLIPS = 200
+MINIMAL_PAIRS = 200
 
 SENTENCES = (
     "I am a student.",
@@ -45,35 +44,24 @@ SENTENCES = (
 
 
 @main.command()
-@click.option("--quick", is_flag=True, help="Only the bundled model: no training, about a minute.")
-@click.option("--out", default="demo-model", show_default=True, type=click.Path(path_type=Path), help="Where to train.")
-@click.option("--steps", default=STEPS, show_default=True, type=click.IntRange(min=1), help="How many steps to train.")
-@click.option("--write", type=click.Path(path_type=Path), help="Only write pairs of the built-in language to this TSV.")
-@click.option("--count", default=100_000, show_default=True, type=click.IntRange(min=1), help="How many to write.")
-@click.option("--seed", default=1, show_default=True, help="Which to write.")
+@click.option("--quick", is_flag=True, help="Use the bundled model only: no training, about a minute.")
 @click.option(
-    "--split", default="train", show_default=True, help="train, valid, test, noun-pairs, noun-words or longer."
+    "-o", "--out", default="demo-model", show_default=True, type=click.Path(path_type=Path), help="Where to train."
 )
-@click.option("--truth", is_flag=True, help="Write what is known of each pair beside it, as lines of JSON.")
-def demo(
-    quick: bool, out: Path, steps: int, write: Path | None, count: int, seed: int, split: str, truth: bool
-) -> None:
-    """Translate, watch a model learn English to French, and see where "it" looks.
+@click.option("--steps", default=STEPS, show_default=True, type=click.IntRange(min=1), help="How many steps to train.")
+def demo(quick: bool, out: Path, steps: int) -> None:
+    """Translate, train a small English-French model in a few minutes, and see what "it" attends to.
 
-    It learns the built-in language, in a few minutes; interrupted, the same command goes on. With --write, write pairs
-    of that language instead, any number of them.
+    The model is trained on the synthetic language. The same command resumes an interrupted demo.
     """
-    if write is not None:
-        _write(write, count, seed, split, truth=truth)
-        return
     from regard.training.run import check_out
 
     if not quick:
-        check_out(out)  # a mistake comes before any work
+        check_out(out)  # report a mistake before the work starts
     if not bundled.available():
         if quick:
-            raise UserError("this copy of Regard has no bundled model; leave --quick out, and one is trained")
-        say("this copy of Regard has no bundled model, so the demo begins with training")
+            raise UserError("this copy of Regard has no bundled model; leave --quick out to train one")
+        say("this copy of Regard has no bundled model, so the demo starts with training")
     else:
         _translate()
     if not quick:
@@ -85,36 +73,39 @@ def demo(
 
 
 def _translate() -> None:
-    """A few sentences, by the bundled model."""
+    """Translate a few sentences with the bundled model."""
     from regard.inference.translator_loader import load_translator
 
     click.echo("The bundled model, English to French:\n")
-    for found in load_translator().translate_all(SENTENCES):
-        click.echo(f"  {found.source}\n    {found.text}")
+    for translation in load_translator().translate(SENTENCES):
+        click.echo(f"  {translation.source}\n    {translation.text}")
     click.echo()
 
 
 def _train(out: Path, steps: int) -> None:
-    """Train on the built-in language, or go on with it."""
+    """Train on the synthetic language, or resume."""
     from regard.cli.pronoun_notes import with_pronouns
     from regard.data.synthetic.generator import minimal_pairs, pairs
-    from regard.data.synthetic.tsv_files import export, lines
-    from regard.training.run import train
+    from regard.data.synthetic.tsv_files import format_pair, write_files
+    from regard.training.run import iter_train
 
     data, valid = out / "run" / "language.tsv", out / "run" / "valid.tsv"
     data.parent.mkdir(parents=True, exist_ok=True)
-    for file, found, count in ((valid, pairs(1, "valid"), VALID), (data, _lessons(), steps * PAIRS_PER_STEP)):
+    for file, sentences, count in (
+        (valid, pairs(1, "valid"), VALID),
+        (data, _training_pairs(), steps * PAIRS_PER_STEP),
+    ):
         if not file.exists():
-            export(file, map(lines, follow(islice(found, count), "pairs", count)))
-    asked = list(islice(minimal_pairs(1, "valid"), VALID))
+            write_files(file, map(format_pair, follow(islice(sentences, count), "pairs", count)))
+    held_out = list(islice(minimal_pairs(1, "valid"), MINIMAL_PAIRS))
     say(
-        f"A new model learns the built-in language from {steps * PAIRS_PER_STEP:,} pairs, three in four with "
-        "“it”.\nIt is asked for flips it never sees: sentences that differ in the word that decides what “it” is, as\n"
-        + "\n".join(f"    {pair.source} → {pair.target}" for pair in asked[0])
+        f"A new model is trained on {steps * PAIRS_PER_STEP:,} pairs of the synthetic language; three in four have "
+        "“it”.\nIt is tested on minimal pairs it is not trained on: sentences that differ in the cue, the word that "
+        "decides what “it” refers to:\n" + "\n".join(f"    {pair.source} → {pair.target}" for pair in held_out[0])
     )
     stop = Stop()
     settings = (*SETTINGS, f"train.warmup_steps={max(1, steps // 8)}", f"train.validate_every={max(20, steps // 8)}")
-    events = train(
+    events = iter_train(
         [data],
         out=out,
         valid=[valid],
@@ -124,40 +115,40 @@ def _train(out: Path, steps: int) -> None:
         overrides=settings,
         stop=stop,
     )
-    watch(with_pronouns(events, out, asked), stop)
+    watch(with_pronouns(events, out, held_out), stop)
 
 
-def _lessons() -> "Iterator[Pair]":
-    """By twos: any two sentences, then, twice, two that differ in the word that decides what "it" is."""
+def _training_pairs() -> "Iterator[Pair]":
+    """Yield two pairs of any kind, then two minimal pairs, and so on."""
     from regard.data.synthetic.generator import minimal_pairs, pairs
 
-    every, those_with_it = pairs(1), minimal_pairs(1, "train")
+    any_kind, ambiguous = pairs(1), minimal_pairs(1, "train")
     while True:
-        yield from islice(every, 2)
-        yield from next(those_with_it)
-        yield from next(those_with_it)
+        yield from islice(any_kind, 2)
+        yield from next(ambiguous)
+        yield from next(ambiguous)
 
 
 def _look(model: "Model") -> None:
-    """Where "it" looks in the famous sentence, through the head that follows it best, and what that proves."""
+    """Show what "it" attends to in the famous sentences, in the head that follows it best, and the verdict."""
     from regard.data.synthetic import FAMOUS
     from regard.interpret.measure.pronoun_experiment import famous_word
     from regard.interpret.report.pronoun_report import baseline_lines
     from regard.interpret.report.sentence_text import show_row
     from regard.render.terminal import terminal_style
 
-    found = show_work(model.iter_measure_pronouns(FLIPS)).experiment
-    paper = terminal_style(os.environ, sys.stdout.isatty())
-    lines = [f"What it knows of “it”, on {FLIPS} flips that no model learns from:", "", *baseline_lines(found)]
+    experiment = show_work(model.iter_measure_pronouns(MINIMAL_PAIRS)).experiment
+    style = terminal_style(os.environ, sys.stdout.isatty())
+    lines = [f"Accuracy on “it”, on {MINIMAL_PAIRS} held-out minimal pairs:", "", *baseline_lines(experiment)]
     for source, _ in FAMOUS[:2]:
         view = model.look(source)
-        lines += ["", paper.strong(source), view.text]
-        if found.looks is not None:
-            place, head = found.looks
+        lines += ["", style.strong(source), view.text]
+        if experiment.best_encoder_head is not None:
+            place, head = experiment.best_encoder_head
             words = view.trace.source.words
             for word in dict.fromkeys(famous_word(one, words) for one in ("it", place)):
-                lines += show_row(view.attention(head), words.index(word), paper)
-    click.echo("\n".join([*lines, "", *found.famous[2:], found.verdict]))
+                lines += show_row(view.attention(head), words.index(word), style)
+    click.echo("\n".join([*lines, "", *experiment.famous[2:], experiment.verdict]))
 
 
 def _what_next(model: str) -> None:
@@ -166,6 +157,6 @@ def _what_next(model: str) -> None:
 What next:
   regard translate {model}"My sister opened the old door."
   regard look {model}"{SENTENCES[-1]}" --html look.html
-  regard measure it{f" {model}".rstrip()}
+  regard measure pronouns{f" {model}".rstrip()}
   regard train train.en train.fr --out my-model       # your own sentences, line by line"""
     )

@@ -2,71 +2,77 @@
 
 import json
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import click
 
-from regard.cli.commands.score import show_scores
 from regard.cli.main import main
-from regard.cli.options import FAST, MODELS, NEW_FILE, SET
-from regard.console import follow, show_lines, show_work
+from regard.cli.options import BACKEND, BEAM_SIZE, COMPUTE_TYPE, CONFIG, LANGUAGES, MODELS, NEW_FILE, SET
+from regard.console import show_lines, show_work
 from regard.errors import SettingsError, UserError
 from regard.settings.parser import decode_settings
+
+if TYPE_CHECKING:
+    from regard.inference.translator import Translator
 
 
 @main.command()
 @MODELS
+@LANGUAGES
 @click.argument("files", nargs=-1, required=True, type=click.Path(path_type=Path))
-@click.option("--scores", is_flag=True, help="Translate nothing: give each reference's log-probability, a line each.")
 @click.option("--by-source", is_flag=True, help="Score each distinct source once, against all its references.")
 @click.option("--tokenize", default="13a", show_default=True, help="sacreBLEU's tokenizer for BLEU.")
 @click.option("--against", type=click.Path(path_type=Path), help="Another model folder to compare with.")
 @click.option("--json", "as_json", is_flag=True, help="Scores, tables and every sentence that differs, as JSON.")
-@click.option("--out", type=NEW_FILE, help="Also write the translations here, a line each.")
-@FAST
+@click.option("-o", "--out", type=NEW_FILE, help="Also write the translations to this file, one per line.")
+@BEAM_SIZE
+@COMPUTE_TYPE
+@BACKEND
+@CONFIG
 @SET
 def evaluate(
     models: tuple[Path, ...],
     files: tuple[Path, ...],
-    scores: bool,
     by_source: bool,
     tokenize: str,
     against: Path | None,
     as_json: bool,
     out: Path | None,
-    fast: str,
+    compute_type: str,
+    backend: str,
+    config: Path | None,
     overrides: tuple[str, ...],
 ) -> None:
     """Score a model on a test set: a TSV (source, tab, one or more references) or a source and reference files.
 
-    BLEU, chrF and TER, of the whole and by length and rarity; with --against, whether two models differ by more than
-    chance, and on which sentences.
+    Prints BLEU, chrF and TER, over all sentences and by length and word rarity. With --against, also whether the
+    difference between two models is significant, and on which sentences they differ.
     """
-    decode = decode_settings(overrides)
-    if more := decode.extra_outputs():
-        raise SettingsError(f"{', '.join(more)} has no effect on scores; leave it out")
+    decode = decode_settings(overrides, config)
+    if extra := decode.extra_outputs():
+        raise SettingsError(f"{', '.join(extra)} has no effect on scores; leave it out")
     if out is not None and out.resolve() in {file.resolve() for file in files}:
-        raise UserError(f"--out {out} is part of the test set, and would be written over; give another name")
-    if scores and (by_source or out is not None or against is not None):
-        raise UserError("--scores translates nothing; leave --by-source, --against and --out out")
-    from regard.evaluation.evaluator import iter_evaluate, score_references
-    from regard.evaluation.summary import evaluation_lines, facts, names_of
+        raise UserError(f"--out {out} is a file of the test set and would be overwritten; give another name")
+    from regard.evaluation.evaluator import iter_evaluate
+    from regard.evaluation.summary import evaluation_lines, facts, system_names
     from regard.inference.translator_loader import load_translator
 
-    translator = load_translator(*models, fast=fast)
-    if scores:
-        show_scores(follow(score_references(translator, files, decode), "pairs"), as_json=as_json)
-        return
-    work = iter_evaluate(
-        translator,
-        files,
-        decode,
-        by_source=by_source,
-        tokenize=tokenize,
-        against=load_translator(against, fast=fast) if against is not None else None,
-        trained_in=models[0],
+    def load(*folders: Path) -> "Translator":
+        return load_translator(*folders, compute_type=compute_type, backend=backend)
+
+    evaluation = show_work(
+        iter_evaluate(
+            load(*models),
+            files,
+            decode,
+            by_source=by_source,
+            tokenize=tokenize,
+            against=load(against) if against is not None else None,
+            trained_in=models[0],
+        )
     )
-    found = show_work(work)
-    names = names_of(models, against)
-    show_lines([json.dumps(facts(found, *names), ensure_ascii=False)] if as_json else evaluation_lines(found, *names))
-    if out is not None:  # last, so that a full disk does not take the scores along
-        out.write_text("".join(text.replace("\n", " ") + "\n" for text in found.translations), "utf-8")
+    names = system_names(models, against)
+    lines = evaluation_lines(evaluation, *names)
+    show_lines([json.dumps(facts(evaluation, *names), ensure_ascii=False)] if as_json else lines)
+    if out is not None:  # last, so that the scores are shown even if the disk is full
+        out.write_text("".join(text.replace("\n", " ") + "\n" for text in evaluation.translations), "utf-8")

@@ -1,5 +1,6 @@
 """`regard look`: one translation inspected."""
 
+import json
 import os
 import sys
 from pathlib import Path
@@ -7,7 +8,7 @@ from pathlib import Path
 import click
 
 from regard.cli.main import main
-from regard.cli.options import MODEL, NEW_FILE, SET
+from regard.cli.options import BEAM_SIZE, CONFIG, LANGUAGES, MODEL, NEW_FILE, SET
 from regard.console import say, show_lines
 from regard.errors import UserError
 from regard.settings.parser import decode_settings
@@ -15,21 +16,24 @@ from regard.settings.parser import decode_settings
 
 @main.command()
 @MODEL
+@LANGUAGES
 @click.argument("text", required=False)
-@click.option("--word", help="Where this word looks; the second such word is word:2.")
+@click.option("--word", help="What this word attends to; the second occurrence of a word is word:2.")
 @click.option(
     "--trace",
     multiple=True,
     metavar="ADDRESS",
-    help="One head (encoder.2.self.5), with --word its arithmetic; a map over heads (decoder.cross.mean, .max, "
-    ".rollout); search; or encoder or decoder, to follow --word through it.",
+    help="A head (encoder.2.self.5; with --word, its arithmetic); a map over heads (decoder.cross.mean, .max, "
+    ".rollout); search; or encoder or decoder, to follow --word through the layers.",
 )
-@click.option("--target", help="Look at this translation instead of the model's own.")
-@click.option("--without", metavar="PART", help="Without positions, scaling, or a head (encoder.2.self.5).")
-@click.option("--pieces", is_flag=True, help="Pieces instead of words.")
-@click.option("--html", type=NEW_FILE, help="Write one self-contained page.")
-@click.option("--svg", type=NEW_FILE, help="Write the map of --trace as a picture.")
-@click.option("--json", "as_json", is_flag=True, help="The numbers as JSON; all numbers of the heads of --trace.")
+@click.option("--target", help="Inspect this translation instead of the model's own.")
+@click.option("--without", metavar="COMPONENT", help="Remove positions, scaling, or a head (encoder.2.self.5).")
+@click.option("--tokens", is_flag=True, help="Show tokens instead of words.")
+@click.option("--html", type=NEW_FILE, help="Write a self-contained web page.")
+@click.option("--svg", type=NEW_FILE, help="Write the map of --trace as an SVG picture.")
+@click.option("--json", "as_json", is_flag=True, help="The numbers as JSON, with all numbers of the heads of --trace.")
+@BEAM_SIZE
+@CONFIG
 @SET
 def look(
     model: Path,
@@ -38,37 +42,38 @@ def look(
     trace: tuple[str, ...],
     target: str | None,
     without: str | None,
-    pieces: bool,
+    tokens: bool,
     html: Path | None,
     svg: Path | None,
     as_json: bool,
+    config: Path | None,
     overrides: tuple[str, ...],
 ) -> None:
-    """Look inside: every number of translating TEXT. Without TEXT, draw the model."""
-    decode = decode_settings(overrides)
+    """Inspect the translation of TEXT: every attention weight and every other number. Without TEXT, draw the model."""
+    decode = decode_settings(overrides, config)
     from regard.api import load
     from regard.cli.look_output import model_lines, save_svg, view_lines
     from regard.render.terminal import terminal_style
 
     loaded = load(model)
-    paper = terminal_style(os.environ, sys.stdout.isatty())
+    style = terminal_style(os.environ, sys.stdout.isatty())
     if text is None:
         if word or trace or target or without or html or as_json:
-            raise UserError("give a text to look at; without one, the model is drawn")
-        show_lines(model_lines(loaded, svg, paper))
+            raise UserError("give a text to inspect; without one, the model is drawn")
+        show_lines(model_lines(loaded, svg, style))
         return
     if word and (html or svg or as_json):
-        raise UserError("--word is for the terminal; the page shows every word, and --json has all; leave it out")
-    if pieces and svg is None and (html or as_json):
-        raise UserError("--pieces is for the terminal and --svg; the page has both, --json pieces; leave it out")
+        raise UserError("--word is for the terminal; --html and --json contain every word; leave it out")
+    if tokens and svg is None and (html or as_json):
+        raise UserError("--tokens is for the terminal and --svg; --html shows both, --json has tokens; leave it out")
     view = loaded.look(text, decode, target=target, without=without)
     if html is not None:
         view.save(html, trace)
-        say(f"the page is in {html}; it needs nothing else")
+        say(f"wrote {html}, a page that needs no other file")
     if svg is not None:
-        say(save_svg(view, trace, svg, pieces=pieces))
+        say(save_svg(view, trace, svg, by_token=tokens))
     if as_json:
-        show_lines([view.json(trace).rstrip("\n")])
+        show_lines([json.dumps(view.to_dict(trace), ensure_ascii=False)])
     elif html is None and svg is None:
-        # All of it first: an error should not come after half an answer.
-        show_lines(list(view_lines(loaded, view, trace, word, paper, pieces=pieces)))
+        # Make all lines before printing any, so that an error is not preceded by half an answer.
+        show_lines(list(view_lines(loaded, view, trace, word, style, by_token=tokens)))

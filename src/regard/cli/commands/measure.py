@@ -1,16 +1,15 @@
-"""`regard look` and `regard measure`: inside a model."""
+"""`regard measure`: statistics of heads and layers over many sentences."""
 
 import json
 import os
 import sys
-from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
 
 from regard.cli.main import main
-from regard.cli.options import MODEL, NEW_FILE
+from regard.cli.options import LANGUAGES, MODEL, NEW_FILE
 from regard.console import follow, say, show_lines, show_work
 from regard.model_folder.bundled import is_bundled, resolve
 
@@ -20,20 +19,21 @@ if TYPE_CHECKING:
 
 @main.group()
 def measure() -> None:
-    """Measure what heads and layers do, and what they are worth."""
+    """Measure what heads and layers do, over many sentences."""
 
 
 COUNT = click.option("--count", default=500, show_default=True, type=click.IntRange(min=10), help="How many pairs.")
 
-AS_JSON = click.option("--json", "as_json", is_flag=True, help="Everything as JSON.")
+AS_JSON = click.option("--json", "as_json", is_flag=True, help="The results as JSON.")
 
-HTML = click.option("--html", type=NEW_FILE, help="Write one self-contained page.")
+HTML = click.option("--html", type=NEW_FILE, help="Write a self-contained web page.")
 
-SVG = click.option("--svg", type=NEW_FILE, help="Write the picture.")
+SVG = click.option("--svg", type=NEW_FILE, help="Write an SVG picture.")
 
 
 @measure.command("heads")
 @MODEL
+@LANGUAGES
 @click.argument("files", nargs=-1, type=click.Path(path_type=Path))
 @COUNT
 @HTML
@@ -42,105 +42,108 @@ SVG = click.option("--svg", type=NEW_FILE, help="Write the picture.")
 def measure_heads(
     model: Path, files: tuple[Path, ...], count: int, html: Path | None, svg: Path | None, as_json: bool
 ) -> None:
-    """Measure every head: where it looks, its role, and what is lost without it.
+    """Measure every head: what it attends to, its role, and the effect of removing it.
 
-    On pairs of FILES, or, without any, of the built-in language, where also the truth is known.
+    The pairs come from FILES. Without FILES they come from the synthetic language, which has annotations.
     """
     from regard.api import load
 
-    loaded = load(model, fast=None)
-    found = show_work(loaded.iter_measure_heads(count=count, files=files))
-    _show_measured(found, html, svg, as_json)
+    loaded = load(model, backend="torch")
+    _show_report(show_work(loaded.iter_measure_heads(count=count, files=files)), html, svg, as_json)
 
 
-@measure.command("it")
+@measure.command("pronouns")
 @MODEL
+@LANGUAGES
 @click.option("--count", default=1000, show_default=True, type=click.IntRange(min=10), help="How many pairs.")
 @HTML
 @SVG
 @AS_JSON
-def measure_it(model: Path, count: int, html: Path | None, svg: Path | None, as_json: bool) -> None:
-    """The "it" laboratory: do heads follow what "it" stands for, and does the French pronoun depend on them?
+def measure_pronouns(model: Path, count: int, html: Path | None, svg: Path | None, as_json: bool) -> None:
+    """Measure whether heads attend from "it" to its antecedent, and whether the French pronoun depends on them.
 
-    On COUNT pairs of sentences of the built-in language that differ in the deciding word alone.
+    Uses minimal pairs of the synthetic language: two sentences that differ only in the cue, the word that decides what
+    "it" refers to.
     """
     from regard.api import load
 
-    _show_measured(show_work(load(model).iter_measure_pronouns(count)), html, svg, as_json)
+    _show_report(show_work(load(model).iter_measure_pronouns(count)), html, svg, as_json)
 
 
-@measure.command("layers")
+@measure.command("probes")
 @MODEL
+@LANGUAGES
 @COUNT
 @HTML
 @SVG
 @AS_JSON
-def measure_layers(model: Path, count: int, html: Path | None, svg: Path | None, as_json: bool) -> None:
-    """Measure what each layer knows about words and sentences of the built-in language."""
+def measure_probes(model: Path, count: int, html: Path | None, svg: Path | None, as_json: bool) -> None:
+    """Train linear probes: which properties of words and sentences does each layer encode?"""
     from regard.api import load
 
-    loaded = load(model, fast=None)
-    _show_measured(show_work(loaded.iter_measure_probes(count)), html, svg, as_json)
+    loaded = load(model, backend="torch")
+    _show_report(show_work(loaded.iter_measure_probes(count)), html, svg, as_json)
 
 
 @measure.command("alignment")
 @MODEL
+@LANGUAGES
 @click.argument("files", nargs=-1, type=click.Path(path_type=Path))
 @COUNT
 @AS_JSON
 def measure_alignment(model: Path, files: tuple[Path, ...], count: int, as_json: bool) -> None:
-    """Find the head that aligns words best, and store it in the model folder; align the pairs of FILES by it.
+    """Find the head that aligns words best, store it in the model folder, and align the pairs of FILES with it.
 
-    The head is found on the built-in language. A model of other languages finds it on FILES, by words that stand once
+    The head is chosen on the synthetic language. For other languages it is chosen on FILES, by words that occur once
     on both sides.
     """
     from regard.api import load
     from regard.interpret.measure.alignment_heads import align_files
-    from regard.interpret.report.alignment_report import alignment_lines, link_line
+    from regard.interpret.report.alignment_report import alignment_line, alignment_lines
 
-    loaded = load(model, fast=None)
+    loaded = load(model, backend="torch")
     chosen = loaded.alignment_head
     if chosen is None or not files:
-        found = show_work(loaded.iter_measure_alignment(count=count, files=files))
-        chosen = found.chosen
-        told = [*alignment_lines(found), _store(resolve(model), found)]
+        result = show_work(loaded.iter_measure_alignment(count=count, files=files))
+        chosen = result.chosen
+        lines = [*alignment_lines(result), _store(resolve(model), result)]
         if files:
-            say("\n".join(told))
+            say("\n".join(lines))
         elif as_json:
-            click.echo(json.dumps(asdict(found)))
-            say(told[-1])
+            click.echo(json.dumps(result.to_dict()))
+            say(lines[-1])
         else:
-            show_lines(told)
+            show_lines(lines)
     if files:
         pairs = follow(align_files(loaded.network, loaded.tokenizer, files, chosen), "pairs")
-        show_lines(link_line(item, links, as_json=as_json) for item, links in pairs)
+        show_lines(alignment_line(pair, links, as_json=as_json) for pair, links in pairs)
 
 
-def _store(folder: Path, found: "AlignmentHeadResult") -> str:
-    """Store the head if it is any good and the folder the user's own; say so."""
+def _store(folder: Path, result: "AlignmentHeadResult") -> str:
+    """Store the head in a folder of the user, unless a fixed offset aligns better; return a message about it."""
     from regard.interchange.ctranslate2.export import ensure_export
     from regard.model_folder.writer import save_alignment_head
 
-    if not found.usable:
-        return "not stored: no head of this model aligns better than a fixed offset does"
+    if not result.usable:
+        return "not stored: no head of this model aligns better than a fixed offset"
     if is_bundled(folder):
-        return f"not stored: {folder.name} comes with Regard and stays as it is; a copy of it can be changed"
+        return f"not stored: {folder.name} is a bundled model and is not changed; copy it first"
     try:
-        save_alignment_head(folder, found.chosen)
+        save_alignment_head(folder, result.chosen)
         ensure_export(folder)
     except OSError as error:
         return f"not stored: {folder} cannot be written ({error.strerror})"
     return "stored in the model folder"
 
 
-def _show_measured(found: Any, html: Path | None, svg: Path | None, as_json: bool) -> None:
-    """A measurement that has a page, a picture, JSON and lines."""
+def _show_report(report: Any, html: Path | None, svg: Path | None, as_json: bool) -> None:
+    """Print a report as lines or JSON, and write it as a page and as a picture."""
     from regard.render.terminal import terminal_style
     from regard.storage.atomic_files import write_atomically
 
-    paper = terminal_style(os.environ, sys.stdout.isatty())
-    show_lines([json.dumps(found.json(), ensure_ascii=False)] if as_json else list(found.lines(paper)))
-    for path, text in ((html, found.html), (svg, found.svg)):
+    style = terminal_style(os.environ, sys.stdout.isatty())
+    show_lines([json.dumps(report.to_dict(), ensure_ascii=False)] if as_json else list(report.lines(style)))
+    for path, text in ((html, report.html), (svg, report.svg)):
         if path is not None:
             write_atomically(path, text())
             say(f"wrote {path}")

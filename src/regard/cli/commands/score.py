@@ -2,27 +2,63 @@
 
 import json
 from collections.abc import Iterable, Iterator
-from dataclasses import asdict
+from pathlib import Path
 from typing import TYPE_CHECKING
 
-from regard.console import say, show_lines
+import click
+
+from regard.cli.main import main
+from regard.cli.options import BACKEND, COMPUTE_TYPE, CONFIG, LANGUAGES, MODELS, SET
+from regard.console import follow, say, show_lines
+from regard.settings.parser import decode_settings
 
 if TYPE_CHECKING:
     from regard.inference.result import Translation
 
 
-def show_scores(found: Iterable["Translation"], *, as_json: bool) -> None:
-    """What a model thinks of given translations, on standard output; all of them together beside it."""
-    pairs = pieces = 0
+@main.command()
+@MODELS
+@LANGUAGES
+@click.argument("files", nargs=-1, required=True, type=click.Path(path_type=Path))
+@click.option("--json", "as_json", is_flag=True, help="A JSON object per line, with every token's log-probability.")
+@COMPUTE_TYPE
+@BACKEND
+@CONFIG
+@SET
+def score(
+    models: tuple[Path, ...],
+    files: tuple[Path, ...],
+    as_json: bool,
+    compute_type: str,
+    backend: str,
+    config: Path | None,
+    overrides: tuple[str, ...],
+) -> None:
+    """Print the log-probability of each reference in FILES, with its source, separated by tabs.
+
+    FILES are a TSV (source, tab, one or more references), or a source file and one or more reference files. Sorted by
+    the first column, pairs that are no translations of each other come first.
+    """
+    decode = decode_settings(overrides, config)
+    from regard.evaluation.evaluator import score_references
+    from regard.inference.translator_loader import load_translator
+
+    translator = load_translator(*models, compute_type=compute_type, backend=backend)
+    _show_scores(follow(score_references(translator, files, decode), "pairs"), as_json=as_json)
+
+
+def _show_scores(translations: Iterable["Translation"], *, as_json: bool) -> None:
+    """Write one line per pair to standard output, and the mean log-probability of a token to standard error."""
+    pairs = tokens = 0
     total = 0.0
 
     def lines() -> Iterator[str]:
-        nonlocal pairs, pieces, total
-        for one in found:
-            pairs, pieces, total = pairs + 1, pieces + len(one.log_probabilities), total + one.log_probability
+        nonlocal pairs, tokens, total
+        for one in translations:
+            pairs, tokens, total = pairs + 1, tokens + len(one.log_probabilities), total + one.log_probability
             plain = f"{one.log_probability:.4f}\t{one.source}\t{one.text}"
-            yield json.dumps(asdict(one), ensure_ascii=False) if as_json else plain
+            yield json.dumps(one.to_dict(), ensure_ascii=False) if as_json else plain
 
     show_lines(lines())
-    if pieces:
-        say(f"{pairs:,} pairs, {pieces:,} pieces with their end marks: log-probability {total / pieces:.4f} a piece")
+    if tokens:
+        say(f"{pairs:,} pairs, {tokens:,} tokens with EOS: mean log-probability of a token {total / tokens:.4f}")

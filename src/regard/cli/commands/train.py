@@ -1,12 +1,11 @@
-"""`regard train` and `regard check`: from data to a model."""
+"""`regard train`: from text files to a model folder."""
 
 from pathlib import Path
 
 import click
 
-from regard.cli.commands.average import _average
 from regard.cli.main import main
-from regard.cli.options import SET
+from regard.cli.options import CONFIG, SET
 from regard.cli.training_display import Stop, watch
 from regard.settings.parser import user_overrides
 from regard.settings.sizes import SIZES
@@ -14,20 +13,19 @@ from regard.settings.sizes import SIZES
 
 @main.command()
 @click.argument("files", nargs=-1, required=True, type=click.Path(path_type=Path))
-@click.option("--out", required=True, type=click.Path(path_type=Path), help="The model folder to write.")
+@click.option("-o", "--out", required=True, type=click.Path(path_type=Path), help="The model folder to write.")
 @click.option(
     "--valid",
     multiple=True,
     type=click.Path(path_type=Path),
-    help="A validation file; for two: --valid val.en --valid val.fr. Else some pairs are held out.",
+    help="A validation file; two files: --valid val.en --valid val.fr. Default: some training pairs are held out.",
 )
-@click.option("--size", type=click.Choice(list(SIZES)), help="Else chosen from the data and the machine.")
+@click.option("--size", type=click.Choice(list(SIZES)), help="Default: chosen from the data and the machine.")
 @click.option("--budget", metavar="TIME", help="How long to train, e.g. 20m or 1h30m.")
 @click.option("--steps", type=click.IntRange(min=1), help="How many steps to train.")
-@click.option("--from", "parent", type=click.Path(path_type=Path), help="Fine-tune this model, or this bundled one.")
-@click.option("--average", is_flag=True, help="FILES are model folders: write the mean of their weights.")
-@click.option("--languages", nargs=2, metavar="SOURCE TARGET", help="Else from the file names.")
-@click.option("--settings", "settings_file", type=click.Path(path_type=Path), help="A TOML file of settings.")
+@click.option("--from", "parent", type=click.Path(path_type=Path), help="Fine-tune this model folder or bundled model.")
+@click.option("--languages", nargs=2, metavar="SOURCE TARGET", help="Default: taken from the file names.")
+@CONFIG
 @SET
 def train(
     files: tuple[Path, ...],
@@ -37,28 +35,24 @@ def train(
     budget: str | None,
     steps: int | None,
     parent: Path | None,
-    average: bool,
     languages: tuple[str, str] | None,
-    settings_file: Path | None,
+    config: Path | None,
     overrides: tuple[str, ...],
 ) -> None:
-    """Train a translator on FILES.
+    """Train a translation model on FILES.
 
-    FILES are two line-aligned texts (train.en train.fr), or one file of both sides: TSV with a tab between source and
-    target, JSON lines, TMX, gettext's PO or MO; plain, gzip or zstd; - is a TSV from standard input. Several corpora
-    may follow each other, each perhaps with a weight (web.tsv=0.3: draw three pairs in ten each epoch). The same
-    command goes on where an interrupted one was.
+    FILES are two line-aligned texts (train.en train.fr), or one file with both sides: TSV (source, tab, target), JSON
+    lines, TMX, gettext PO or MO. Each may be plain, gzip or zstd; - reads a TSV from standard input. Several corpora
+    may be given, each with an optional weight: web.tsv=0.3 samples three of ten pairs each epoch. The same command
+    resumes an interrupted run.
     """
-    if average:
-        _average(files, out, valid, size, budget, steps, parent, languages, settings_file, overrides)
-        return
-    user_overrides(overrides, settings_file)
+    user_overrides(overrides, config)  # report a wrong setting before the heavy imports
     from regard.training.planning.choices import parse_duration
-    from regard.training.run import train as run
+    from regard.training.run import iter_train
 
     stop = Stop()
     watch(
-        run(
+        iter_train(
             files,
             out=out,
             valid=valid,
@@ -68,7 +62,7 @@ def train(
             parent=parent,
             languages=languages,
             overrides=overrides,
-            settings_file=settings_file,
+            config=config,
             stop=stop,
         ),
         stop,

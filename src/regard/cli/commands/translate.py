@@ -1,11 +1,11 @@
-"""`regard translate` and `regard evaluate`: a model at work."""
+"""`regard translate`: text in, text out."""
 
 import json
 import os
 import stat
 import sys
-from collections.abc import Iterator
-from dataclasses import asdict, replace
+from collections.abc import Iterable, Iterator
+from dataclasses import replace
 from pathlib import Path
 from typing import IO, TYPE_CHECKING
 
@@ -13,7 +13,7 @@ import click
 
 from regard.cli.line_input import ready_lines
 from regard.cli.main import main
-from regard.cli.options import FAST, LANGUAGES, MODELS, SET
+from regard.cli.options import BACKEND, BEAM_SIZE, COMPUTE_TYPE, CONFIG, LANGUAGES, MODELS, N_BEST, SET
 from regard.console import follow, say, standard_output
 from regard.errors import SettingsError, UserError
 from regard.settings.parser import decode_settings
@@ -26,50 +26,74 @@ if TYPE_CHECKING:
 @MODELS
 @LANGUAGES
 @click.argument("texts", nargs=-1, metavar="[TEXT]...")
+@click.option("--file", type=click.Path(path_type=Path), help="Translate the lines of this file (plain, gzip or zstd).")
 @click.option(
-    "--json", "as_json", is_flag=True, help="A JSON object per line: text, scores, pieces, links, alternatives."
+    "--json", "as_json", is_flag=True, help="A JSON object per line: text, scores, tokens, alignment, alternatives."
 )
-@FAST
+@BEAM_SIZE
+@N_BEST
+@COMPUTE_TYPE
+@BACKEND
+@CONFIG
 @SET
 def translate(
-    models: tuple[Path, ...], texts: tuple[str, ...], as_json: bool, fast: str, overrides: tuple[str, ...]
+    models: tuple[Path, ...],
+    texts: tuple[str, ...],
+    file: Path | None,
+    as_json: bool,
+    compute_type: str,
+    backend: str,
+    config: Path | None,
+    overrides: tuple[str, ...],
 ) -> None:
-    """Translate each TEXT (put a sentence in quotes), or standard input line by line."""
-    decode = decode_settings(overrides)
-    if not as_json and (more := decode.extra_outputs()):
-        raise SettingsError(f"what {', '.join(more)} asks for is shown with --json only; add it")
+    """Translate each TEXT (put a sentence in quotes), the lines of --file, or the lines of standard input."""
+    decode = decode_settings(overrides, config)
+    if not as_json and (extra := decode.extra_outputs()):
+        raise SettingsError(f"the result of {', '.join(extra)} is shown with --json only; add it")
     decode = replace(decode, alignment=as_json, scores=as_json)
     for text in texts:
-        if os.path.isfile(text):  # noqa: PTH113 (a Path complains of a text too long for a name)
-            raise UserError(f"{text} is a file; to translate its lines: regard translate --model {models[0]} < {text}")
-    if not texts and sys.stdin.isatty():
+        if os.path.isfile(text):  # noqa: PTH113 (a Path raises for a text longer than a file name may be)
+            raise UserError(f"{text} is a file; to translate its lines: regard translate --file {text}")
+    if file is not None and texts:
+        raise UserError("give texts or --file, not both")
+    if not texts and file is None and sys.stdin.isatty():
         say("type a line to translate it; Ctrl-D ends")
     from regard.inference.translator_loader import load_translator
 
-    translator = load_translator(*models, fast=fast)
+    translator = load_translator(*models, compute_type=compute_type, backend=backend)
+    inputs, total = _inputs(texts, file)
     with standard_output() as output:
 
-        def answers() -> "Iterator[Translation]":
-            for turn in [iter(texts)] if texts else ready_lines(sys.stdin.buffer):
-                yield from translator.translate_iterable(turn, decode)
-                output.flush()  # somebody may be waiting for the answer
+        def translations() -> "Iterator[Translation]":
+            for lines in inputs:
+                yield from translator.translate_iterable(lines, decode)
+                output.flush()  # a program may be waiting for the answer before it writes more
 
-        translations = answers()
+        # On a terminal the translations themselves show the progress.
+        shown = translations() if sys.stdout.isatty() else follow(translations(), "lines", total)
         try:
-            # On a terminal the translations themselves show the progress.
-            if not sys.stdout.isatty():
-                translations = follow(translations, "lines", len(texts) or _count_lines(sys.stdin.buffer))
-            for found in translations:
-                # A line in is a line out, whatever the model wrote.
-                text = json.dumps(asdict(found), ensure_ascii=False) if as_json else found.text.replace("\n", " ")
+            for one in shown:
+                # Each input line gives exactly one output line.
+                text = json.dumps(one.to_dict(), ensure_ascii=False) if as_json else one.text.replace("\n", " ")
                 output.write(text + "\n")
         except BrokenPipeError:
-            # Whoever read us has enough. Nothing more can be written, not even at exit.
+            # The reader closed the pipe. Redirect standard output, so that the flush at exit does not fail too.
             os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
 
+def _inputs(texts: tuple[str, ...], file: Path | None) -> tuple[Iterable[Iterator[str]], int | None]:
+    """Return groups of lines, each translated before the next is read, and the number of lines if it is known."""
+    if texts:
+        return [iter(texts)], len(texts)
+    if file is not None:
+        from regard.data.formats.lines import Lines
+
+        return [iter(Lines(file))], None
+    return ready_lines(sys.stdin.buffer), _count_lines(sys.stdin.buffer)
+
+
 def _count_lines(stream: IO[bytes]) -> int | None:
-    """How many lines a file fed to us has, to tell the time left; a pipe does not say."""
+    """Count the lines of a regular file on standard input, for the time left; a pipe cannot be counted."""
     if not stat.S_ISREG(os.fstat(stream.fileno()).st_mode):
         return None
     start = stream.tell()

@@ -1,9 +1,9 @@
-"""Batches of texts of similar length, in an order that follows from (seed, epoch) and can be entered anywhere.
+"""Batches of texts of similar length, in an order that depends only on (seed, epoch) and can be entered anywhere.
 
-The pairs of an epoch are shuffled without holding the shuffle: place i is given its pair (see mixture.py). A window
-of them at a time is sorted by length, cut into batches that fit the token budget with their padding, and the batches
-are shuffled. So nothing grows with the corpus, and to resume one needs only three numbers. With `contrast`, lines that
-belong together stay together (see contrast.py).
+The pairs of an epoch are shuffled without storing the order (see mixture.py). One pool of them at a time is sorted by
+length, cut into batches that fit the token budget with their padding, and the batches are shuffled. So memory does not
+grow with the corpus, and three numbers are enough to resume. With `minimal_pair_weight`, the members of a minimal pair
+stay together (see minimal_pairs.py).
 
 Shapes: B pairs, S source length, T target length.
 """
@@ -15,7 +15,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from regard.data.batching.minimal_pairs import NONE, join, minimal_pair_weights
+from regard.data.batching.minimal_pairs import NONE, group_minimal_pairs, minimal_pair_weights
 from regard.data.batching.mixture import Mixture
 from regard.data.permutation import mix
 from regard.data.prepare.token_store import EncodedPairs
@@ -23,26 +23,26 @@ from regard.tokenizers.special_ids import PAD
 
 Indices = NDArray[np.int64]
 
-WINDOW = 100_000
+POOL = 100_000
 
 
 @dataclass(frozen=True)
 class StreamPosition:
-    """Where the next batch starts."""
+    """The position of the next batch in the stream."""
 
     epoch: int = 0
-    window: int = 0
+    pool: int = 0
     batch: int = 0
 
 
-_BEGINNING = StreamPosition()
+_START = StreamPosition()
 
 
 @dataclass(frozen=True)
 class Batch:
-    """Pairs as ids, padded with PAD; both sides end in END. `target_tokens` counts the target without padding.
+    """Pairs as token ids, padded with PAD; both sides end in EOS. `target_tokens` is the target without padding.
 
-    `weight_BT` is how much each target piece counts; None is 1 for all.
+    `weight_BT` is the loss weight of each target token; None means 1 for all.
     """
 
     source_BS: NDArray[np.int64]
@@ -51,119 +51,136 @@ class Batch:
     weight_BT: NDArray[np.float32] | None = None
 
 
-class _Cut(NamedTuple):
-    """The pairs of a batch; a row that `leads` is followed by the other of its two."""
+class _Rows(NamedTuple):
+    """The pairs of a batch; the row after each first member of a minimal pair is its second member."""
 
     indices: Indices
-    leads: NDArray[np.bool_]
+    is_first: NDArray[np.bool_]
 
 
 def batches(
-    shard: EncodedPairs,
+    pairs: EncodedPairs,
     *,
     tokens: int,
     seed: int,
-    position: StreamPosition = _BEGINNING,
+    position: StreamPosition = _START,
     weights: Sequence[float] = (),
     minimal_pair_weight: float = 0.0,
 ) -> Iterator[tuple[Batch, StreamPosition]]:
-    """Batches without end from `position` on, each with the position after it.
+    """Yield an endless stream of batches from `position`, each with the position after it.
 
-    Pairs times the longer side's length stays within `tokens`, unless a single pair, or a two, is longer. `weights` are
-    those of the shard's corpora; none means 1 for each. `contrast` is how much the piece counts in which the targets of
-    a two differ; 0 knows no twos.
+    The number of pairs times the length of the longest side is at most `tokens`, unless a single pair or minimal pair
+    is longer. `weights` are those of the corpora; empty means 1 for each. `minimal_pair_weight` is the loss weight of
+    the token in which the targets of a minimal pair differ; 0 disables the search for minimal pairs.
     """
-    mixture = Mixture(shard.corpus_sizes(len(weights)), weights) if weights else Mixture([len(shard)], [1])
+    mixture = Mixture(pairs.corpus_sizes(len(weights)), weights) if weights else Mixture([len(pairs)], [1])
     while True:
-        cut = _window(shard, mixture, tokens, seed, position, twos=minimal_pair_weight > 0)
-        if position.batch >= len(cut):
-            raise ValueError(f"{position} is not in this data: the window has {len(cut)} batches")
-        for number in range(position.batch, len(cut)):
-            position = _after(position, number, len(cut), windows(len(mixture)))
-            yield _pad(shard, cut[number], minimal_pair_weight), position
+        pool = _pool_batches(pairs, mixture, tokens, seed, position, find_minimal_pairs=minimal_pair_weight > 0)
+        if position.batch >= len(pool):
+            raise ValueError(f"{position} is not in this data: the pool has {len(pool)} batches")
+        for number in range(position.batch, len(pool)):
+            position = _next_position(position, number, len(pool), pool_count(len(mixture)))
+            yield _pad(pairs, pool[number], minimal_pair_weight), position
 
 
-def sequential_batches(shard: EncodedPairs, *, tokens: int) -> Iterator[Batch]:
-    """Every pair once, the same batches every time: for validation."""
-    for start in range(0, len(shard), WINDOW):
-        indices = np.arange(start, min(start + WINDOW, len(shard)), dtype=np.int64)
-        for chosen in _cut(shard, indices, tokens, twos=False):
-            yield _pad(shard, chosen, 0.0)
+def sequential_batches(pairs: EncodedPairs, *, tokens: int) -> Iterator[Batch]:
+    """Yield every pair once, in the same batches every time, for validation."""
+    for start in range(0, len(pairs), POOL):
+        indices = np.arange(start, min(start + POOL, len(pairs)), dtype=np.int64)
+        for rows in _cut(pairs, indices, tokens, find_minimal_pairs=False):
+            yield _pad(pairs, rows, 0.0)
 
 
-def epoch_tokens(shard: EncodedPairs, weights: Sequence[float] = ()) -> int:
-    """About how many target pieces an epoch has."""
+def epoch_tokens(pairs: EncodedPairs, weights: Sequence[float] = ()) -> int:
+    """Return the approximate number of target tokens of an epoch."""
     if not weights:
-        return len(shard.target_ids)
-    ends = shard.target_starts[np.cumsum([0, *shard.corpus_sizes(len(weights))])]
+        return len(pairs.target_ids)
+    ends = pairs.target_starts[np.cumsum([0, *pairs.corpus_sizes(len(weights))])]
     return max(1, round(float(np.diff(ends) @ np.array(weights))))
 
 
-def windows(pairs: int) -> int:
-    """Into how many windows an epoch is divided."""
-    return -(-pairs // WINDOW)
+def pool_count(pairs: int) -> int:
+    """Return the number of pools of an epoch."""
+    return -(-pairs // POOL)
 
 
-def _after(position: StreamPosition, number: int, of_batches: int, of_windows: int) -> StreamPosition:
-    if number + 1 < of_batches:
-        return StreamPosition(position.epoch, position.window, number + 1)
-    if position.window + 1 < of_windows:
-        return StreamPosition(position.epoch, position.window + 1)
+def _next_position(position: StreamPosition, number: int, batch_count: int, pools: int) -> StreamPosition:
+    if number + 1 < batch_count:
+        return StreamPosition(position.epoch, position.pool, number + 1)
+    if position.pool + 1 < pools:
+        return StreamPosition(position.epoch, position.pool + 1)
     return StreamPosition(position.epoch + 1)
 
 
-def _window(
-    shard: EncodedPairs, mixture: Mixture, tokens: int, seed: int, position: StreamPosition, *, twos: bool
-) -> list[_Cut]:
-    """The batches of a window, in the order of training."""
-    pairs, count = len(mixture), windows(len(mixture))
-    if position.window >= count:
-        raise ValueError(f"{position} is not in this data: an epoch has {count} windows")
-    # Windows of equal size: a last one of a few pairs would make a few bad batches.
-    places = np.arange(pairs * position.window // count, pairs * (position.window + 1) // count)
-    cut = _cut(shard, mixture.draw(places, seed, position.epoch), tokens, twos=twos)
-    shuffled = mix(np.arange(len(cut), dtype=np.uint64), (seed, position.epoch, position.window))
+def _pool_batches(
+    pairs: EncodedPairs,
+    mixture: Mixture,
+    tokens: int,
+    seed: int,
+    position: StreamPosition,
+    *,
+    find_minimal_pairs: bool,
+) -> list[_Rows]:
+    """Return the batches of a pool, in training order."""
+    count, pools = len(mixture), pool_count(len(mixture))
+    if position.pool >= pools:
+        raise ValueError(f"{position} is not in this data: an epoch has {pools} pools")
+    # Pools have equal sizes: a last pool of a few pairs would make a few bad batches.
+    positions = np.arange(count * position.pool // pools, count * (position.pool + 1) // pools)
+    indices = mixture.sample(positions, seed, position.epoch)
+    cut = _cut(pairs, indices, tokens, find_minimal_pairs=find_minimal_pairs)
+    shuffled = mix(np.arange(len(cut), dtype=np.uint64), (seed, position.epoch, position.pool))
     order = np.argsort(shuffled, kind="stable")
     return [cut[number] for number in order]
 
 
-def _cut(shard: EncodedPairs, indices: Indices, tokens: int, *, twos: bool) -> list[_Cut]:
-    """Sort pairs so that neighbours are of similar length on both sides, then fill one batch after the other."""
-    indices, others = join(shard, indices) if twos else (indices, np.full(len(indices), NONE))
-    source, target = shard.source_lengths(indices), shard.target_lengths(indices)
+def _cut(pairs: EncodedPairs, indices: Indices, tokens: int, *, find_minimal_pairs: bool) -> list[_Rows]:
+    """Sort pairs so that neighbours have similar lengths on both sides, then fill one batch after the other."""
+    if find_minimal_pairs:
+        indices, second = group_minimal_pairs(pairs, indices)
+    else:
+        second = np.full(len(indices), NONE)
+    source, target = pairs.source_lengths(indices), pairs.target_lengths(indices)
     longer, difference = np.maximum(source, target), source - target
-    led = others != NONE
-    longer[led] = np.maximum.reduce([longer[led], shard.source_lengths(others[led]), shard.target_lengths(others[led])])
-    # The longer side decides how many pairs fit. Among equals the shorter side goes up and down in turn, so that it
-    # does not jump where one length ends and the next begins.
+    is_first = second != NONE
+    second_lengths = [pairs.source_lengths(second[is_first]), pairs.target_lengths(second[is_first])]
+    longer[is_first] = np.maximum.reduce([longer[is_first], *second_lengths])
+    # The longer side decides how many pairs fit. Among equals, the length of the shorter side alternately rises and
+    # falls, so that it does not jump where one length ends and the next begins.
     order = np.lexsort((np.where(longer % 2, difference, -difference), longer))
-    indices, others, longer = indices[order], others[order], longer[order]
-    rows = np.cumsum(1 + (others != NONE))
+    indices, second, longer = indices[order], second[order], longer[order]
+    row_ends = np.cumsum(1 + (second != NONE))
     cut, start = [], 0
     while start < len(indices):
         longest = np.maximum.accumulate(longer[start : start + tokens])
-        wide = rows[start : start + len(longest)] - (rows[start - 1] if start else 0)
-        stop = start + max(1, int(np.searchsorted(longest * wide, tokens, side="right")))
-        both = np.stack([indices[start:stop], others[start:stop]], axis=1).ravel()
-        leads = np.stack([others[start:stop] != NONE, np.zeros(stop - start, dtype=bool)], axis=1).ravel()
-        cut.append(_Cut(both[both != NONE], leads[both != NONE]))
+        row_counts = row_ends[start : start + len(longest)] - (row_ends[start - 1] if start else 0)
+        stop = start + max(1, int(np.searchsorted(longest * row_counts, tokens, side="right")))
+        cut.append(_interleave(indices[start:stop], second[start:stop]))
         start = stop
     return cut
 
 
-def _pad(shard: EncodedPairs, cut: _Cut, contrast: float) -> Batch:
-    indices = cut.indices
-    source_BS = _gather(shard.source_ids, shard.source_starts[indices], shard.source_lengths(indices))
-    lengths = shard.target_lengths(indices)
-    target_BT = _gather(shard.target_ids, shard.target_starts[indices], lengths)
-    weight_BT = minimal_pair_weights(target_BT, cut.leads, contrast) if cut.leads.any() else None
+def _interleave(first: Indices, second: Indices) -> _Rows:
+    """Put every second member right after its first member."""
+    indices = np.stack([first, second], axis=1).ravel()
+    is_first = np.stack([second != NONE, np.zeros(len(second), dtype=bool)], axis=1).ravel()
+    return _Rows(indices[indices != NONE], is_first[indices != NONE])
+
+
+def _pad(pairs: EncodedPairs, rows: _Rows, minimal_pair_weight: float) -> Batch:
+    indices = rows.indices
+    source_BS = _gather(pairs.source_ids, pairs.source_starts[indices], pairs.source_lengths(indices))
+    lengths = pairs.target_lengths(indices)
+    target_BT = _gather(pairs.target_ids, pairs.target_starts[indices], lengths)
+    has_weights = rows.is_first.any()
+    weight_BT = minimal_pair_weights(target_BT, rows.is_first, minimal_pair_weight) if has_weights else None
     return Batch(source_BS, target_BT, int(lengths.sum()), weight_BT)
 
 
 def _gather(ids: NDArray[np.generic], starts: Indices, lengths: Indices) -> NDArray[np.int64]:
-    """Rows of `ids`, each from its start, padded on the right."""
+    """Return rows of `ids`, each from its start, padded on the right."""
     columns = np.arange(lengths.max())
-    inside = columns < lengths[:, None]
-    padded = np.full(inside.shape, PAD, dtype=np.int64)
-    padded[inside] = ids[(starts[:, None] + columns)[inside]]
+    is_token = columns < lengths[:, None]
+    padded = np.full(is_token.shape, PAD, dtype=np.int64)
+    padded[is_token] = ids[(starts[:, None] + columns)[is_token]]
     return padded

@@ -1,8 +1,9 @@
-"""Learning by contrast: two neighbouring lines that differ in little, and the piece in which their targets part.
+"""Minimal pairs: two consecutive lines that differ in little, and a loss weight for the token in which they differ.
 
-Lines 1 and 2 of a file, 3 and 4, and so on, are a two if more than half of their sources is the same from both ends:
-"… because it was too tired", "… because it was too wide". Both stay in one batch, where what they share cancels out,
-and the first piece in which their targets differ counts more than the others: here "il" or "elle", one piece of many.
+Lines 1 and 2 of a file, 3 and 4, and so on, are a minimal pair if their sources share more than half of their tokens at
+the start and the end: "… because it was too tired", "… because it was too wide". Both members stay in one batch, where
+what they share cancels out, and the first token in which their targets differ gets a higher loss weight: here "il" or
+"elle", one token of many.
 """
 
 import numpy as np
@@ -16,60 +17,60 @@ NONE = -1
 _BLOCK = 10_000
 
 
-def has_minimal_pairs(shard: EncodedPairs) -> bool:
-    """Whether there is a two anywhere."""
-    starts = range(0, len(shard), _BLOCK)
-    return any((second_members(shard, np.arange(at, min(at + _BLOCK, len(shard)))) != NONE).any() for at in starts)
+def has_minimal_pairs(pairs: EncodedPairs) -> bool:
+    """Return whether there is any minimal pair."""
+    starts = range(0, len(pairs), _BLOCK)
+    return any((second_members(pairs, np.arange(at, min(at + _BLOCK, len(pairs)))) != NONE).any() for at in starts)
 
 
-def second_members(shard: EncodedPairs, indices: Indices) -> Indices:
-    """For each pair that leads a two the one that follows it; NONE for the others."""
-    found = np.full(len(indices), NONE, dtype=np.int64)
-    first = np.flatnonzero(indices + 1 < len(shard))
-    lines, after = shard.lines[indices[first]], shard.lines[indices[first] + 1]
-    neighbours = (lines[:, 0] == after[:, 0]) & (lines[:, 1] % 2 == 1) & (after[:, 1] == lines[:, 1] + 1)
-    for place in first[neighbours]:
-        one = int(indices[place])
-        if _alike(shard.source(one)[:-1], shard.source(one + 1)[:-1]):  # the end mark is always the same
-            found[place] = one + 1
-    return found
+def second_members(pairs: EncodedPairs, indices: Indices) -> Indices:
+    """Return for each first member of a minimal pair the index of the second member, and NONE for all others."""
+    result = np.full(len(indices), NONE, dtype=np.int64)
+    candidates = np.flatnonzero(indices + 1 < len(pairs))
+    lines, next_lines = pairs.lines[indices[candidates]], pairs.lines[indices[candidates] + 1]
+    same_corpus = lines[:, 0] == next_lines[:, 0]
+    consecutive = same_corpus & (lines[:, 1] % 2 == 1) & (next_lines[:, 1] == lines[:, 1] + 1)
+    for position in candidates[consecutive]:
+        index = int(indices[position])
+        if _is_minimal_pair(pairs.source(index)[:-1], pairs.source(index + 1)[:-1]):  # without EOS, which all share
+            result[position] = index + 1
+    return result
 
 
-def join(shard: EncodedPairs, indices: Indices) -> tuple[Indices, Indices]:
-    """The same pairs with every two in one place: who leads or is alone, and who follows, or NONE.
+def group_minimal_pairs(pairs: EncodedPairs, indices: Indices) -> tuple[Indices, Indices]:
+    """Return the first members and all pairs without a partner, and for each its second member, or NONE.
 
-    A pair that follows comes with its leader and not where it was drawn itself, so that it comes once.
+    A second member comes with its first member and not at its own position, so that it comes only once.
     """
-    before = second_members(shard, np.maximum(indices - 1, 0))
-    kept = indices[before != indices]
-    if not len(kept):  # by weight, only such as follow may be drawn
-        kept = indices - 1
-    return kept, second_members(shard, kept)
+    follower_of_previous = second_members(pairs, np.maximum(indices - 1, 0))
+    first = indices[follower_of_previous != indices]
+    if not len(first):  # with corpus weights, a sample may consist of second members only
+        first = indices - 1
+    return first, second_members(pairs, first)
 
 
 def minimal_pair_weights(
-    target_BT: NDArray[np.int64], leads_B: NDArray[np.bool_], counts: float
+    target_BT: NDArray[np.int64], is_first_B: NDArray[np.bool_], weight: float
 ) -> NDArray[np.float32]:
-    """What each target piece counts, where every row that leads is followed by the other of its two."""
+    """Return the loss weight of each target token, where the row after each first member is its second member."""
     weight_BT = np.ones(target_BT.shape, dtype=np.float32)
-    for row in np.flatnonzero(leads_B):
-        differ = target_BT[row] != target_BT[row + 1]
-        if differ.any():
-            weight_BT[row : row + 2, differ.argmax()] = counts
+    for row in np.flatnonzero(is_first_B):
+        differs = target_BT[row] != target_BT[row + 1]
+        if differs.any():
+            weight_BT[row : row + 2, differs.argmax()] = weight
     return weight_BT
 
 
-def _alike(one: Ids, other: Ids) -> bool:
-    """Whether they differ, and share more than half of the longer from both ends."""
-    beginning = _shared(one, other)
-    if beginning == len(one) == len(other):
+def _is_minimal_pair(first: Ids, second: Ids) -> bool:
+    """Return whether two texts differ, but share more than half of the longer one at the start and the end."""
+    prefix = _common_prefix_length(first, second)
+    if prefix == len(first) == len(second):
         return False
-    ending = _shared(one[beginning:][::-1], other[beginning:][::-1])
-    return 2 * (beginning + ending) > max(len(one), len(other))
+    suffix = _common_prefix_length(first[prefix:][::-1], second[prefix:][::-1])
+    return 2 * (prefix + suffix) > max(len(first), len(second))
 
 
-def _shared(one: Ids, other: Ids) -> int:
-    """How many pieces they begin with alike."""
-    length = min(len(one), len(other))
-    differ = np.flatnonzero(one[:length] != other[:length])
-    return int(differ[0]) if len(differ) else length
+def _common_prefix_length(first: Ids, second: Ids) -> int:
+    length = min(len(first), len(second))
+    different = np.flatnonzero(first[:length] != second[:length])
+    return int(different[0]) if len(different) else length

@@ -1,7 +1,7 @@
-"""The report on a corpus before anyone trains on it: one pass over the files, in constant memory.
+"""The report on the data of a run before training: one pass over the files, in constant memory.
 
-What cannot be trained on at all is an error. All else is counted, with examples by file and line; nothing is changed.
-`check` is a generator that reports how far it is and returns the report.
+Data without any usable pair raises an error. Everything else is counted, with examples by file and line, and nothing is
+changed. `check_corpora` is a generator that yields progress and returns the report.
 """
 
 from collections.abc import Iterator, Sequence
@@ -10,10 +10,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from regard.data.check.corpus_statistics import EXAMPLES, RATIO, CorpusStatistics, Lengths, Profile, Spot
-from regard.data.check.duplicates import DuplicateIndex, Found, hashes
-from regard.data.check.near_duplicates import MOST as MOST_NEAR
-from regard.data.check.near_duplicates import NearDuplicateIndex
+from regard.data.check.corpus_statistics import EXAMPLES, MAX_RATIO, CorpusStatistics, Lengths, Occurrences, Profile
+from regard.data.check.duplicates import DuplicateIndex, Matches, hashes
+from regard.data.check.near_duplicates import MAX_TEXTS, NearDuplicateIndex
 from regard.data.formats.corpus import Corpus
 from regard.data.formats.pairs import read_all
 from regard.data.formats.records import SIDES, InvalidRecord, Pair
@@ -26,40 +25,40 @@ _PAIRS_AT_ONCE = 4096
 
 _CHARACTERS_AT_ONCE = 1 << 20
 
-_SHOWN = 60
+_EXAMPLE_CHARACTERS = 60
 
-# What train does with such pairs, or what they may do to it.
+# What `regard train` does with each kind of pair, or what such pairs do to the model.
 MEANINGS = {
-    "unreadable": "no pairs; left out",
+    "unreadable": "not valid pairs; left out",
     "source empty": "left out",
     "target empty": "left out",
-    "duplicates": "the same pair stands before; kept, and learnt more often",
-    "sources with several targets": "kept; the model cannot know which is meant",
-    "copied": "source and target are the same; kept, and they teach to leave text untranslated",
-    "odd lengths": f"one side is more than {RATIO:g} times as long as usual beside the other; kept; often misaligned",
+    "duplicates": "the same pair occurs earlier; kept, and trained on more often",
+    "sources with several targets": "kept; the model cannot know which target is wanted",
+    "copied": "source and target are the same; kept; they teach the model to leave text untranslated",
+    "odd lengths": f"one side is more than {MAX_RATIO:g} times as long as usual for the other; kept; often misaligned",
     "source in another script": "kept; often the wrong language",
     "target in another script": "kept; often the wrong language",
-    "control characters": "kept; seldom meant",
-    "line separators": "U+0085, U+2028 or U+2029 inside a line; kept, other tools may see two lines",
-    "direction marks": "kept; invisible, they turn the order of what follows",
-    "replacement characters": "U+FFFD: a character was lost before; kept",
+    "control characters": "kept; rarely intended",
+    "line separators": "U+0085, U+2028 or U+2029 inside a line; kept; other tools may read two lines",
+    "direction marks": "kept; invisible characters that reverse the order of the text after them",
+    "replacement characters": "U+FFFD: a character was lost earlier; kept",
     "byte order marks": "U+FEFF inside the text; kept",
     "swapped sides": "source and target seem to be exchanged; check the order of the files",
-    "pairs also in training": "scores on them flatter",
-    "sources also in training": "with another target; scores on them flatter",
-    "sources nearly in training": "eight words or more, the same but for one; scores on them flatter",
+    "pairs also in training": "scores on them are too high",
+    "sources also in training": "with another target; scores on them are too high",
+    "sources nearly in training": "eight or more words, all but one the same; scores on them are too high",
 }
 
 LEFT_OUT = ("unreadable", "source empty", "target empty")
 
-_ALWAYS_NOTABLE = ("swapped sides", "pairs also in training", "sources also in training")
+_ALWAYS_WARN = ("swapped sides", "pairs also in training", "sources also in training")
 
-_NEVER_NOTABLE = (*LEFT_OUT, "sources with several targets")
+_NEVER_WARN = (*LEFT_OUT, "sources with several targets")
 
 
 @dataclass(frozen=True)
 class Example:
-    """One case: where, and what."""
+    """One occurrence: its file, its line and its text."""
 
     file: str
     line: int
@@ -68,7 +67,7 @@ class Example:
 
 @dataclass(frozen=True)
 class Finding:
-    """Something seen in one part of the data, how often, and where first."""
+    """One kind of problem in one split of the data: how often it occurs, and the first few examples."""
 
     kind: str
     split: str
@@ -77,14 +76,14 @@ class Finding:
     examples: tuple[Example, ...]
 
     def sentence(self) -> str:
-        """The finding in one line."""
+        """Return the finding as one line."""
         first = f"{self.examples[0].file}:{self.examples[0].line}"
         return f"{self.split} data: {self.count:,} {self.kind} ({self.meaning}); the first is {first}"
 
 
 @dataclass(frozen=True)
 class CorpusFacts:
-    """One corpus as given."""
+    """The size of one corpus."""
 
     name: str
     split: str
@@ -95,7 +94,7 @@ class CorpusFacts:
 
 @dataclass(frozen=True)
 class SplitFacts:
-    """The pairs of one part; lengths by side, in characters and words."""
+    """The size of one split, and its text lengths by side, in characters and words."""
 
     name: str
     pairs: int
@@ -104,158 +103,168 @@ class SplitFacts:
 
 @dataclass(frozen=True)
 class CorpusReport:
-    """What was seen."""
+    """The report on all data of a run."""
 
     corpora: tuple[CorpusFacts, ...]
     splits: tuple[SplitFacts, ...]
     findings: tuple[Finding, ...]
 
-    def notable(self) -> list[Finding]:
-        """What deserves a word before training: what deceives, and what is in more than ten and one in a hundred."""
-        most = {part.name: max(10, part.pairs / 100) for part in self.splits}
+    def warnings(self) -> list[Finding]:
+        """Return findings to show before training: misleading data, and kinds in more than 10 and 1 % of the pairs."""
+        limits = {split.name: max(10, split.pairs / 100) for split in self.splits}
         return [
-            found
-            for found in self.findings
-            if found.kind in _ALWAYS_NOTABLE or (found.kind not in _NEVER_NOTABLE and found.count > most[found.split])
+            finding
+            for finding in self.findings
+            if finding.kind in _ALWAYS_WARN
+            or (finding.kind not in _NEVER_WARN and finding.count > limits[finding.split])
         ]
 
 
 def check_corpora(
     train: Sequence[Corpus], valid: Sequence[Corpus] = (), test: Sequence[Corpus] = ()
 ) -> Work[CorpusReport]:
-    """Look at every pair of the three parts."""
-    with closing(_Check((train, valid, test))) as work:
-        # The other parts first: training texts are compared with them as they pass by.
-        for part in (1, 2, 0):
-            yield from work.read(part)
-        return work.report()
+    """Check every pair of the three splits."""
+    with closing(_Check((train, valid, test))) as check:
+        # The training data comes last: it is compared with the other splits as it is read.
+        for split in (1, 2, 0):
+            yield from check.read(split)
+        return check.report()
 
 
 class _Check:
     """The state of a check."""
 
-    def __init__(self, parts: tuple[Sequence[Corpus], ...]) -> None:
-        self._parts = parts
-        self._corpora = [corpus for part in parts for corpus in part]
-        self._first = [0, len(parts[0]), len(parts[0]) + len(parts[1])]
+    def __init__(self, splits: tuple[Sequence[Corpus], ...]) -> None:
+        self._splits = splits
+        self._corpora = [corpus for split in splits for corpus in split]
+        self._first_corpus = [0, len(splits[0]), len(splits[0]) + len(splits[1])]
         self._pairs = [0] * len(self._corpora)
-        self._faults: list[list[InvalidRecord]] = [[] for _ in self._corpora]
-        self._fault_counts = [0] * len(self._corpora)
+        self._invalid: list[list[InvalidRecord]] = [[] for _ in self._corpora]
+        self._invalid_counts = [0] * len(self._corpora)
         self._profiles = [Profile() for _ in self._corpora]
-        self._tallies = [CorpusStatistics() for _ in parts]
-        self._full = 0  # training pairs with text on both sides
-        self._repeats = DuplicateIndex()
-        self._overlaps = [_Overlap() for _ in parts]
+        self._statistics = [CorpusStatistics() for _ in splits]
+        self._nonempty_pairs = 0  # of the training data
+        self._duplicates = DuplicateIndex()
+        self._overlaps = [_Overlap() for _ in splits]
 
     def close(self) -> None:
-        self._repeats.close()
+        self._duplicates.close()
 
-    def read(self, part: int) -> Work[None]:
-        """Look at all pairs of a part."""
+    def read(self, split: int) -> Work[None]:
+        """Check all pairs of a split."""
         pairs: list[Pair] = []
         corpus = characters = 0
-        for number, record, progress in read_all(f"checking {SPLITS[part]} texts", self._parts[part]):
+        for number, record, progress in read_all(f"checking {SPLITS[split]} texts", self._splits[split]):
             if progress is not None:
                 yield progress
             if number != corpus or len(pairs) == _PAIRS_AT_ONCE or characters > _CHARACTERS_AT_ONCE:
-                self._add(part, corpus, pairs)
+                self._add(split, corpus, pairs)
                 pairs, corpus, characters = [], number, 0
             if isinstance(record, InvalidRecord):
-                self._add_fault(self._first[part] + number, record)
+                self._add_invalid(self._first_corpus[split] + number, record)
             else:
                 pairs.append(record)
                 characters += len(record.source) + len(record.target)
-        self._add(part, corpus, pairs)
+        self._add(split, corpus, pairs)
 
-    def _add_fault(self, corpus: int, fault: InvalidRecord) -> None:
-        self._fault_counts[corpus] += 1
-        if len(self._faults[corpus]) < EXAMPLES:
-            self._faults[corpus].append(fault)
+    def _add_invalid(self, corpus: int, record: InvalidRecord) -> None:
+        self._invalid_counts[corpus] += 1
+        if len(self._invalid[corpus]) < EXAMPLES:
+            self._invalid[corpus].append(record)
 
-    def _add(self, part: int, number: int, pairs: list[Pair]) -> None:
+    def _add(self, split: int, number: int, pairs: list[Pair]) -> None:
         if not pairs:
             return
-        corpus = self._first[part] + number
+        corpus = self._first_corpus[split] + number
         self._pairs[corpus] += len(pairs)
         sources, targets, numbers = (list(column) for column in zip(*pairs, strict=True))
         lines = np.array(numbers, np.int64)
-        self._tallies[part].add(corpus, lines, (sources, targets), self._profiles[corpus])
-        full = [row for row, pair in enumerate(pairs) if pair.source.strip() and pair.target.strip()]
-        sources, targets, lines = [sources[row] for row in full], [targets[row] for row in full], lines[full]
-        self._repeats.add(part, corpus, lines, sources, targets)
-        if part:
-            self._overlaps[part].index(corpus, lines.tolist(), sources)
+        self._statistics[split].add(corpus, lines, (sources, targets), self._profiles[corpus])
+        rows = [row for row, pair in enumerate(pairs) if pair.source.strip() and pair.target.strip()]
+        sources, targets, lines = [sources[row] for row in rows], [targets[row] for row in rows], lines[rows]
+        self._duplicates.add(split, corpus, lines, sources, targets)
+        if split:
+            self._overlaps[split].index(corpus, lines.tolist(), sources)
         else:
-            self._full += len(full)
+            self._nonempty_pairs += len(rows)
             for overlap in self._overlaps[1:]:
-                overlap.look(corpus, lines.tolist(), sources)
+                overlap.compare(corpus, lines.tolist(), sources)
 
     def report(self) -> CorpusReport:
-        if not self._full:
+        if not self._nonempty_pairs:
+            names = ", ".join(corpus.name for corpus in self._splits[0])
             raise DataError(
-                f"there is nothing to train on: every pair of {', '.join(c.name for c in self._parts[0])} has an empty "
-                "side; fill in the texts, or give other files"
+                f"there is nothing to train on: every pair of {names} has an empty side; fill in the texts, or give "
+                "other files"
             )
         return CorpusReport(
             corpora=tuple(self._facts()),
             splits=tuple(
-                SplitFacts(name, tally.pairs, {side: tally.lengths(side) for side in SIDES})
-                for name, tally in zip(SPLITS, self._tallies, strict=True)
-                if tally.pairs
+                SplitFacts(name, statistics.pairs, {side: statistics.lengths(side) for side in SIDES})
+                for name, statistics in zip(SPLITS, self._statistics, strict=True)
+                if statistics.pairs
             ),
             findings=tuple(self._findings()),
         )
 
     def _facts(self) -> Iterator[CorpusFacts]:
         number = 0
-        for part, corpora in zip(SPLITS, self._parts, strict=True):
+        for split, corpora in zip(SPLITS, self._splits, strict=True):
             for corpus in corpora:
-                yield CorpusFacts(corpus.name, part, corpus.weight, self._pairs[number], self._fault_counts[number])
+                yield CorpusFacts(corpus.name, split, corpus.weight, self._pairs[number], self._invalid_counts[number])
                 number += 1
 
     def _findings(self) -> Iterator[Finding]:
-        repetition = self._repeats.find(len(SPLITS), EXAMPLES)
-        for number, (part, tally) in enumerate(zip(SPLITS, self._tallies, strict=True)):
+        duplicates = self._duplicates.find(len(SPLITS), EXAMPLES)
+        for number, split in enumerate(SPLITS):
             yield from self._unreadable(number)
-            for kind, seen in tally.seen.items():
-                yield from self._made(kind, part, seen.count, seen.spots)
-            for side, (others, usual) in tally.other_scripts().items():
-                yield from self._made(f"{side} in another script", part, others.count, others.spots, f" (not {usual})")
-            ratios = tally.odd_ratios()
-            yield from self._made("odd lengths", part, ratios.count, ratios.spots)
-            yield from self._again("duplicates", part, repetition.duplicates[number], "like")
+            yield from self._unusual(split, self._statistics[number])
+            yield from self._matches("duplicates", split, duplicates.pairs[number], "like")
             if number:
-                yield from self._again("pairs also in training", part, repetition.pairs_in_training[number], "is")
-                yield from self._again("sources also in training", part, repetition.sources_in_training[number], "is")
-                yield from self._again("sources nearly in training", part, self._overlaps[number].found(), "like")
+                yield from self._matches("pairs also in training", split, duplicates.pairs_in_training[number], "is")
+                yield from self._matches(
+                    "sources also in training", split, duplicates.sources_in_training[number], "is"
+                )
+                yield from self._matches("sources nearly in training", split, self._overlaps[number].matches(), "like")
             else:
-                yield from self._again("sources with several targets", part, repetition.several_targets, "also at")
+                yield from self._matches("sources with several targets", split, duplicates.several_targets, "also at")
         yield from self._swapped()
 
-    def _unreadable(self, part: int) -> Iterator[Finding]:
-        own = range(self._first[part], self._first[part] + len(self._parts[part]))
-        faults = [fault for corpus in own for fault in self._faults[corpus]][:EXAMPLES]
-        count = sum(self._fault_counts[corpus] for corpus in own)
+    def _unreadable(self, split: int) -> Iterator[Finding]:
+        first = self._first_corpus[split]
+        own = range(first, first + len(self._splits[split]))
+        records = [record for corpus in own for record in self._invalid[corpus]][:EXAMPLES]
+        count = sum(self._invalid_counts[corpus] for corpus in own)
         if count:
-            examples = tuple(Example(fault.path.name, fault.line, fault.reason) for fault in faults)
-            yield Finding("unreadable", SPLITS[part], count, MEANINGS["unreadable"], examples)
+            examples = tuple(Example(record.path.name, record.line, record.reason) for record in records)
+            yield Finding("unreadable", SPLITS[split], count, MEANINGS["unreadable"], examples)
 
-    def _made(self, kind: str, part: str, count: int, spots: Sequence[Spot], more: str = "") -> Iterator[Finding]:
-        if count:
-            examples = tuple(Example(self._file(s.corpus, s.side), s.line, _short(s.text)) for s in spots)
-            yield Finding(kind, part, count, MEANINGS[kind] + more, examples)
+    def _unusual(self, split: str, statistics: CorpusStatistics) -> Iterator[Finding]:
+        for kind, occurrences in statistics.occurrences.items():
+            yield from self._occurrences(kind, split, occurrences)
+        for side, (others, usual) in statistics.other_scripts().items():
+            yield from self._occurrences(f"{side} in another script", split, others, f" (not {usual})")
+        yield from self._occurrences("odd lengths", split, statistics.unusual_ratios())
 
-    def _again(self, kind: str, part: str, found: Found, word: str) -> Iterator[Finding]:
-        if found.count:
+    def _occurrences(self, kind: str, split: str, occurrences: Occurrences, detail: str = "") -> Iterator[Finding]:
+        if occurrences.count:
             examples = tuple(
-                Example(self._file(place[0], 0), place[1], f"{word} {self._file(other[0], 0)}:{other[1]}")
-                for place, other in found.examples
+                Example(self._file(location.corpus, location.side), location.line, _shorten(location.text))
+                for location in occurrences.locations
             )
-            yield Finding(kind, part, found.count, MEANINGS[kind], examples)
+            yield Finding(kind, split, occurrences.count, MEANINGS[kind] + detail, examples)
+
+    def _matches(self, kind: str, split: str, matches: Matches, word: str) -> Iterator[Finding]:
+        if matches.count:
+            examples = tuple(
+                Example(self._file(corpus, 0), line, f"{word} {self._file(other_corpus, 0)}:{other_line}")
+                for (corpus, line), (other_corpus, other_line) in matches.examples
+            )
+            yield Finding(kind, split, matches.count, MEANINGS[kind], examples)
 
     def _swapped(self) -> Iterator[Finding]:
-        """Corpora whose sides fit crosswise to those of the largest training corpus."""
-        largest = max(range(len(self._parts[0])), key=lambda number: self._pairs[number], default=0)
+        """Yield the corpora whose sides match those of the largest training corpus better crosswise."""
+        largest = max(range(len(self._splits[0])), key=lambda number: self._pairs[number], default=0)
         for number, (facts, profile) in enumerate(zip(self._facts(), self._profiles, strict=True)):
             if number != largest and profile.seems_swapped(self._profiles[largest]):
                 example = Example(self._file(number, 0), 1, f"compared with {self._file(largest, 0)}")
@@ -266,38 +275,39 @@ class _Check:
 
 
 class _Overlap:
-    """The sources of a part that the training data nearly has."""
+    """The sources of a split that nearly occur in the training data."""
 
     def __init__(self) -> None:
         self._sources: list[str] = []
-        self._places: list[tuple[int, int]] = []
-        self._near: NearDuplicateIndex | None = None
-        self._seen: dict[int, tuple[int, int]] = {}
+        self._locations: list[tuple[int, int]] = []
+        self._index: NearDuplicateIndex | None = None
+        self._near: dict[int, tuple[int, int]] = {}  # the first near duplicate of each source
         self._exact: set[int] = set()
 
     def index(self, corpus: int, lines: Sequence[int], sources: Sequence[str]) -> None:
-        room = MOST_NEAR - len(self._sources)
-        self._sources += sources[:room]
-        self._places += [(corpus, line) for line in lines[:room]]
+        """Add sources of the split."""
+        remaining = MAX_TEXTS - len(self._sources)
+        self._sources += sources[:remaining]
+        self._locations += [(corpus, line) for line in lines[:remaining]]
 
-    def look(self, corpus: int, lines: Sequence[int], sources: Sequence[str]) -> None:
-        """Compare training sources with those indexed."""
+    def compare(self, corpus: int, lines: Sequence[int], sources: Sequence[str]) -> None:
+        """Compare training sources with the sources of the split."""
         if not self._sources:
             return
-        if self._near is None:
-            self._near = NearDuplicateIndex(self._sources)
+        if self._index is None:
+            self._index = NearDuplicateIndex(self._sources)
             self._hashes = hashes(self._sources)
-        rows, owners = self._near.find(sources)
-        same = hashes(sources)[rows] == self._hashes[owners]
-        self._exact.update(owners[same].tolist())
-        for row, owner in zip(rows[~same].tolist(), owners[~same].tolist(), strict=True):
-            self._seen.setdefault(owner, (corpus, lines[row]))
+        rows, owners = self._index.find(sources)
+        is_exact = hashes(sources)[rows] == self._hashes[owners]
+        self._exact.update(owners[is_exact].tolist())
+        for row, owner in zip(rows[~is_exact].tolist(), owners[~is_exact].tolist(), strict=True):
+            self._near.setdefault(owner, (corpus, lines[row]))
 
-    def found(self) -> Found:
-        """Those that are near but nowhere the same."""
-        near = sorted(self._seen.keys() - self._exact)
-        return Found(len(near), [(self._places[owner], self._seen[owner]) for owner in near[:EXAMPLES]])
+    def matches(self) -> Matches:
+        """Return the sources with a near duplicate but no exact duplicate."""
+        near = sorted(self._near.keys() - self._exact)
+        return Matches(len(near), [(self._locations[owner], self._near[owner]) for owner in near[:EXAMPLES]])
 
 
-def _short(text: str) -> str:
-    return repr(text[:_SHOWN])[1:-1] + ("…" if len(text) > _SHOWN else "")
+def _shorten(text: str) -> str:
+    return repr(text[:_EXAMPLE_CHARACTERS])[1:-1] + ("…" if len(text) > _EXAMPLE_CHARACTERS else "")

@@ -1,8 +1,8 @@
-"""What occurs more than once: pairs, sources with several targets, and training texts in the other sets.
+"""Duplicates: repeated pairs, sources with several targets, and training texts in the other splits.
 
-Each pair is remembered as two hashes of 64 bits and its place, in one of 64 temporary files on disk, chosen by the
-source's hash: equal sources meet in one file. At the end one file at a time is sorted in memory, which so needs a few
-bytes per pair.
+Each pair is stored as two 64-bit hashes and its location, in one of 64 temporary files on disk. The hash of the source
+selects the file, so equal sources are in the same file. At the end one file at a time is sorted in memory, which
+therefore needs only a few bytes per pair.
 """
 
 import tempfile
@@ -17,40 +17,42 @@ from regard.data.code_points import Numbers
 
 _FILES = 64
 
-_RECORD = np.dtype([("source", "u8"), ("target", "u8"), ("part", "u1"), ("corpus", "u4"), ("line", "u8")])
+_RECORD = np.dtype([("source", "u8"), ("target", "u8"), ("split", "u1"), ("corpus", "u4"), ("line", "u8")])
 
 Records = NDArray[np.void]
 
-Place = tuple[int, int]  # corpus and line
+Location = tuple[int, int]  # corpus and line
 
 
 @dataclass
-class Found:
-    """How many there are, and where the first few are: the place, and that of what it repeats."""
+class Matches:
+    """The number of matches, and the first few: the location, and the location of the text that it repeats."""
 
     count: int = 0
-    examples: list[tuple[Place, Place]] = field(default_factory=list)
+    examples: list[tuple[Location, Location]] = field(default_factory=list)
 
-    def add(self, later: Records, earlier: Records, most: int) -> None:
+    def add(self, later: Records, earlier: Records, max_examples: int) -> None:
         self.count += len(later)
-        first = np.lexsort((later["line"], later["corpus"]))[:most]
-        for one, other in zip(later[first], earlier[first], strict=True):
-            self.examples.append(((int(one["corpus"]), int(one["line"])), (int(other["corpus"]), int(other["line"]))))
-        self.examples = sorted(self.examples)[:most]
+        first = np.lexsort((later["line"], later["corpus"]))[:max_examples]
+        self.examples += [
+            (_location(repeated), _location(original))
+            for repeated, original in zip(later[first], earlier[first], strict=True)
+        ]
+        self.examples = sorted(self.examples)[:max_examples]
 
 
 @dataclass
-class Repetition:
-    """What occurs more than once, by part."""
+class Duplicates:
+    """All duplicates, by split."""
 
-    duplicates: dict[int, Found] = field(default_factory=dict)
-    several_targets: Found = field(default_factory=Found)  # sources of part 0, once each
-    pairs_in_training: dict[int, Found] = field(default_factory=dict)
-    sources_in_training: dict[int, Found] = field(default_factory=dict)  # of pairs that are not in it as they are
+    pairs: dict[int, Matches] = field(default_factory=dict)
+    several_targets: Matches = field(default_factory=Matches)  # sources of split 0, each once
+    pairs_in_training: dict[int, Matches] = field(default_factory=dict)
+    sources_in_training: dict[int, Matches] = field(default_factory=dict)  # of pairs that are not in training
 
 
 class DuplicateIndex:
-    """Takes pairs block by block, then tells what occurs more than once. Close it in the end."""
+    """An index that takes pairs block by block, then finds all duplicates. It must be closed at the end."""
 
     def __init__(self) -> None:
         self._files: list[IO[bytes]] = [tempfile.TemporaryFile() for _ in range(_FILES)]  # noqa: SIM115 (see close)
@@ -59,68 +61,79 @@ class DuplicateIndex:
         for file in self._files:
             file.close()
 
-    def add(self, part: int, corpus: int, lines: Numbers, sources: Sequence[str], targets: Sequence[str]) -> None:
-        """Remember pairs. Part 0 is the training data."""
+    def add(self, split: int, corpus: int, lines: Numbers, sources: Sequence[str], targets: Sequence[str]) -> None:
+        """Add pairs. Split 0 is the training data."""
         records = np.zeros(len(lines), _RECORD)
         records["source"], records["target"] = hashes(sources), hashes(targets)
-        records["part"], records["corpus"], records["line"] = part, corpus, lines
+        records["split"], records["corpus"], records["line"] = split, corpus, lines
         files = records["source"] >> np.uint64(64 - _FILES.bit_length() + 1)
         records = records[np.argsort(files, kind="stable")]
-        for file, some in zip(
-            self._files, np.split(records, np.cumsum(np.bincount(files, minlength=_FILES))[:-1]), strict=True
-        ):
-            file.write(some.tobytes())
+        ends = np.cumsum(np.bincount(files, minlength=_FILES))
+        for file, own in zip(self._files, np.split(records, ends[:-1]), strict=True):
+            file.write(own.tobytes())
 
-    def find(self, parts: int, most: int) -> Repetition:
-        """All repetitions, with at most so many examples of each kind."""
-        found = Repetition(
-            duplicates={part: Found() for part in range(parts)},
-            pairs_in_training={part: Found() for part in range(1, parts)},
-            sources_in_training={part: Found() for part in range(1, parts)},
+    def find(self, splits: int, max_examples: int) -> Duplicates:
+        """Return all duplicates, with at most `max_examples` examples of each kind."""
+        duplicates = Duplicates(
+            pairs={split: Matches() for split in range(splits)},
+            pairs_in_training={split: Matches() for split in range(1, splits)},
+            sources_in_training={split: Matches() for split in range(1, splits)},
         )
         for records in self._sorted():
-            _find_in(records, found, most)
-        return found
+            _find_within_splits(records, duplicates, max_examples)
+            _find_in_training(records, duplicates, max_examples)
+        return duplicates
 
     def _sorted(self) -> Iterator[Records]:
         for file in self._files:
             file.seek(0)
             records = np.frombuffer(file.read(), _RECORD)
-            order = np.lexsort(tuple(records[name] for name in ("line", "corpus", "part", "target", "source")))
+            order = np.lexsort(tuple(records[name] for name in ("line", "corpus", "split", "target", "source")))
             yield records[order]
 
 
 def hashes(texts: Sequence[str]) -> NDArray[np.uint64]:
-    """64 bits of each text. Python's hash is keyed at random: no text can be made to collide, and no run compares."""
+    """Return a 64-bit hash of each text.
+
+    Python's hash of strings is seeded per process: collisions cannot be crafted, and hashes must not be stored.
+    """
     return np.fromiter(map(hash, texts), np.int64, len(texts)).view(np.uint64)
 
 
-def _find_in(records: Records, found: Repetition, most: int) -> None:
-    """Add what repeats among records sorted by source, target, part, corpus and line."""
-    for part, duplicates in found.duplicates.items():
-        own = records[records["part"] == part]
-        again = _equal(own, "source", "target")
-        duplicates.add(own[1:][again], own[:-1][again], most)
-        if part == 0:
-            distinct = own[np.concatenate([np.ones(min(1, len(own)), bool), ~again])]
+def _find_within_splits(records: Records, duplicates: Duplicates, max_examples: int) -> None:
+    """Add repeated pairs and sources with several targets of records sorted by source, target, split and location."""
+    for split, matches in duplicates.pairs.items():
+        own = records[records["split"] == split]
+        repeats = _equals_previous(own, "source", "target")
+        matches.add(own[1:][repeats], own[:-1][repeats], max_examples)
+        if split == 0:
+            distinct = own[np.concatenate([np.ones(min(1, len(own)), bool), ~repeats])]
             distinct = distinct[np.lexsort((distinct["line"], distinct["corpus"], distinct["source"]))]
-            other = _equal(distinct, "source")
-            first = other & ~np.concatenate([np.zeros(min(1, len(other)), bool), other[:-1]])
-            found.several_targets.add(distinct[1:][first], distinct[:-1][first], most)
-    # Part 0 comes first among equal pairs, so the first of a group tells whether training has it.
-    for part in found.pairs_in_training:
-        both = records[np.isin(records["part"], (0, part))]
+            same_source = _equals_previous(distinct, "source")
+            first = same_source & ~np.concatenate([np.zeros(min(1, len(same_source)), bool), same_source[:-1]])
+            duplicates.several_targets.add(distinct[1:][first], distinct[:-1][first], max_examples)
+
+
+def _find_in_training(records: Records, duplicates: Duplicates, max_examples: int) -> None:
+    """Add pairs and sources of the other splits that are in the training data, of records sorted as above."""
+    # Split 0 comes first among equal pairs, so the first of a group tells whether it is in the training data.
+    for split in duplicates.pairs_in_training:
+        both = records[np.isin(records["split"], (0, split))]
         by_pair, by_source = (_first_of_group(both, names) for names in (("source", "target"), ("source",)))
-        training = np.flatnonzero(both["part"] == 0)
-        known = _in_group(by_source, training)
-        inside = (both["part"] == part) & (both["part"][by_pair] == 0)
-        beside = (both["part"] == part) & ~inside & (known >= 0)
-        found.pairs_in_training[part].add(both[inside], both[by_pair[inside]], most)
-        found.sources_in_training[part].add(both[beside], both[known[beside]], most)
+        training = np.flatnonzero(both["split"] == 0)
+        training_source = _first_member_of_group(by_source, training)
+        same_pair = (both["split"] == split) & (both["split"][by_pair] == 0)
+        same_source = (both["split"] == split) & ~same_pair & (training_source >= 0)
+        duplicates.pairs_in_training[split].add(both[same_pair], both[by_pair[same_pair]], max_examples)
+        duplicates.sources_in_training[split].add(both[same_source], both[training_source[same_source]], max_examples)
 
 
-def _equal(records: Records, *names: str) -> NDArray[np.bool_]:
-    """For each record but the first, whether it equals the one before."""
+def _location(record: np.void) -> Location:
+    return int(record["corpus"]), int(record["line"])
+
+
+def _equals_previous(records: Records, *names: str) -> NDArray[np.bool_]:
+    """Return for each record but the first whether it equals the previous one in these fields."""
     equal = np.ones(max(0, len(records) - 1), np.bool_)
     for name in names:
         equal &= records[name][1:] == records[name][:-1]
@@ -128,14 +141,14 @@ def _equal(records: Records, *names: str) -> NDArray[np.bool_]:
 
 
 def _first_of_group(records: Records, names: tuple[str, ...]) -> Numbers:
-    """For each record, the place of the first that equals it."""
-    places = np.arange(len(records))
-    places[1:][_equal(records, *names)] = 0
-    return np.maximum.accumulate(places)
+    """Return for each record the index of the first record that equals it in these fields."""
+    indices = np.arange(len(records))
+    indices[1:][_equals_previous(records, *names)] = 0
+    return np.maximum.accumulate(indices)
 
 
-def _in_group(groups: Numbers, members: Numbers) -> Numbers:
-    """For each record, the place of the first of `members` in its group; -1 if there is none."""
+def _first_member_of_group(groups: Numbers, members: Numbers) -> Numbers:
+    """Return for each record the index of the first of `members` in its group; -1 if there is none."""
     result = np.full(len(groups), -1)
     result[groups[members][::-1]] = members[::-1]
     return result[groups]

@@ -1,8 +1,8 @@
-"""Pairs out of gettext catalogues, the translations of programs: PO (text) and MO (compiled).
+"""Pairs from gettext catalogues, the translations of programs: PO (text) and MO (compiled).
 
-Untranslated messages come with an empty target; fuzzy and obsolete ones are faults, because nobody vouches for them.
-Of a message with plural forms, the first translates the singular and the last the plural. polib reads a catalogue
-whole, so its size is limited.
+Untranslated messages have an empty target. Fuzzy and obsolete messages are invalid records, because their translations
+are not confirmed. If a message has plural forms, the first translates the singular and the last the plural. polib reads
+a catalogue into memory as a whole, so its size is limited.
 """
 
 import re
@@ -18,13 +18,13 @@ from regard.data.formats.lines import open_lines
 from regard.data.formats.records import InvalidRecord, Record, parse_pair
 from regard.errors import DataError
 
-LARGEST = 64 << 20
+MAX_CATALOGUE_BYTES = 64 << 20
 
-_LINE = re.compile(r"\(line (\d+)\)(?:: (.*))?")
+_LINE_IN_ERROR = re.compile(r"\(line (\d+)\)(?:: (.*))?")
 
 
 class Catalogue:
-    """The pairs of one PO or MO file, to be read through once. In a MO file, which has no lines, messages count."""
+    """The pairs of one PO or MO file, for a single pass. In a MO file, which has no lines, messages are counted."""
 
     def __init__(self, path: Path, *, compiled: bool) -> None:
         self.path = path
@@ -37,7 +37,7 @@ class Catalogue:
         for number, entry in enumerate(catalogue, start=1):
             line = number if self._compiled else entry.linenum or number
             if entry.obsolete or "fuzzy" in entry.flags:
-                yield self._unsure(line, "obsolete" if entry.obsolete else "fuzzy")
+                yield self._unconfirmed(line, "obsolete" if entry.obsolete else "fuzzy")
             elif entry.msgid_plural:
                 forms = [entry.msgstr_plural[form] for form in sorted(entry.msgstr_plural)] or [""]
                 yield parse_pair(self.path, line, entry.msgid, forms[0])
@@ -45,19 +45,19 @@ class Catalogue:
             else:
                 yield parse_pair(self.path, line, entry.msgid, entry.msgstr)
 
-    def _unsure(self, line: int, mark: str) -> InvalidRecord:
-        message = f"{self.path}:{line}: the message is marked {mark}; check its translation and remove the mark"
-        return InvalidRecord(self.path, line, mark, message, usual=True)
+    def _unconfirmed(self, line: int, flag: str) -> InvalidRecord:
+        message = f"{self.path}:{line}: the message is marked as {flag}; check its translation and remove the flag"
+        return InvalidRecord(self.path, line, flag, message, expected=True)
 
     def _parse(self) -> "polib.POFile | polib.MOFile":
         with open_lines(self.path) as (_, stream):
-            data = stream.read(LARGEST + 1)
-        if len(data) > LARGEST:
+            data = stream.read(MAX_CATALOGUE_BYTES + 1)
+        if len(data) > MAX_CATALOGUE_BYTES:
             raise DataError(
-                f"{self.path}: the catalogue is larger than {LARGEST >> 20} MB, and it would be read whole; convert "
-                'it to JSON lines ({"source": "…", "target": "…"}), which are not'
+                f"{self.path}: the catalogue is larger than {MAX_CATALOGUE_BYTES >> 20} MB, and catalogues are read "
+                'into memory as a whole; convert it to JSON Lines ({"source": "…", "target": "…"}), which are not'
             )
-        # polib reads texts that are not in a file as if U+2028 ended a line; and it wants a plain file.
+        # polib needs a plain file: it splits a string at U+2028 too, as if that ended a line.
         with TemporaryDirectory() as folder:
             copy = Path(folder) / "catalogue"
             copy.write_bytes(data)
@@ -65,17 +65,17 @@ class Catalogue:
                 return polib.mofile(str(copy)) if self._compiled else polib.pofile(str(copy))
             except UnicodeDecodeError as error:
                 if self._compiled:
-                    raise DataError(self._damage("")) from error
+                    raise DataError(self._describe_damage("")) from error
                 raise DataError(
                     f"{self.path}: byte {error.start + 1} (0x{error.object[error.start]:02x}) is not {error.encoding}, "
                     "the encoding of the catalogue; correct its Content-Type, or convert it with: msgconv -t utf-8"
                 ) from error
             except (OSError, struct.error, ValueError, IndexError, KeyError, TypeError) as error:
-                raise DataError(self._damage(str(error))) from error
+                raise DataError(self._describe_damage(str(error))) from error
 
-    def _damage(self, problem: str) -> str:
-        if found := _LINE.search(problem):
-            line, detail = found.groups()
+    def _describe_damage(self, problem: str) -> str:
+        if match := _LINE_IN_ERROR.search(problem):
+            line, detail = match.groups()
             return f"{self.path}:{line}: this is not PO ({detail or 'unexpected text'}); check it with: msgfmt -c FILE"
         kind = "MO" if self._compiled else "PO"
-        return f"{self.path}: this is not a {kind} file, or it is damaged or cut off; write it again"
+        return f"{self.path}: this is not a {kind} file, or it is damaged or cut off; create it again"

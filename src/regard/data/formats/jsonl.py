@@ -1,4 +1,4 @@
-"""Pairs out of JSON lines: `{"source": "…", "target": "…"}` on each line. Other keys are passed over."""
+"""Pairs from JSON Lines: `{"source": "…", "target": "…"}` on each line. Other keys are ignored."""
 
 import json
 from collections.abc import Iterator
@@ -8,7 +8,7 @@ from regard.data.formats.records import InvalidRecord, Record, parse_pair
 
 
 def read_jsonl(file: Lines) -> Iterator[Record]:
-    """A pair or a fault for each line."""
+    """Yield one record per line."""
     for number, line in enumerate(file.with_invalid(), start=1):
         yield line if isinstance(line, InvalidRecord) else _record(file, number, line)
 
@@ -18,7 +18,7 @@ def _record(file: Lines, number: int, line: str) -> Record:
     try:
         value = json.loads(line)
     except (ValueError, RecursionError) as error:
-        problem = error.msg if isinstance(error, json.JSONDecodeError) else "too deep, or a number too long"
+        problem = error.msg if isinstance(error, json.JSONDecodeError) else "nested too deeply, or a number too long"
         return InvalidRecord(
             file.path,
             number,
@@ -28,11 +28,11 @@ def _record(file: Lines, number: int, line: str) -> Record:
     match value:
         case {"source": str(source), "target": str(target)}:
             return parse_pair(file.path, number, source, target)
-    found = f"the keys {', '.join(map(repr, value)) or 'none'}" if isinstance(value, dict) else type(value).__name__
+    content = f"the keys {', '.join(map(repr, value)) or 'none'}" if isinstance(value, dict) else type(value).__name__
     return InvalidRecord(
         file.path,
         number,
         "no source and target",
-        f'{where}: expected an object with two texts, {{"source": "…", "target": "…"}}, found {found[:100]}; every '
-        "line needs both, under these names",
+        f'{where}: expected an object with two texts, {{"source": "…", "target": "…"}}, found {content[:100]}; give '
+        "every line both keys",
     )

@@ -1,8 +1,8 @@
-"""The lines of a file as text, one at a time: plain, gzip or zstd.
+"""The lines of a file as text, one at a time. The file may be plain or compressed by gzip or zstd.
 
-A line ends at `\\n` alone, so that other separators inside a sentence (U+2028, U+0085, a lone `\\r`) cannot shift one
-side against the other. Two exceptions serve files written on Windows: one `\\r` just before `\\n` belongs to the line
-end, and a byte order mark at the start of a file is removed. Nothing else is changed, stripped or normalised.
+A line ends only at `\\n`, so that other separators inside a sentence (U+2028, U+0085, a lone `\\r`) cannot shift one
+side against the other. There are two exceptions for files from Windows: one `\\r` right before `\\n` is part of the
+line end, and a byte order mark at the start of a file is removed. Nothing else is changed, stripped or normalised.
 """
 
 import gzip
@@ -26,19 +26,19 @@ else:
 
 COMPRESSED = (".gz", ".zst")
 
-MAX_LINE_BYTES = 1 << 20  # in bytes; a compressed file may unpack to a line that fills the memory
+MAX_LINE_BYTES = 1 << 20  # a compressed file may contain a line that fills the memory
 
-_GZIP = b"\x1f\x8b"
+_GZIP_MAGIC = b"\x1f\x8b"
 
-_ZSTD = b"\x28\xb5\x2f\xfd"
+_ZSTD_MAGIC = b"\x28\xb5\x2f\xfd"
 
-_UTF16 = (b"\xff\xfe", b"\xfe\xff")
+_UTF16_MARKS = (b"\xff\xfe", b"\xfe\xff")
 
-_BUFFER = 1 << 18
+_BUFFER_BYTES = 1 << 18
 
 
 class Lines:
-    """The lines of one file, to be read through once. `bytes_read` counts bytes on disk, for progress."""
+    """The lines of one file, for a single pass. `bytes_read` counts bytes on disk, for progress."""
 
     def __init__(self, path: Path) -> None:
         check_file(path)
@@ -46,21 +46,21 @@ class Lines:
         self.bytes_read = 0
 
     def __iter__(self) -> Iterator[str]:
-        """All lines; the first that cannot be read is an error."""
+        """Yield all lines; the first line that cannot be read raises an error."""
         for line in self.with_invalid():
             if isinstance(line, InvalidRecord):
                 raise DataError(line.message)
             yield line
 
     def with_invalid(self) -> Iterator[str | InvalidRecord]:
-        """All lines, or the fault of each that cannot be read."""
+        """Yield every line, or an invalid record where it cannot be read."""
         with open_lines(self.path) as (disk, stream):
             for number, raw in enumerate(iter(partial(stream.readline, MAX_LINE_BYTES), b""), start=1):
                 if number % 4096 == 0:
                     self.bytes_read = disk.tell()
                 if len(raw) == MAX_LINE_BYTES and not raw.endswith(b"\n"):
                     _skip_line(stream)
-                    yield too_long(self.path, number)
+                    yield too_long_record(self.path, number)
                     continue
                 try:
                     yield decode_line(raw, str(self.path), number)
@@ -69,8 +69,8 @@ class Lines:
             self.bytes_read = disk.tell()
 
 
-def too_long(path: Path, line: int) -> InvalidRecord:
-    """The fault of a text that no one would call a line."""
+def too_long_record(path: Path, line: int) -> InvalidRecord:
+    """Return the invalid record of a text with too many bytes for one line."""
     return InvalidRecord(
         path,
         line,
@@ -86,21 +86,21 @@ def _skip_line(stream: BinaryIO) -> None:
 
 
 def check_file(path: Path) -> None:
-    """Whether `path` is a file that can be read as often as needed."""
+    """Raise an error unless `path` is a file that can be read several times."""
     if path.is_dir():
         raise DataError(f"{path}: this is a folder; give the files in it, source before target")
     if not path.exists():
         raise DataError(f"{path}: no such file; check the name and the current folder ({Path.cwd()})")
     if not path.is_file():
-        raise DataError(f"{path}: this is not a regular file and can be read only once; write it to a file first")
+        raise DataError(f"{path}: this is not a regular file and can be read only once; save it to a file first")
 
 
 @contextmanager
 def open_lines(path: Path) -> Iterator[tuple[BinaryIO, BinaryIO]]:
-    """The file on disk and what is packed in it. Compression shows in the first bytes, whatever the name says."""
+    """Open a file as bytes on disk and as decompressed bytes. The first bytes tell the compression, not the name."""
     try:
-        with path.open("rb", buffering=_BUFFER) as disk:
-            yield disk, _unpacked(disk)
+        with path.open("rb", buffering=_BUFFER_BYTES) as disk:
+            yield disk, _decompress(disk)
     except (gzip.BadGzipFile, EOFError, zlib.error, zstd.ZstdError) as error:
         tool = "zstd" if path.name.endswith(".zst") or isinstance(error, zstd.ZstdError) else "gzip"
         raise DataError(
@@ -113,18 +113,18 @@ def open_lines(path: Path) -> Iterator[tuple[BinaryIO, BinaryIO]]:
         ) from error
 
 
-def _unpacked(disk: BinaryIO) -> BinaryIO:
-    """What the bytes on disk stand for. Unpackers read lines in Python; a buffer around them reads them in C."""
+def _decompress(disk: BinaryIO) -> BinaryIO:
+    """Wrap a compressed file in its decompressor, buffered: decompressors read lines in Python, the buffer in C."""
     start = cast(io.BufferedReader, disk).peek(4)[:4]
-    if start[:2] == _GZIP:
-        return cast(BinaryIO, io.BufferedReader(cast(io.RawIOBase, gzip.GzipFile(fileobj=disk)), _BUFFER))
-    if start == _ZSTD:
-        return cast(BinaryIO, io.BufferedReader(cast(io.RawIOBase, zstd.ZstdFile(disk)), _BUFFER))
+    if start[:2] == _GZIP_MAGIC:
+        return cast(BinaryIO, io.BufferedReader(cast(io.RawIOBase, gzip.GzipFile(fileobj=disk)), _BUFFER_BYTES))
+    if start == _ZSTD_MAGIC:
+        return cast(BinaryIO, io.BufferedReader(cast(io.RawIOBase, zstd.ZstdFile(disk)), _BUFFER_BYTES))
     return disk
 
 
-def _converted(name: str) -> str:
-    """The file to convert, and a name for the result that says the same of what is in it."""
+def _iconv_files(name: str) -> str:
+    """Return the input and output of an `iconv` command; the output keeps the suffix that tells the format."""
     suffix = Path(name).suffix
     if name == "standard input" or suffix in (".gz", ".zst"):
         return "FILE > fixed.txt"
@@ -132,15 +132,15 @@ def _converted(name: str) -> str:
 
 
 def decode_line(raw: bytes, name: str, number: int) -> str:
-    """The text of line `number` of the file `name`, without its end; a byte order mark before the first is removed."""
+    """Decode line `number` of the file `name`, without its line end and, in line 1, without a byte order mark."""
     if raw.endswith(b"\n"):
         raw = raw[:-2] if raw.endswith(b"\r\n") else raw[:-1]
     try:
         line = raw.decode("utf-8")
     except UnicodeDecodeError as error:
-        encoding = "utf-16" if number == 1 and raw[:2] in _UTF16 else "latin1"
+        encoding = "utf-16" if number == 1 and raw[:2] in _UTF16_MARKS else "latin1"
         raise DataError(
             f"{name}:{number}: byte {error.start + 1} of the line (0x{raw[error.start]:02x}) is not UTF-8; "
-            f"if it is {encoding}, convert it: iconv -f {encoding} -t utf-8 {_converted(name)}"
+            f"if it is {encoding}, convert it: iconv -f {encoding} -t utf-8 {_iconv_files(name)}"
         ) from error
     return line.removeprefix("\ufeff") if number == 1 else line

@@ -1,7 +1,7 @@
-"""Pairs of texts out of files, one at a time: two line-aligned files, or one file that holds both sides.
+"""Pairs of texts from files, one at a time: from two line-aligned files, or from one file that holds both sides.
 
-The name says which: `.tsv`, `.jsonl`, `.tmx`, `.po` and `.mo` hold both sides, perhaps with `.gz` or `.zst` behind;
-every other file is one side. A corpus may be followed by its weight (`corpus.tsv=0.3`).
+The name tells which: `.tsv`, `.jsonl`, `.tmx`, `.po` and `.mo` files, optionally compressed (`.gz`, `.zst`), hold both
+sides; every other file is one side. A corpus may be followed by its weight (`corpus.tsv=0.3`).
 """
 
 from collections.abc import Iterator, Sequence
@@ -18,11 +18,11 @@ from regard.data.formats.tmx import Tmx
 from regard.errors import DataError
 from regard.progress import Progress
 
-_MAX_INVALID = 10  # one record in so many may be unreadable; beyond, the file is not what it seems
+_MAX_INVALID = 10  # one record in ten may be invalid; with more, the file probably has another format
 
 
 class Pairs:
-    """The pairs of one corpus, to be read through once. `bytes_read` counts bytes on disk, for progress."""
+    """The pairs of one corpus, for a single pass. `bytes_read` counts bytes on disk, for progress."""
 
     def __init__(self, corpus: Corpus) -> None:
         self.corpus = corpus
@@ -41,27 +41,27 @@ class Pairs:
         return sum(file.bytes_read for file in self._files)
 
     def __iter__(self) -> Iterator[Record]:
-        """Pairs, and the faults of records that are not; too many faults are an error."""
-        pairs = faults = serious = 0
+        """Yield pairs and invalid records; too many invalid records raise an error at the end."""
+        pairs = invalid = unexpected = 0
         first: InvalidRecord | None = None
         for record in self._records():
             if isinstance(record, InvalidRecord):
-                first = record if first is None or (first.usual and not record.usual) else first
-                faults += 1
-                serious += not record.usual
+                first = record if first is None or (first.expected and not record.expected) else first
+                invalid += 1
+                unexpected += not record.expected
             else:
                 pairs += 1
             yield record
-        if pairs + faults == 0:
-            raise DataError(f"{self.corpus.name}: there is no line in it; a corpus needs at least one pair of texts")
-        if first is not None and (serious * _MAX_INVALID > pairs + faults or not pairs):
+        if pairs + invalid == 0:
+            raise DataError(f"{self.corpus.name}: there are no lines in it; a corpus needs at least one pair of texts")
+        if first is not None and (unexpected * _MAX_INVALID > pairs + invalid or not pairs):
             raise DataError(
-                f"{first.message} (at fault: {faults:,} of {pairs + faults:,} entries, of which this is the first; up "
-                f"to one in {_MAX_INVALID} would be left out and listed)"
+                f"{first.message} (invalid entries: {invalid:,} of {pairs + invalid:,}; this is the first; up to one "
+                f"in {_MAX_INVALID} would be left out and listed)"
             )
 
     def or_raise(self) -> Iterator[Pair]:
-        """Pairs alone; the first fault is an error."""
+        """Yield the pairs; the first invalid record raises an error."""
         for record in self:
             if isinstance(record, InvalidRecord):
                 raise DataError(record.message)
@@ -87,10 +87,10 @@ def _pairs(rows: Iterator[Row]) -> Iterator[Record]:
 
 
 def read_references(paths: Sequence[Path]) -> Iterator[tuple[str, tuple[str, ...]]]:
-    """Sources with their reference translations, each source with equally many.
+    """Yield sources with their reference translations, the same number for each source.
 
-    From one TSV (source, then one or more references), one file of pairs in another format, or a source file and one
-    or more files aligned to it.
+    The files are one TSV (source, then one or more references), one file of pairs in another format, or a source file
+    and one or more reference files aligned to it.
     """
     for path in paths:
         check_file(path)
@@ -113,11 +113,11 @@ def read_references(paths: Sequence[Path]) -> Iterator[tuple[str, tuple[str, ...
         empty = False
         yield row[0], row[1:]
     if empty:
-        raise DataError(f"{' + '.join(path.name for path in paths)}: there is no line in it; nothing to compare with")
+        raise DataError(f"{' + '.join(path.name for path in paths)}: there are no lines in it; nothing to compare with")
 
 
 def _aligned(files: Sequence[Lines]) -> Iterator[Row]:
-    """Line i of every file together; files of different length are refused, with all counts."""
+    """Yield line i of every file together; files of different length raise an error that lists all counts."""
     readers = [file.with_invalid() for file in files]
     row: tuple[Any, ...]
     for number, row in enumerate(zip_longest(*readers)):
@@ -125,22 +125,22 @@ def _aligned(files: Sequence[Lines]) -> Iterator[Row]:
             counts = [
                 number + (line is not None) + sum(1 for _ in reader) for line, reader in zip(row, readers, strict=True)
             ]
-            raise DataError(_unequal(files, counts))
+            raise DataError(_explain_unequal(files, counts))
         yield next((line for line in row if isinstance(line, InvalidRecord)), row)
 
 
-def _unequal(files: Sequence[Lines], counts: Sequence[int]) -> str:
+def _explain_unequal(files: Sequence[Lines], counts: Sequence[int]) -> str:
     listed = ", ".join(f"{file.path} has {count:,}" for file, count in zip(files, counts, strict=True))
     longest = files[counts.index(max(counts))].path
     return (
-        f"the files differ in their number of lines: {listed}; line by line they must be translations of each other. "
-        f"If only the end is extra, remove line {min(counts) + 1:,} of {longest} and those after it; else find where "
-        "the lines begin to differ (often at a line break inside a sentence)"
+        f"the files differ in their number of lines: {listed}; lines with the same number must be translations of "
+        f"each other. If only the end is extra, remove line {min(counts) + 1:,} of {longest} and all lines after it; "
+        "otherwise find where the lines get out of step (often at a line break inside a sentence)"
     )
 
 
 def _columns(file: Lines, *, exactly: int | None) -> Iterator[Row]:
-    """The columns of a TSV. Without `exactly`, the first line decides how many, at least two."""
+    """Yield the columns of a TSV. Without `exactly`, the first line decides how many there are, at least two."""
     for number, line in enumerate(file.with_invalid(), start=1):
         if isinstance(line, InvalidRecord):
             yield line
@@ -169,11 +169,11 @@ _REPORT_EVERY = 50_000
 
 
 def read_all(stage: str, corpora: Sequence[Corpus]) -> Iterator[tuple[int, Record, Progress | None]]:
-    """All pairs and faults with the number of their corpus, and now and then a report to pass on."""
+    """Yield every record with the number of its corpus and, from time to time, the progress to report."""
     total, before = total_bytes(corpora), 0
     for number, corpus in enumerate(corpora):
-        reading = Pairs(corpus)
-        for count, record in enumerate(reading, start=1):
-            due = count % _REPORT_EVERY == 0
-            yield number, record, Progress(stage, before + reading.bytes_read, total) if due else None
-        before += reading.bytes_read
+        pairs = Pairs(corpus)
+        for count, record in enumerate(pairs, start=1):
+            is_due = count % _REPORT_EVERY == 0
+            yield number, record, Progress(stage, before + pairs.bytes_read, total) if is_due else None
+        before += pairs.bytes_read

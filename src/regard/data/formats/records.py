@@ -1,4 +1,7 @@
-"""What a reader yields: a pair of texts, or the fault that hides one. A fault is never silent: who reads lists it."""
+"""The records that readers yield: pairs of texts, and records that could not be read as a pair.
+
+Invalid records are never dropped silently: every caller lists them or raises an error.
+"""
 
 import re
 from dataclasses import dataclass
@@ -9,7 +12,7 @@ _SURROGATE = re.compile("[\ud800-\udfff]")
 
 
 class Pair(NamedTuple):
-    """Two texts that mean the same, and the line they stand on, counted from 1."""
+    """A source text, its translation, and their line number, counted from 1."""
 
     source: str
     target: str
@@ -18,39 +21,39 @@ class Pair(NamedTuple):
 
 @dataclass(frozen=True)
 class InvalidRecord:
-    """A record that is not read as a pair. `reason` is for lists, `message` says how to mend it.
+    """A record that is not a valid pair. `reason` is short, for lists; `message` says how to fix it.
 
-    Some are `usual` in their format, such as messages nobody has translated yet, and say nothing against the file.
+    Some are `expected` in their format, such as fuzzy messages in a PO file, and do not mean that the file is broken.
     """
 
     path: Path
     line: int
     reason: str
     message: str
-    usual: bool = False
+    expected: bool = False
 
 
 Record = Pair | InvalidRecord
 
 
 def parse_pair(path: Path, line: int, source: str, target: str) -> Record:
-    """A pair out of a format whose texts may hold anything.
+    """Return the pair, or an invalid record if a text contains a lone surrogate.
 
-    A text is one line everywhere in Regard, so a line break inside it, with the white space around, becomes a space.
+    A text is one line everywhere in Regard, so line breaks with the white space around them become a space.
     """
     for text in (source, target):
-        if half := _SURROGATE.search(text):
+        if surrogate := _SURROGATE.search(text):
             return InvalidRecord(
                 path,
                 line,
                 "half a character",
-                f"{path}:{line}: U+{ord(half[0]):04X} is half of a surrogate pair and no character of its own; write "
-                f"the whole character, or remove the half; the text is {text[:60]!a}",
+                f"{path}:{line}: U+{ord(surrogate[0]):04X} is half of a surrogate pair, not a character; write the "
+                f"complete character or remove the half; the text is {text[:60]!a}",
             )
-    return Pair(_one_line(source), _one_line(target), line)
+    return Pair(_as_one_line(source), _as_one_line(target), line)
 
 
-def _one_line(text: str) -> str:
+def _as_one_line(text: str) -> str:
     return " ".join(filter(None, map(str.strip, text.split("\n")))) if "\n" in text else text
 
 

@@ -1,4 +1,4 @@
-"""Pairs that come by standard input, as a TSV: kept in a file, because they come only once."""
+"""Pairs from standard input, as TSV. They are saved to a file, because a stream can be read only once."""
 
 import shutil
 from collections.abc import Sequence
@@ -11,27 +11,27 @@ from regard.storage import atomic_files
 
 
 def reads_standard_input(paths: Sequence[Path]) -> bool:
-    """Whether `-` is among the corpora."""
+    """Return whether `-` is among the corpora."""
     count = [split_weight(path)[0] for path in paths].count(STANDARD_INPUT)
     if count > 1:
         raise DataError("standard input (-) can be read only once; give it once")
     return count == 1
 
 
-def keep_stream(stream: BinaryIO, path: Path) -> bool:
-    """Write all that a stream has to a file, wholly or not at all; where nothing comes, what came before is kept.
+def save_stream(stream: BinaryIO, path: Path) -> bool:
+    """Save a stream to a file atomically, and return whether it had any content.
 
-    Returns whether something came.
+    An empty stream keeps the content of an existing file, so that a resumed run needs no input.
     """
-    had = path.exists() and path.stat().st_size > 0
+    saved_before = path.exists() and path.stat().st_size > 0
     if stream.isatty():
-        if had:
+        if saved_before:
             return False
-        raise DataError("standard input (-) is a terminal; send pairs into it, for example: zcat pairs.gz | regard …")
+        raise DataError("standard input (-) is a terminal; pipe pairs into it, for example: zcat pairs.gz | regard …")
     temporary = path.with_name(path.name + ".tmp")
     with temporary.open("wb") as file:
         shutil.copyfileobj(stream, file)
-    if had and not temporary.stat().st_size:
+    if saved_before and not temporary.stat().st_size:
         temporary.unlink()
         return False
     atomic_files.sync(temporary)

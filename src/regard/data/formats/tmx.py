@@ -1,7 +1,7 @@
-"""Pairs out of TMX, the exchange format of translation memories, streamed: no unit is held longer than it takes.
+"""Pairs from TMX, the exchange format of translation memories, streamed in constant memory.
 
-defusedxml refuses what makes XML dangerous (entities that expand, references to other files or addresses), and unlike
-a parser that builds trees it tells the line. Inline markup is left out, the text it surrounds is kept.
+defusedxml refuses the dangerous features of XML (entity expansion, references to other files or addresses), and unlike
+a parser that builds a tree it reports line numbers. Inline markup is removed, the text inside it is kept.
 """
 
 from collections.abc import Iterator
@@ -14,17 +14,17 @@ from xml.sax.xmlreader import AttributesImpl, Locator
 from defusedxml import DefusedXmlException
 from defusedxml.expatreader import DefusedExpatParser
 
-from regard.data.formats.lines import MAX_LINE_BYTES, open_lines, too_long
+from regard.data.formats.lines import MAX_LINE_BYTES, open_lines, too_long_record
 from regard.data.formats.records import Codes, InvalidRecord, Record, parse_pair
 from regard.errors import DataError
 
 _CHUNK = 1 << 16
 
-_CODES_OF_A_TOOL = {"bpt", "ept", "it", "ph", "ut"}  # in a text: formatting of the program that wrote it
+_NATIVE_CODES = {"bpt", "ept", "it", "ph", "ut"}  # elements that hold formatting codes, not text
 
 
 class Tmx:
-    """The pairs of one TMX file in two languages, to be read through once: those given, or the only two there are."""
+    """The pairs of one TMX file in the wanted languages, or in the only two that it has, for a single pass."""
 
     def __init__(self, path: Path, wanted: Codes | None) -> None:
         self.path = path
@@ -32,20 +32,20 @@ class Tmx:
         self._wanted = wanted
 
     def __iter__(self) -> Iterator[Record]:
-        chosen = self._wanted
+        languages = self._wanted
         for unit in self._units():
-            chosen = chosen or _only_two(self.path, unit)
-            texts = [_find(unit.texts, code) for code in chosen]
-            missing = [code for code, text in zip(chosen, texts, strict=True) if text is None]
+            languages = languages or _only_two(self.path, unit)
+            texts = [_find(unit.texts, code) for code in languages]
+            missing = [code for code, text in zip(languages, texts, strict=True) if text is None]
             if unit.too_long:
-                yield too_long(self.path, unit.line)
+                yield too_long_record(self.path, unit.line)
             elif missing:
                 yield _incomplete(self.path, unit, missing[0])
             else:
                 yield parse_pair(self.path, unit.line, texts[0] or "", texts[1] or "")
 
     def languages(self) -> Codes | None:
-        """The languages of the first unit, source first; None if there is no unit."""
+        """Return the languages of the first unit, source first; None if there is no unit."""
         for unit in self._units():
             return self._wanted or _only_two(self.path, unit)
         return None
@@ -58,7 +58,7 @@ class Tmx:
 
 
 class _Unit:
-    """One `<tu>`: texts by language, and the line where it begins."""
+    """One `<tu>` element: its texts by language, and its first line."""
 
     def __init__(self, line: int, source: str) -> None:
         self.line = line
@@ -68,7 +68,7 @@ class _Unit:
 
 
 def _parse(path: Path, stream: BinaryIO) -> Iterator[list[_Unit]]:
-    # A document type outside the file, which most TMX name, is not opened: expat is not asked to.
+    # Most TMX files name an external document type. It is allowed here, and expat does not open it.
     parser = DefusedExpatParser(forbid_external=False)
     handler = _Handler(parser)
     parser.setContentHandler(handler)
@@ -81,22 +81,22 @@ def _parse(path: Path, stream: BinaryIO) -> Iterator[list[_Unit]]:
         column = (error.getColumnNumber() or 0) + 1
         raise DataError(
             f"{path}:{error.getLineNumber()}: the XML is damaged or cut off at column {column} ({error.getMessage()}); "
-            "mend it there, or export or download the file again"
+            "fix it there, or export or download the file again"
         ) from error
     except DefusedXmlException as error:
         raise DataError(
-            f"{path}: it declares entities or refers to other files, which can be used to attack who reads it; TMX "
-            "needs neither, so remove the declarations in its first lines (<!ENTITY …>)"
+            f"{path}: it declares entities or refers to other files, which can be used for attacks; TMX needs neither, "
+            "so remove the declarations in its first lines (<!ENTITY …>)"
         ) from error
     except (LookupError, ValueError) as error:
         raise DataError(
-            f"{path}: its encoding cannot be read ({error}); convert it to UTF-8, and say so in its first line"
+            f"{path}: its encoding cannot be read ({error}); convert it to UTF-8, and declare that in its first line"
         ) from error
     yield handler.take()
 
 
 class _Handler(ContentHandler):
-    """Gathers the units as the parser goes."""
+    """Collects the units while the parser runs."""
 
     def __init__(self, locator: Locator) -> None:
         super().__init__()
@@ -107,16 +107,16 @@ class _Handler(ContentHandler):
         self._language = ""
         self._text: list[str] | None = None
         self._length = 0
-        self._inside_codes = 0
+        self._code_depth = 0
 
     def take(self) -> list[_Unit]:
-        """The units that are complete."""
+        """Return the units completed since the last call."""
         ready, self._ready = self._ready, []
         return ready
 
     def startElement(self, name: str, attrs: AttributesImpl) -> None:  # noqa: N802 (SAX's name)
-        if name in _CODES_OF_A_TOOL:
-            self._inside_codes += 1
+        if name in _NATIVE_CODES:
+            self._code_depth += 1
         elif name == "header":
             self._source = attrs.get("srclang", "")
         elif name == "tu":
@@ -127,14 +127,14 @@ class _Handler(ContentHandler):
             self._text, self._length = [], 0
 
     def characters(self, content: str) -> None:
-        if self._text is not None and not self._inside_codes:
+        if self._text is not None and not self._code_depth:
             self._length += len(content)
             if self._length <= MAX_LINE_BYTES:
                 self._text.append(content)
 
     def endElement(self, name: str) -> None:  # noqa: N802
-        if name in _CODES_OF_A_TOOL:
-            self._inside_codes -= 1
+        if name in _NATIVE_CODES:
+            self._code_depth -= 1
         elif name == "seg" and self._unit is not None and self._text is not None:
             self._unit.texts.setdefault(self._language, "".join(self._text))
             self._unit.too_long |= self._length > MAX_LINE_BYTES
@@ -148,7 +148,7 @@ class _Handler(ContentHandler):
 
 
 def _only_two(path: Path, unit: _Unit) -> Codes:
-    """Source and target, where the first unit leaves no doubt."""
+    """Return source and target language if the first unit has exactly two and names its source."""
     codes = list(unit.texts)
     sources = [code for code in codes if _matches(code, unit.source)]
     if len(codes) == 2 and len(sources) == 1:
@@ -156,42 +156,42 @@ def _only_two(path: Path, unit: _Unit) -> Codes:
         return sources[0], codes[0]
     raise DataError(
         f"{path}:{unit.line}: the first unit has the languages {', '.join(codes) or 'none'}, and the source language "
-        f"is {unit.source or 'not given'}; say which to learn: --languages en fr"
+        f"is {unit.source or 'not given'}; choose two: --languages en fr"
     )
 
 
 def _incomplete(path: Path, unit: _Unit, code: str) -> InvalidRecord:
-    found = ", ".join(unit.texts) or "none"
+    others = ", ".join(unit.texts) or "none"
     return InvalidRecord(
         path,
         unit.line,
         f"no {code} text",
-        f"{path}:{unit.line}: the unit has no text in {code}, only in {found}; check --languages, or remove the unit",
-        usual=True,
+        f"{path}:{unit.line}: the unit has no text in {code}, only in {others}; check --languages, or remove the unit",
+        expected=True,
     )
 
 
 def _find(texts: dict[str, str], wanted: str) -> str | None:
-    """The text in a language: by its very code, or in one variety of it (`en-GB` for `en`), or in general."""
+    """Return the text with exactly the wanted code, else of a variety (`en-GB` for `en`), else of the base language."""
     return next(
         (
             text
-            for same in (lambda a, b: a == b, _matches, lambda a, b: _matches(b, a))
+            for matches in (lambda a, b: a == b, _matches, lambda a, b: _matches(b, a))
             for code, text in texts.items()
-            if same(_plain(code), _plain(wanted))
+            if matches(_normalise(code), _normalise(wanted))
         ),
         None,
     )
 
 
 def _matches(code: str, wanted: str) -> bool:
-    return _plain(code) == _plain(wanted) or _plain(code).startswith(_plain(wanted) + "-")
+    return _normalise(code) == _normalise(wanted) or _normalise(code).startswith(_normalise(wanted) + "-")
 
 
-def general(code: str) -> str:
-    """The language without its variety: `en` for `en-GB`."""
-    return _plain(code).split("-")[0]
+def base_language(code: str) -> str:
+    """Return the language without its variety, such as `en` for `en-GB`."""
+    return _normalise(code).split("-")[0]
 
 
-def _plain(code: str) -> str:
+def _normalise(code: str) -> str:
     return code.lower().replace("_", "-")

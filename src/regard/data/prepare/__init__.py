@@ -1,1 +1,1 @@
-"""The data of a run on disk: texts, token ids, held-out pairs."""
+"""The data of a run on disk: texts, token ids and held-out pairs."""

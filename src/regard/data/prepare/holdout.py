@@ -1,4 +1,4 @@
-"""Chooses the pairs that are held out for validation."""
+"""The choice of training pairs that are held out for validation."""
 
 import hashlib
 import heapq
@@ -14,16 +14,16 @@ _MAX_HELD_OUT = 1000
 
 
 def choose_held_out(train: Sequence[Corpus], seed: int) -> Work[frozenset[int]]:
-    """Hashes of the source sentences to hold out: about 5 % of the pairs, at most 1,000.
+    """Return the hashes of the source sentences to hold out, which have about 5 % of the pairs, at most 1,000.
 
-    The sources of smallest hash are a random sample that fits in constant memory, however large the corpus.
+    The sources with the smallest hashes are a random sample that fits in constant memory, however large the corpus.
     """
     pairs = 0
     counts: dict[int, int] = {}
-    largest_first: list[int] = []  # the keys of `counts`, negated: a heap
-    for _, pair, report in read_all("choosing validation pairs", train):
-        if report is not None:
-            yield report
+    largest_first: list[int] = []  # a heap of the negated keys of `counts`
+    for _, pair, progress in read_all("choosing validation pairs", train):
+        if progress is not None:
+            yield progress
         if isinstance(pair, InvalidRecord) or not pair.source.strip() or not pair.target.strip():
             continue
         pairs += 1
@@ -34,7 +34,7 @@ def choose_held_out(train: Sequence[Corpus], seed: int) -> Work[frozenset[int]]:
             counts[hashed] = 1
             heapq.heappush(largest_first, -hashed)
         elif hashed < -largest_first[0]:
-            # What falls out here can never come back, so the counts that stay are complete.
+            # A hash removed here can never come back, so the remaining counts are complete.
             del counts[-heapq.heappushpop(largest_first, -hashed)]
             counts[hashed] = 1
     if len(counts) < 2:
@@ -42,17 +42,17 @@ def choose_held_out(train: Sequence[Corpus], seed: int) -> Work[frozenset[int]]:
             f"validation pairs are held out by source sentence, which needs at least 2 different source sentences, "
             f"but there {'is only 1' if counts else 'is none'}; add pairs, or give validation files with --valid"
         )
-    return _pick(counts, at_most=max(1, min(_MAX_HELD_OUT, pairs // 20)))
+    return _select(counts, max_pairs=max(1, min(_MAX_HELD_OUT, pairs // 20)))
 
 
-def _pick(counts: dict[int, int], *, at_most: int) -> frozenset[int]:
-    """Sources in the order of their hashes, as long as their pairs fit in; the rarest if none does."""
+def _select(counts: dict[int, int], *, max_pairs: int) -> frozenset[int]:
+    """Select sources in the order of their hashes while their pairs fit; the rarest source if none fits."""
     chosen: list[int] = []
-    room = at_most
+    remaining = max_pairs
     for hashed in sorted(counts):
-        if counts[hashed] <= room:
+        if counts[hashed] <= remaining:
             chosen.append(hashed)
-            room -= counts[hashed]
+            remaining -= counts[hashed]
     return frozenset(chosen or [min(counts, key=lambda hashed: (counts[hashed], hashed))])
 
 

@@ -7,6 +7,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 
-def map_file(path: Path, kind: str) -> NDArray[Any]:
-    """A file of numbers, read from disk only where it is looked at."""
-    return np.asarray(np.memmap(path, np.dtype(kind), mode="r"))
+def map_file(path: Path, dtype: str) -> NDArray[Any]:
+    """Map a file of numbers into memory; only the parts that are accessed are read from disk."""
+    return np.asarray(np.memmap(path, np.dtype(dtype), mode="r"))

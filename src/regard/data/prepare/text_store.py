@@ -1,7 +1,7 @@
-"""All texts of a run gathered in one folder, validation pairs held out, read through memory maps.
+"""The text store: all texts of a run in one folder, with validation pairs held out, read through memory maps.
 
-The folder is written whole or not at all, and found again when nothing changed. No step needs more memory for a
-larger corpus. `prepare_texts` is a generator that reports how far it is and returns what it opened: use `yield from`.
+The folder is written completely or not at all, and reused if the inputs have not changed. Memory use does not depend on
+the size of the corpus. `build_text_store` is a generator that yields progress and returns the store: use `yield from`.
 """
 
 import struct
@@ -27,7 +27,7 @@ Split = Literal["train", "valid"]
 
 SPLITS: tuple[Split, ...] = ("train", "valid")
 
-UNREADABLE = "unreadable.tsv"  # what was no pair: file, line, reason
+UNREADABLE = "unreadable.tsv"  # invalid records: file, line, reason
 
 _FORMAT = 2
 
@@ -35,7 +35,7 @@ _PAIRS_AT_ONCE = 10_000
 
 _BYTES_AT_ONCE = 1 << 23
 
-_SAMPLE_BYTES = 1 << 25  # more hardly makes better pieces, and finding them takes many times as much memory
+_SAMPLE_BYTES = 1 << 25  # more text hardly improves a tokenizer, and training it takes many times as much memory
 
 _NUMBER = struct.Struct("=q")
 
@@ -43,7 +43,7 @@ _TWO_NUMBERS = struct.Struct("=qq")
 
 
 class TextPairs:
-    """The pairs of one part as texts, in memory maps. Lines keep their `\\n`, so the files are readable too."""
+    """The pairs of one split as texts, in memory maps. Lines keep their `\\n`, so the files are readable text."""
 
     def __init__(self, folder: Path, corpora: Sequence[Sequence[str]]) -> None:
         self._corpora = corpora
@@ -61,19 +61,19 @@ class TextPairs:
         return self.texts("target", index, index + 1)[0]
 
     def texts(self, side: Side, start: int, stop: int) -> list[str]:
-        """The texts of pairs start to stop, in one read."""
+        """Return the texts of pairs start to stop, in one read."""
         if not 0 <= start < stop <= len(self):
             raise IndexError(f"pairs {start} to {stop} of {len(self)}")
         first, end = self._offsets[side][start], self._offsets[side][stop]
         return self._texts[side][first : end - 1].tobytes().decode("utf-8").split("\n")
 
     def origin(self, index: int, side: Side = "source") -> tuple[str, int]:
-        """The name of the input file and the line a text came from."""
+        """Return the input file and the line number of a text."""
         corpus, line = (int(number) for number in self._lines[index])
         return self._corpora[corpus][0 if side == "source" else -1], line
 
     def blocks(self) -> Iterator[tuple[int, int]]:
-        """Starts and stops of runs of pairs that fit in memory, however long their lines."""
+        """Yield the start and stop of consecutive blocks of pairs that fit in memory, however long their lines."""
         start = 0
         while start < len(self):
             source, target = (self._offsets[side][start : start + _PAIRS_AT_ONCE + 1] for side in SIDES)
@@ -84,13 +84,13 @@ class TextPairs:
             start = stop
 
     def lines(self, start: int, stop: int) -> NDArray[np.int64]:
-        """Corpus and line number of pairs start to stop."""
+        """Return corpus and line number of pairs start to stop."""
         return self._lines[start:stop]
 
-    def sentences(self, *, most: int = _SAMPLE_BYTES) -> Iterator[str]:
-        """Both sides of evenly spread pairs, about `most` bytes together: what a tokenizer is trained on."""
+    def sample_texts(self, *, max_bytes: int = _SAMPLE_BYTES) -> Iterator[str]:
+        """Yield both sides of evenly spaced pairs, about `max_bytes` in total, to train a tokenizer on."""
         total = sum(int(self._offsets[side][-1]) for side in SIDES)
-        pairs = min(len(self), max(1, len(self) * most // total))
+        pairs = min(len(self), max(1, len(self) * max_bytes // total))
         for number in range(pairs):
             index = number * len(self) // pairs
             yield self.source(index)
@@ -98,12 +98,13 @@ class TextPairs:
 
 
 class TextStore:
-    """All pairs of a run as texts, and the facts about them in `info`."""
+    """All pairs of a run as texts; `info` has their inputs and counts."""
 
     def __init__(self, folder: Path) -> None:
         self.folder = folder
         self.info: dict[str, Any] = json_files.read_json(folder / "info.json")
-        names = {part: [[file["name"] for file in corpus] for corpus in self.info["inputs"][part]] for part in SPLITS}
+        inputs = self.info["inputs"]
+        names = {split: [[file["name"] for file in corpus] for corpus in inputs[split]] for split in SPLITS}
         self.train = TextPairs(folder / "train", names["train"])
         self.valid = TextPairs(folder / "valid", names["train" if self.held_out else "valid"])
 
@@ -114,75 +115,76 @@ class TextStore:
 
     @property
     def words(self) -> int:
-        """Words of both sides of the training pairs, by white space."""
+        """The number of words, separated by white space, on both sides of the training pairs."""
         train = self.info["train"]
         return int(train["source_words"]) + int(train["target_words"])
 
 
 def build_text_store(folder: Path, train: Sequence[Corpus], valid: Sequence[Corpus], *, seed: int) -> Work[TextStore]:
-    """Gather all pairs in `folder`. Without `valid`, hold out some source sentences of `train` with all their pairs."""
+    """Store all pairs in `folder`. Without `valid`, hold out some source sentences of `train` with all their pairs."""
     if not train:
         raise DataError("there is nothing to train on; give a source and a target file, or a .tsv file")
     inputs = {"train": (yield from hash_inputs(train)), "valid": (yield from hash_inputs(valid))}
-    # A file that holds several languages gives other texts when asked for others.
-    chosen = [list(one.languages) for one in (*train, *valid) if one.languages and has_several_languages(one)] or None
-    wanted = {"format": _FORMAT, "inputs": inputs, "languages": chosen, "seed": seed}
+    # The texts of a file with several languages depend on the languages chosen.
+    multilingual = [corpus for corpus in (*train, *valid) if has_several_languages(corpus)]
+    languages = [list(corpus.languages) for corpus in multilingual if corpus.languages] or None
+    wanted = {"format": _FORMAT, "inputs": inputs, "languages": languages, "seed": seed}
     if is_up_to_date(folder, wanted):
         return TextStore(folder)
     held_out = frozenset[int]() if valid else (yield from choose_held_out(train, seed))
     with atomic_files.new_folder(folder) as new:
-        facts: dict[str, Any]
+        counts: dict[str, Any]
         with ExitStack() as stack:
-            writers = {part: _TextWriter(new / part, stack) for part in SPLITS}
+            writers = {split: _TextWriter(new / split, stack) for split in SPLITS}
             unreadable = stack.enter_context((new / UNREADABLE).open("w", encoding="utf-8", newline="\n"))
             yield from _write_texts(train, writers, "train", held_out, seed, unreadable)
             yield from _write_texts(valid, writers, "valid", frozenset(), seed, unreadable)
-            facts = {part: writers[part].facts() for part in SPLITS}
-        json_files.write_json(new / "info.json", {**wanted, **facts})
+            counts = {split: writers[split].counts() for split in SPLITS}
+        json_files.write_json(new / "info.json", {**wanted, **counts})
         write_folder_manifest(new)
     return TextStore(folder)
 
 
 def hash_inputs(corpora: Sequence[Corpus]) -> Work[list[list[dict[str, str]]]]:
-    """Name and SHA-256 of every file of every corpus, in order."""
+    """Return name and SHA-256 of every file of every corpus, in order."""
     total = total_bytes(corpora)
     done = 0
-    described = []
+    hashed_corpora = []
     for corpus in corpora:
-        entry = []
+        files = []
         for path in corpus.paths:
-            entry.append({"name": path.name, "sha256": manifest.sha256(path)})
+            files.append({"name": path.name, "sha256": manifest.sha256(path)})
             done += path.stat().st_size
             yield Progress("hashing", done, total)
-        described.append(entry)
-    return described
+        hashed_corpora.append(files)
+    return hashed_corpora
 
 
 def _write_texts(
     corpora: Sequence[Corpus],
     writers: dict[Split, "_TextWriter"],
-    part: Split,
+    split: Split,
     held_out: frozenset[int],
     seed: int,
     unreadable: TextIO,
 ) -> Work[None]:
-    for number, record, report in read_all(f"reading {part} texts", corpora):
-        if report is not None:
-            yield report
+    for number, record, progress in read_all(f"reading {split} texts", corpora):
+        if progress is not None:
+            yield progress
         if isinstance(record, InvalidRecord):
             unreadable.write(f"{record.path.name}\t{record.line}\t{record.reason}\n")
         else:
-            goes_to = "valid" if held_out and hash_source(record.source, seed) in held_out else part
-            writers[goes_to].write(number, record)
+            is_held_out = held_out and hash_source(record.source, seed) in held_out
+            writers["valid" if is_held_out else split].write(number, record)
 
 
 class _TextWriter:
-    """Writes the files that `TextPairs` reads."""
+    """A writer of the files that `TextPairs` reads."""
 
     def __init__(self, folder: Path, stack: ExitStack) -> None:
         folder.mkdir()
         self._lines = stack.enter_context((folder / "lines").open("wb"))
-        self._sides = tuple(_TextSide(folder, side, stack) for side in SIDES)
+        self._sides = tuple(_SideWriter(folder, side, stack) for side in SIDES)
         self._pairs = 0
 
     def write(self, corpus: int, pair: Pair) -> None:
@@ -191,12 +193,12 @@ class _TextWriter:
         self._sides[1].write(pair.target)
         self._pairs += 1
 
-    def facts(self) -> dict[str, int]:
+    def counts(self) -> dict[str, int]:
         words = {f"{side}_words": writer.words for side, writer in zip(SIDES, self._sides, strict=True)}
         return {"pairs": self._pairs, **words}
 
 
-class _TextSide:
+class _SideWriter:
     def __init__(self, folder: Path, side: Side, stack: ExitStack) -> None:
         self._text = stack.enter_context((folder / f"{side}.txt").open("wb"))
         self._offsets = stack.enter_context((folder / f"{side}.offsets").open("wb"))

@@ -1,7 +1,7 @@
-"""The pairs of a run as ids on disk, so that training reads any amount of them through memory maps.
+"""The token store: the pairs of a run as token ids on disk, read through memory maps.
 
-The folder is written whole or not at all, and found again when nothing changed. What cannot be trained on is left out,
-counted and listed. `prepare_ids` is a generator that reports how far it is and returns what it opened.
+The folder is written completely or not at all, and reused if nothing has changed. Pairs that cannot be trained on are
+left out, counted and listed. `build_token_store` is a generator that yields progress and returns the encoded corpus.
 """
 
 import hashlib
@@ -25,28 +25,28 @@ from regard.storage.manifest import is_up_to_date, write_folder_manifest
 from regard.tokenizers.sentencepiece import SentencePieceTokenizer
 from regard.tokenizers.special_ids import EOS
 
-Ids = NDArray[Any]  # uint16, or uint32 for a vocabulary beyond 65,536
+Ids = NDArray[Any]  # uint16, or uint32 for a vocabulary of more than 65,536
 
 _FORMAT = 1
 
 
 class EncodedPairs:
-    """The pairs of one part as ids, each side ending in END. `lines` has the corpus and line each came from."""
+    """The pairs of one split as token ids, each side ending in EOS. `lines` has corpus and line number of each pair."""
 
-    def __init__(self, folder: Path, kind: str) -> None:
+    def __init__(self, folder: Path, dtype: str) -> None:
         self.lines: NDArray[np.int64] = map_file(folder / "lines", "int64").reshape(-1, 2)
         self.source_ids: Ids
         self.target_ids: Ids
         self.source_starts: NDArray[np.int64]
         self.target_starts: NDArray[np.int64]
-        self.source_ids, self.target_ids = (map_file(folder / f"{side}.ids", kind) for side in SIDES)
+        self.source_ids, self.target_ids = (map_file(folder / f"{side}.ids", dtype) for side in SIDES)
         self.source_starts, self.target_starts = (map_file(folder / f"{side}.starts", "int64") for side in SIDES)
 
     def __len__(self) -> int:
         return len(self.lines)
 
     def corpus_sizes(self, corpora: int) -> list[int]:
-        """How many pairs each of so many corpora has; their pairs stand one after the other."""
+        """Return the number of pairs of each corpus; the pairs of a corpus are contiguous."""
         ends = [bisect_right(self.lines[:, 0], number) for number in range(corpora)]
         return [end - start for start, end in pairwise([0, *ends])]
 
@@ -64,7 +64,7 @@ class EncodedPairs:
 
 
 class EncodedCorpus:
-    """All pairs of a run as ids. `dropped` counts the pairs left out, by reason; `dropped.tsv` lists them."""
+    """All pairs of a run as token ids. `dropped` counts the pairs left out by reason; `dropped.tsv` lists them."""
 
     def __init__(self, folder: Path) -> None:
         self.folder = folder
@@ -75,14 +75,14 @@ class EncodedCorpus:
 
 
 def build_token_store(
-    folder: Path, texts: TextStore, tokenizer: SentencePieceTokenizer, *, longest: int
+    folder: Path, texts: TextStore, tokenizer: SentencePieceTokenizer, *, max_positions: int
 ) -> Work[EncodedCorpus]:
-    """Write `texts` as ids in `folder`; drop pairs with an empty side, or one of more than `longest` pieces."""
+    """Write `texts` as token ids to `folder`, without pairs that have an empty side or more tokens than positions."""
     wanted = {
         "format": _FORMAT,
         "texts": manifest.sha256(texts.folder / "manifest.json"),
         "tokenizer": hashlib.sha256(tokenizer.data).hexdigest(),
-        "longest": longest,
+        "longest": max_positions,
         "type": "uint16" if tokenizer.embedding_rows <= 1 << 16 else "uint32",
     }
     if is_up_to_date(folder, wanted):
@@ -94,15 +94,15 @@ def build_token_store(
         with (new / "dropped.tsv").open("w", encoding="utf-8", newline="\n") as listing:
             listing.write("file\tline\treason\n")
             dropped += _list_unreadable(texts, listing)
-            for part, pairs in (("train", texts.train), ("valid", texts.valid)):
+            for split, pairs in (("train", texts.train), ("valid", texts.valid)):
                 with ExitStack() as stack:
-                    writer = _Writer(new / part, str(wanted["type"]), listing, stack)
+                    writer = _PairWriter(new / split, str(wanted["type"]), listing, stack)
                     for start, stop in pairs.blocks():
-                        writer.write(pairs, start, stop, tokenizer, longest)
+                        writer.write(pairs, start, stop, tokenizer, max_positions)
                         yield Progress("encoding", done + stop, total)
                 done += len(pairs)
                 if writer.dropped.total() == len(pairs):
-                    raise DataError(_nothing_left(part, writer.dropped, longest))
+                    raise DataError(_explain_empty_split(split, writer.dropped, max_positions))
                 dropped += writer.dropped
         json_files.write_json(new / "info.json", {**wanted, "dropped": dict(sorted(dropped.items()))})
         write_folder_manifest(new)
@@ -110,7 +110,7 @@ def build_token_store(
 
 
 def _list_unreadable(texts: TextStore, listing: TextIO) -> Counter[str]:
-    """Copy the list of what was no pair; how often there was which reason."""
+    """Copy the list of invalid records, and count them by reason."""
     dropped: Counter[str] = Counter()
     with (texts.folder / UNREADABLE).open(encoding="utf-8", newline="\n") as lines:
         for line in lines:
@@ -119,35 +119,37 @@ def _list_unreadable(texts: TextStore, listing: TextIO) -> Counter[str]:
     return dropped
 
 
-def _nothing_left(part: str, dropped: Counter[str], longest: int) -> str:
-    name = {"train": "training", "valid": "validation"}[part]
+def _explain_empty_split(split: str, dropped: Counter[str], max_positions: int) -> str:
+    name = {"train": "training", "valid": "validation"}[split]
     reasons = ", ".join(f"{reason}: {count:,}" for reason, count in sorted(dropped.items()))
     return (
-        f"no {name} pair is left ({reasons}); fill empty lines, split long texts into sentences, or allow more than "
-        f"{longest:,} pieces with --set model.max_positions=…"
+        f"no {name} pairs are left ({reasons}); fill empty lines, split long texts into sentences, or allow more than "
+        f"{max_positions:,} tokens with --set model.max_positions=…"
     )
 
 
-class _Writer:
-    """Writes the files of one part."""
+class _PairWriter:
+    """A writer of the files of one split."""
 
-    def __init__(self, folder: Path, kind: str, listing: TextIO, stack: ExitStack) -> None:
+    def __init__(self, folder: Path, dtype: str, listing: TextIO, stack: ExitStack) -> None:
         folder.mkdir()
-        self._sides = tuple(_SideWriter(folder, side, kind, stack) for side in SIDES)
+        self._sides = tuple(_SideWriter(folder, side, dtype, stack) for side in SIDES)
         self._lines = stack.enter_context((folder / "lines").open("wb"))
         self._listing = listing
         self.dropped: Counter[str] = Counter()
 
-    def write(self, pairs: TextPairs, start: int, stop: int, tokenizer: SentencePieceTokenizer, longest: int) -> None:
-        """Encode pairs start to stop and write those that are good; list and count the others."""
+    def write(
+        self, pairs: TextPairs, start: int, stop: int, tokenizer: SentencePieceTokenizer, max_positions: int
+    ) -> None:
+        """Encode pairs start to stop and write those that can be trained on; list and count the others."""
         texts = [pairs.texts(side, start, stop) for side in SIDES]
         ids = [tokenizer.encode(lines) for lines in texts]
         kept = []
-        for row, fault in enumerate(_faults(texts, ids, longest)):
-            if fault is None:
+        for row, problem in enumerate(_problems(texts, ids, max_positions)):
+            if problem is None:
                 kept.append(row)
             else:
-                side, reason = fault
+                side, reason = problem
                 file, line = pairs.origin(start + row, side)
                 self._listing.write(f"{file}\t{line}\t{side} {reason}\n")
                 self.dropped[f"{side} {reason}"] += 1
@@ -157,10 +159,10 @@ class _Writer:
 
 
 class _SideWriter:
-    """Writes ids one after the other, and where each text starts."""
+    """A writer of the concatenated ids of one side, and of the start of each text."""
 
-    def __init__(self, folder: Path, side: Side, kind: str, stack: ExitStack) -> None:
-        self._kind = np.dtype(kind)
+    def __init__(self, folder: Path, side: Side, dtype: str, stack: ExitStack) -> None:
+        self._dtype = np.dtype(dtype)
         self._ids = stack.enter_context((folder / f"{side}.ids").open("wb"))
         self._starts = stack.enter_context((folder / f"{side}.starts").open("wb"))
         self._starts.write(np.int64(0).tobytes())
@@ -170,41 +172,42 @@ class _SideWriter:
         for ids in texts:
             ids.append(EOS)
         ends = self._end + np.cumsum([len(ids) for ids in texts], dtype=np.int64)
-        self._ids.write(np.fromiter(chain.from_iterable(texts), self._kind).tobytes())
+        self._ids.write(np.fromiter(chain.from_iterable(texts), self._dtype).tobytes())
         self._starts.write(ends.tobytes())
         self._end = int(ends[-1]) if len(ends) else self._end
 
 
 def trainable_texts(
-    pairs: TextPairs, tokenizer: SentencePieceTokenizer, *, longest: int, most: int
+    pairs: TextPairs, tokenizer: SentencePieceTokenizer, *, max_positions: int, limit: int
 ) -> list[tuple[str, str]]:
-    """The first pairs that are not left out."""
-    found: list[tuple[str, str]] = []
+    """Return the first `limit` pairs that can be trained on."""
+    trainable: list[tuple[str, str]] = []
     for start, stop in pairs.blocks():
         texts = [pairs.texts(side, start, stop) for side in SIDES]
         ids = [tokenizer.encode(lines) for lines in texts]
-        faults = _faults(texts, ids, longest)
-        found += ((source, target) for source, target, fault in zip(*texts, faults, strict=True) if fault is None)
-        if len(found) >= most:
+        problems = _problems(texts, ids, max_positions)
+        trainable += (
+            (source, target) for source, target, problem in zip(*texts, problems, strict=True) if problem is None
+        )
+        if len(trainable) >= limit:
             break
-    return found[:most]
+    return trainable[:limit]
 
 
-def _faults(texts: list[list[str]], ids: list[list[list[int]]], longest: int) -> list[tuple[Side, str] | None]:
-    """What is wrong with each pair, if anything."""
-    lengths = [[len(one) + 1 for one in side] for side in ids]
+def _problems(texts: list[list[str]], ids: list[list[list[int]]], max_positions: int) -> list[tuple[Side, str] | None]:
+    """Return for each pair the side and the reason why it cannot be trained on, or None if it can."""
+    lengths = [[len(tokens) + 1 for tokens in side] for side in ids]  # with EOS
     return [
-        _fault(both, counts, longest)
-        for both, counts in zip(zip(*texts, strict=True), zip(*lengths, strict=True), strict=True)
+        _problem(pair, pair_lengths, max_positions)
+        for pair, pair_lengths in zip(zip(*texts, strict=True), zip(*lengths, strict=True), strict=True)
     ]
 
 
-def _fault(texts: tuple[str, str], lengths: tuple[int, int], longest: int) -> tuple[Side, str] | None:
-    """The side and the reason why a pair cannot be trained on; None if it can."""
+def _problem(texts: tuple[str, str], lengths: tuple[int, int], max_positions: int) -> tuple[Side, str] | None:
     for side, text in zip(SIDES, texts, strict=True):
         if not text or text.isspace():
             return side, "empty"
     for side, length in zip(SIDES, lengths, strict=True):
-        if length > longest:
+        if length > max_positions:
             return side, "too long"
     return None

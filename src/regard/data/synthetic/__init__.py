@@ -1,6 +1,7 @@
-"""The built-in language: English and French sentence pairs without end, made by a grammar, with the truth about them.
+"""The built-in synthetic language: an unlimited supply of English-French sentence pairs with annotations.
 
-`pairs` and `flips` are all one needs. The words are in TSV files, the relations behind "it" in frames.toml.
+A grammar generates both sides of a pair together, so the word alignment, the roles of words and the antecedents of
+pronouns are known. `pairs`, `minimal_pairs` and `ambiguous_pronoun_pairs` are the interface.
 """
 
 from regard.data.synthetic.annotations import Annotations, CoreferenceAnnotation, VerbAnnotation, WordAnnotation

@@ -1,7 +1,7 @@
-"""What is known about a pair, because the grammar made it: every position counts words from 0.
+"""What is known about a sentence pair because a grammar generated it.
 
-Positions are those of English words unless a name says "target"; `alignment` leads from one side to the other. All of
-it turns into JSON with `dataclasses.asdict`, words as lists.
+Positions count words from 0. They are positions of English words unless the name says "target"; `alignment` maps
+English positions to French ones. `dataclasses.asdict` turns annotations into JSON, with each word as a list.
 """
 
 from dataclasses import dataclass
@@ -9,7 +9,7 @@ from typing import NamedTuple
 
 
 class WordAnnotation(NamedTuple):
-    """A word as it stands in its sentence, from character `start` on; what kind of word it is."""
+    """A word, the character of its sentence at which it starts, and its word class."""
 
     text: str
     start: int
@@ -18,9 +18,9 @@ class WordAnnotation(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class VerbAnnotation:
-    """A verb with its tense and the heads of the phrases that belong to it.
+    """A verb, its tense, and the heads of its arguments.
 
-    The object may stand behind a preposition ("sat on the mat"): it is what the verb is about after its subject.
+    The object may follow a preposition ("sat on the mat").
     """
 
     at: int
@@ -34,11 +34,11 @@ class VerbAnnotation:
 
 @dataclass(frozen=True, slots=True)
 class CoreferenceAnnotation:
-    """A pronoun ("it", or "they") whose French depends on the noun it stands for.
+    """A pronoun ("it" or "they") whose French form depends on its antecedent.
 
-    With `other`, the noun it might have stood for, `decider` is the word that decides between the two. `both_roles`
-    says that the two nouns also occur the other way round. Where they share their gender, the French pronoun
-    proves nothing.
+    If the pronoun is ambiguous, `distractor` is the other noun it could refer to, and `cue` is the word that decides
+    between the two. `both_roles` means that the two nouns also occur with their roles swapped. `same_gender` means
+    that the French pronoun does not reveal the antecedent, because both nouns have the same gender.
     """
 
     at: int
@@ -46,8 +46,8 @@ class CoreferenceAnnotation:
     antecedent: int
     gender: str
     number: str
-    other: int | None = None
-    decider: int | None = None
+    distractor: int | None = None
+    cue: int | None = None
     slot: str | None = None
     frame: str | None = None
     both_roles: bool = False
@@ -56,7 +56,7 @@ class CoreferenceAnnotation:
 
 @dataclass(frozen=True, slots=True)
 class Annotations:
-    """Everything known about one pair. `alignment` and `adjectives` (adjective, noun) are pairs of positions."""
+    """All annotations of one pair. `alignment` and `adjectives` (adjective, noun) hold pairs of positions."""
 
     kind: str
     source: tuple[WordAnnotation, ...]
@@ -66,4 +66,4 @@ class Annotations:
     adjectives: tuple[tuple[int, int], ...]
     tense: str | None
     sentiment: str | None
-    it: CoreferenceAnnotation | None
+    coreference: CoreferenceAnnotation | None

@@ -1,8 +1,8 @@
-"""Every kind of sentence, each as often as its weight says, in one endless stream."""
+"""Streams of sentence pairs: templates are sampled by weight, and each stream keeps the pairs of one split."""
 
 from collections.abc import Callable, Iterator
+from typing import NamedTuple
 
-from regard.data.synthetic import generator
 from regard.data.synthetic.grammar.phrases import Draft
 from regard.data.synthetic.grammar.realization import Pair
 from regard.data.synthetic.rng import Rng
@@ -17,86 +17,94 @@ from regard.data.synthetic.templates import (
 )
 from regard.errors import UserError
 
-# Of a hundred sentences.
-_WEIGHTS: dict[Callable[[Rng, Draft], Pair], int] = {
-    actions.action: 14,
-    actions.alone: 3,
-    actions.going: 3,
-    actions.giving: 3,
-    preferences.liking: 4,
-    actions.dream: 3,
-    actions.passive: 2,
-    copular_clauses.quality: 4,
-    copular_clauses.opinion: 2,
-    copular_clauses.profession: 2,
-    copular_clauses.feeling: 1,
-    copular_clauses.both: 2,
-    copular_clauses.there_is: 2,
-    copular_clauses.comparison: 2,
-    copular_clauses.it_alone: 2,
-    complex_sentences.far: 3,
-    complex_sentences.who_does: 3,
-    complex_sentences.report: 3,
-    complex_sentences.fate: 2,
-    questions.question: 5,
-    questions.request: 1,
-}
 
-_IT = 100 - sum(_WEIGHTS.values())
+class _Template(NamedTuple):
+    """A function that samples a sentence of one kind, and its weight in percent."""
 
-_KINDS = tuple(kind for kind, weight in _WEIGHTS.items() for _ in range(weight))
+    kind: str
+    sample: Callable[[Rng, Draft], Pair]
+    weight: int
 
 
-def draw_sentences(dice: Rng) -> Iterator[Pair]:
-    """Sentences without end. Those about "it" with two nouns are the largest part."""
+_TEMPLATES = (
+    _Template("action", actions.action, 14),
+    _Template("alone", actions.intransitive, 3),
+    _Template("going", actions.movement, 3),
+    _Template("giving", actions.giving, 3),
+    _Template("liking", preferences.liking, 4),
+    _Template("dream", actions.dream, 3),
+    _Template("passive", actions.passive, 2),
+    _Template("quality", copular_clauses.quality, 4),
+    _Template("opinion", copular_clauses.opinion, 2),
+    _Template("profession", copular_clauses.profession, 2),
+    _Template("feeling", copular_clauses.feeling, 1),
+    _Template("both", copular_clauses.coordination, 2),
+    _Template("there_is", copular_clauses.there_is, 2),
+    _Template("comparison", copular_clauses.comparison, 2),
+    _Template("it_alone", copular_clauses.unambiguous_it, 2),
+    _Template("far", complex_sentences.long_distance_agreement, 3),
+    _Template("who_does", complex_sentences.subject_relative, 3),
+    _Template("report", complex_sentences.reported_speech, 3),
+    _Template("fate", complex_sentences.object_pronoun, 2),
+    _Template("question", questions.question, 5),
+    _Template("request", questions.request, 1),
+)
+
+# The remaining percentage is the largest: sentences in which "it" may refer to either of two nouns.
+_AMBIGUOUS_PRONOUN_WEIGHT = 100 - sum(template.weight for template in _TEMPLATES)
+
+_WEIGHTED_TEMPLATES = tuple(template for template in _TEMPLATES for _ in range(template.weight))
+
+
+def sample_pairs(rng: Rng) -> Iterator[Pair]:
+    """Yield pairs of every kind and every split."""
     while True:
-        if dice.chance(_IT / 100):
-            yield _about_it(dice)
+        if rng.bernoulli(_AMBIGUOUS_PRONOUN_WEIGHT / 100):
+            yield _sample_ambiguous_pronoun_pair(rng)
         else:
-            kind = dice.pick(_KINDS)
-            yield kind(dice, Draft(kind.__name__))
+            template = rng.choice(_WEIGHTED_TEMPLATES)
+            yield template.sample(rng, Draft(template.kind))
 
 
-def draw_ambiguous_pronoun_pairs(dice: Rng) -> Iterator[Pair]:
-    """Only those about "it" with two nouns, without end."""
+def sample_ambiguous_pronoun_pairs(rng: Rng) -> Iterator[Pair]:
+    """Yield pairs of every split in which "it" may refer to either of two nouns."""
     while True:
-        yield _about_it(dice)
+        yield _sample_ambiguous_pronoun_pair(rng)
 
 
-def _about_it(dice: Rng) -> Pair:
-    return coreference.say(coreference.draw(dice), "x" if dice.chance(0.5) else "y")
+def _sample_ambiguous_pronoun_pair(rng: Rng) -> Pair:
+    return coreference.scene_pair(coreference.sample_scene(rng), "x" if rng.bernoulli(0.5) else "y")
 
 
-def draw_minimal_pairs(dice: Rng) -> Iterator[tuple[Pair, Pair]]:
-    """Both sentences of scenes whose nouns differ in gender, the one with "it" as x or y first."""
+def sample_minimal_pairs(rng: Rng) -> Iterator[tuple[Pair, Pair]]:
+    """Yield minimal pairs of every split, in random order of their two members."""
     while True:
-        scene = coreference.draw(dice, ("mf", "fm"))
-        first, second = coreference.say(scene, "x"), coreference.say(scene, "y")
-        yield (first, second) if dice.chance(0.5) else (second, first)
+        scene = coreference.sample_scene(rng, ("mf", "fm"))
+        first, second = coreference.scene_pair(scene, "x"), coreference.scene_pair(scene, "y")
+        yield (first, second) if rng.bernoulli(0.5) else (second, first)
 
 
 def pairs(seed: int, split: str = "train") -> Iterator[Pair]:
-    """Sentence pairs of a split without end, the same for the same seed. Short ones come again now and then."""
+    """Return an endless stream of the pairs of a split, determined by the seed. Short pairs may repeat."""
     _check(split)
-    return (pair for pair in generator.draw_sentences(Rng(seed, f"pairs/{split}")) if split_of(pair) == split)
+    return (pair for pair in sample_pairs(Rng(seed, f"pairs/{split}")) if split_of(pair) == split)
 
 
 def ambiguous_pronoun_pairs(seed: int, split: str = "train") -> Iterator[Pair]:
-    """As `pairs`, but only those in which "it" may stand for either of two nouns."""
+    """Return an endless stream of pairs in which "it" may refer to either of two nouns."""
     _check(split)
-    return (
-        pair for pair in generator.draw_ambiguous_pronoun_pairs(Rng(seed, f"it/{split}")) if split_of(pair) == split
-    )
+    return (pair for pair in sample_ambiguous_pronoun_pairs(Rng(seed, f"it/{split}")) if split_of(pair) == split)
 
 
 def minimal_pairs(seed: int, split: str = "test") -> Iterator[tuple[Pair, Pair]]:
-    """Two sentences at a time that differ in one word alone, and "it" stands for the other noun, of other gender.
+    """Return an endless stream of minimal pairs: two sentences that differ in the cue only.
 
-    Both belong to the split. The first has no fixed side.
+    "it" refers to one noun in the first sentence and to the other, of the other gender, in the second. Both sentences
+    belong to the split.
     """
     _check(split)
-    found = generator.draw_minimal_pairs(Rng(seed, f"flips/{split}"))
-    return (both for both in found if split_of(both[0]) == split == split_of(both[1]))
+    sampled = sample_minimal_pairs(Rng(seed, f"flips/{split}"))  # the purpose determines the pairs and must not change
+    return ((first, second) for first, second in sampled if split_of(first) == split == split_of(second))
 
 
 def _check(split: str) -> None:

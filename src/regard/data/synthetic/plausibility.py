@@ -1,15 +1,15 @@
-"""What usually goes together: which adjectives suit which nouns, where and when things happen."""
+"""Plausible combinations: the adjectives of a noun, contrasting adjectives, places and times."""
 
 from functools import cache
 
-from regard.data.synthetic.grammar.lexicon import Adjective, Noun, adjectives, of_class
-from regard.data.synthetic.grammar.phrases import NUMBERS, Draft, NounPhrase, Phrase, noun_phrase, place
+from regard.data.synthetic.grammar.lexicon import Adjective, Noun, adjectives, nouns_of_class
+from regard.data.synthetic.grammar.phrases import NUMBERS, Draft, NounPhrase, Phrase, noun_phrase, prepositional_phrase
 from regard.data.synthetic.grammar.subjects import Person
-from regard.data.synthetic.grammar.verb_groups import FREQUENT, How
+from regard.data.synthetic.grammar.verb_groups import FREQUENCY_ADVERBS, VerbForm
 from regard.data.synthetic.rng import Rng
 
-# The first class that a noun belongs to says what it can be like.
-_SUITS = {
+# The plausible adjectives of a noun are those of the first class here that the noun belongs to.
+_ADJECTIVES_OF_CLASS = {
     "person": "young old kind intelligent serious honest sad happy shy brave tired famous curious",
     "animal": "big small old young black white grey brown fat fast slow shy tired fierce gentle agile",
     "drink": "good",
@@ -36,9 +36,9 @@ _SUITS = {
     "sound": "new old expensive noisy modern small big",
 }
 
-_THING = "new old big small heavy light red blue green black white yellow grey beautiful"
+_OTHER_ADJECTIVES = "new old big small heavy light red blue green black white yellow grey beautiful"
 
-_COMMON = {"building", "way", "water", "inside", "at", "opinion", "visited", "gap", "barrier"}
+_PUBLIC_CLASSES = {"building", "way", "water", "inside", "at", "opinion", "visited", "gap", "barrier"}
 
 PLACES = (
     ("behind", "derrière"),
@@ -49,7 +49,7 @@ PLACES = (
 
 ON = (("on", "sur"), ("under", "sous"))
 
-_WHERE = ("spot", "spot", "spot", "spot", "inside", "building", "at")
+_PLACE_CLASSES = ("spot", "spot", "spot", "spot", "inside", "building", "at")
 
 TIMES = {
     "past": (
@@ -80,7 +80,7 @@ HABITS = (
 
 DAILY = (*HABITS, ("in the morning", "le matin"), ("in the evening", "le soir"))
 
-_LATELY = TIMES["past"][:3]
+_SHORT_PAST_TIMES = TIMES["past"][:3]
 
 _TIME_KINDS = {
     "noun": "Monday Saturday Sundays day days evening moment morning week winter year année dimanche hiver jours lundi "
@@ -97,15 +97,16 @@ _TIME_KIND = {word: kind for kind, words in _TIME_KINDS.items() for word in word
 
 
 @cache
-def suits(noun: Noun) -> tuple[Adjective, ...]:
-    """What a noun can be like."""
-    listed = next((words for name, words in _SUITS.items() if name in noun.classes), _THING)
+def plausible_adjectives(noun: Noun) -> tuple[Adjective, ...]:
+    """Return the adjectives that can describe a noun."""
+    listed = next((words for name, words in _ADJECTIVES_OF_CLASS.items() if name in noun.classes), _OTHER_ADJECTIVES)
     return tuple(adjectives()[word] for word in listed.split())
 
 
 COLOURS = ("red", "blue", "green", "black", "white", "yellow", "grey", "brown")
 
-_OPPOSED = tuple(
+# Adjectives of one group exclude each other or mean nearly the same.
+_INCOMPATIBLE = tuple(
     frozenset(group.split())
     for group in (
         " ".join(COLOURS),
@@ -125,115 +126,119 @@ _OPPOSED = tuple(
 )
 
 
-# What speaks for a thing, and what against it.
+# Adjectives that recommend a thing, and adjectives that do not.
 # fmt: off
-_PRAISE = {
+_POSITIVE = {
     "new", "fast", "beautiful", "pretty", "elegant", "clean", "comfortable", "soft", "modern", "powerful", "agile",
     "gentle",
 }
 
-_BLAME = {"old", "slow", "dirty", "expensive", "fragile", "tired", "shy", "fierce", "fat", "heavy"}
+_NEGATIVE = {"old", "slow", "dirty", "expensive", "fragile", "tired", "shy", "fierce", "fat", "heavy"}
 
 # fmt: on
 
 
-def contrast(first: Adjective, second: Adjective, denied: bool) -> bool:
-    """Whether "but" can stand between the two: "old but fast", "fast but not comfortable"."""
-    praise, blame = (_BLAME, _PRAISE) if denied else (_PRAISE, _BLAME)
-    one, other = first.english, second.english
-    return (one in _PRAISE and other in blame) or (one in _BLAME and other in praise)
+def are_contrasting(first: Adjective, second: Adjective, negated: bool) -> bool:
+    """Return whether "but" can join two adjectives: "old but fast", "fast but not comfortable"."""
+    positive, negative = (_NEGATIVE, _POSITIVE) if negated else (_POSITIVE, _NEGATIVE)
+    return (first.english in _POSITIVE and second.english in negative) or (
+        first.english in _NEGATIVE and second.english in positive
+    )
 
 
-def ownable(noun: Noun) -> bool:
-    """Whether it can be mine: nobody has a river or a tram of their own."""
-    return not noun.classes & (_COMMON | {"public"})
+def is_ownable(noun: Noun) -> bool:
+    """Return whether a person can own it: "my tram" and "my river" are implausible."""
+    return not noun.classes & (_PUBLIC_CLASSES | {"public"})
 
 
-def clash(one: Adjective, other: Adjective) -> bool:
-    """Whether nothing can be both, or both say the same."""
-    both = {one.english, other.english}
-    return one is other or any(both <= group for group in _OPPOSED)
+def are_incompatible(first: Adjective, second: Adjective) -> bool:
+    """Return whether two adjectives exclude each other or mean nearly the same."""
+    words = {first.english, second.english}
+    return first is second or any(words <= group for group in _INCOMPATIBLE)
 
 
-def some(how: How) -> str:
-    """What stands before what is not counted: "didn't buy any apples", "eats apples every day", "bought some"."""
-    return "any" if how.denial else "bare" if how.habit or (how.tense == "present" and not how.progressive) else "some"
+def indefinite_determiner(form: VerbForm) -> str:
+    """Return the determiner of an unspecified amount: "didn't buy any", "eats apples every day", "bought some"."""
+    if form.negation:
+        return "any"
+    return "bare" if form.habitual or (form.tense == "present" and not form.progressive) else "some"
 
 
-def thing(
-    dice: Rng,
+def sample_noun_phrase(
+    rng: Rng,
     draft: Draft,
     noun: Noun,
-    uncounted: str,
+    indefinite: str,
     *,
     owner: Person | None = None,
-    denied: bool = False,
-    any_one: bool = True,
+    negated: bool = False,
+    allow_a: bool = True,
 ) -> NounPhrase:
-    """A noun phrase by chance: which determiner (perhaps `uncounted`: see `some`), how many, what like.
+    """Sample the determiner, number and adjective of a noun.
 
-    Without `any_one` it is not "a" thing: nobody says "he must not open a chest".
+    `indefinite` is the determiner from `indefinite_determiner`. Without `allow_a` the determiner is not "a", which
+    excludes sentences such as "he must not open a chest".
     """
-    adjective = dice.pick(suits(noun)) if dice.chance(0.25) else None
+    adjective = rng.choice(plausible_adjectives(noun)) if rng.bernoulli(0.25) else None
     if noun.classes & {"mass"}:
-        known = dice.chance(0.4)
-        like = None if known else adjective
-        return noun_phrase(draft, noun, "the" if known else uncounted, adjective=like, denied=denied)
-    if dice.chance(0.22):
-        counted = () if denied or uncounted == "the" else (*NUMBERS, "many")
-        names = ("the", "the", uncounted, "this", *counted)
-        return noun_phrase(draft, noun, dice.pick(names), plural=True, adjective=adjective, denied=denied)
-    own = (owner.own if owner else "my",) if ownable(noun) else ()
-    one = ("a", "a") if any_one and not noun.classes & {"room", "floor"} else ()
-    name = dice.pick(("the", "the", "the", "this", *one, *own))
-    return noun_phrase(draft, noun, name, adjective=adjective, denied=denied)
+        if rng.bernoulli(0.4):
+            return noun_phrase(draft, noun, "the", negated=negated)
+        return noun_phrase(draft, noun, indefinite, adjective=adjective, negated=negated)
+    if rng.bernoulli(0.22):
+        quantities = () if negated or indefinite == "the" else (*NUMBERS, "many")
+        names = ("the", "the", indefinite, "this", *quantities)
+        return noun_phrase(draft, noun, rng.choice(names), plural=True, adjective=adjective, negated=negated)
+    possessive = (owner.possessive if owner else "my",) if is_ownable(noun) else ()
+    article = ("a", "a") if allow_a and not noun.classes & {"room", "floor"} else ()
+    name = rng.choice(("the", "the", "the", "this", *article, *possessive))
+    return noun_phrase(draft, noun, name, adjective=adjective, negated=negated)
 
 
-def movable(noun: Noun) -> bool:
-    """Whether it can be somewhere, and is not a place itself."""
-    return not noun.classes & {*_COMMON, "room", "lockable"}
+def is_movable(noun: Noun) -> bool:
+    """Return whether a noun can be located somewhere, because it is not a place."""
+    return not noun.classes & {*_PUBLIC_CLASSES, "room", "lockable"}
 
 
-def somewhere(dice: Rng, draft: Draft, noun: Noun | None = None, *, at: bool = True) -> Phrase:
-    """ "in the garden", "at the market", "behind the church"; no camel, and no truck, is in the kitchen."""
+def sample_place(rng: Rng, draft: Draft, noun: Noun | None = None, *, at: bool = True) -> Phrase:
+    """Sample a place: "in the garden", "at the market". Vehicles and large animals are outdoors."""
     outdoors = noun is not None and noun.classes & {"vehicle", "beast"}
-    way = "building" if outdoors else dice.pick(_WHERE if at else _WHERE[:-1])
-    where = noun_phrase(draft, dice.pick(of_class(way)))
-    if way == "building":
-        return place(draft, *dice.pick(PLACES), where)
-    return place(draft, *(("at", "à") if way == "at" else ("in", "dans")), where)
+    place_class = "building" if outdoors else rng.choice(_PLACE_CLASSES if at else _PLACE_CLASSES[:-1])
+    where = noun_phrase(draft, rng.choice(nouns_of_class(place_class)))
+    if place_class == "building":
+        return prepositional_phrase(draft, *rng.choice(PLACES), where)
+    return prepositional_phrase(draft, *(("at", "à") if place_class == "at" else ("in", "dans")), where)
 
 
 def time_phrase(draft: Draft, source: str, target: str) -> Phrase:
-    """When, with each word of its own kind."""
-    phrase = draft.fixed(source, target, "adverb")
+    """Return a time expression with the word class of each word."""
+    phrase = draft.fixed_phrase(source, target, "adverb")
     for leaf in (*phrase.en, *phrase.fr):
         leaf.kind = _TIME_KIND.get(leaf.text, "adverb")
     return phrase
 
 
-def sometime(dice: Rng, draft: Draft, how: How) -> Phrase:
-    """When it happens, to go with the tense."""
-    if how.habit:
-        return time_phrase(draft, *dice.pick(HABITS if how.tense == "past" else DAILY))
-    # What was going on was so at one time, not all of last year.
-    lately = how.progressive and how.tense == "past"
-    return time_phrase(draft, *dice.pick(_LATELY if lately else TIMES[how.tense]))
+def sample_time(rng: Rng, draft: Draft, form: VerbForm) -> Phrase:
+    """Sample a time expression that fits the tense."""
+    if form.habitual:
+        return time_phrase(draft, *rng.choice(HABITS if form.tense == "past" else DAILY))
+    # An ongoing action needs a short time: "was eating this morning", not "was eating last year".
+    short = form.progressive and form.tense == "past"
+    return time_phrase(draft, *rng.choice(_SHORT_PAST_TIMES if short else TIMES[form.tense]))
 
 
-def a_way(dice: Rng, *, lasting: bool = True, deny: float = 0.2, modal: float = 0.1) -> How:
-    """Tense, negation and the rest by chance."""
-    denial = dice.pick(("not", "not", "not", "never", "no longer")) if dice.chance(deny) else ""
-    short = dice.chance(0.5)
-    if dice.chance(modal):
-        word = dice.pick(("can", "want", "must"))
-        tense = "present" if word == "must" or dice.chance(0.6) else "past"
-        return How(tense, "not" if denial else "", word, short=short)
-    tense = dice.pick(("past", "past", "past", "present", "present", "future"))
-    habit = (not denial or (tense, denial) == ("present", "not")) and tense != "future" and dice.chance(0.25)
-    progressive = lasting and not habit and denial in ("", "not") and tense != "future" and dice.chance(0.3)
-    perfect = tense == "past" and not habit and not progressive and denial != "no longer" and dice.chance(0.15)
-    if tense == "past" and denial == "no longer":
-        habit = True  # "no longer ate": "ne mangeait plus"
-    often = dice.pick(tuple(FREQUENT)) if habit and not denial and dice.chance(0.4) else ""
-    return How(tense, denial, "", progressive, habit, short, False, perfect, often)
+def sample_verb_form(rng: Rng, *, progressive: bool = True, negated: float = 0.2, modal: float = 0.1) -> VerbForm:
+    """Sample a verb form with the given probabilities of negation and of a modal verb."""
+    negation = rng.choice(("not", "not", "not", "never", "no longer")) if rng.bernoulli(negated) else ""
+    contracted = rng.bernoulli(0.5)
+    if rng.bernoulli(modal):
+        word = rng.choice(("can", "want", "must"))
+        tense = "present" if word == "must" or rng.bernoulli(0.6) else "past"
+        return VerbForm(tense, "not" if negation else "", word, contracted=contracted)
+    tense = rng.choice(("past", "past", "past", "present", "present", "future"))
+    habitual = (not negation or (tense, negation) == ("present", "not")) and tense != "future" and rng.bernoulli(0.25)
+    progressive = progressive and not habitual and negation in ("", "not") and tense != "future" and rng.bernoulli(0.3)
+    perfect = tense == "past" and not habitual and not progressive and negation != "no longer" and rng.bernoulli(0.15)
+    if tense == "past" and negation == "no longer":
+        habitual = True  # "no longer ate": "ne mangeait plus"
+    frequency = rng.choice(tuple(FREQUENCY_ADVERBS)) if habitual and not negation and rng.bernoulli(0.4) else ""
+    return VerbForm(tense, negation, "", progressive, habitual, contracted, False, perfect, frequency)

@@ -1,4 +1,4 @@
-"""Choices by chance that are the same in every version of Python: of `random`, only `random()` promises that."""
+"""Random choices that are the same in every Python version: `random` guarantees this for `random()` only."""
 
 import random
 from collections.abc import Sequence
@@ -8,13 +8,13 @@ Item = TypeVar("Item")
 
 
 class Rng:
-    """A stream of choices that depends on the seed and the purpose alone."""
+    """A stream of random choices that depends only on the seed and the purpose."""
 
     def __init__(self, seed: int, purpose: str) -> None:
         self._random = random.Random(f"{purpose}/{seed}").random
 
-    def pick(self, items: Sequence[Item]) -> Item:
+    def choice(self, items: Sequence[Item]) -> Item:
         return items[int(self._random() * len(items))]
 
-    def chance(self, probability: float) -> bool:
+    def bernoulli(self, probability: float) -> bool:
         return self._random() < probability

@@ -1,9 +1,9 @@
-"""To which part of the language a sentence belongs; every sentence belongs to one at most, by what it says.
+"""The split of a sentence, which depends on its content only: no sentence belongs to two splits.
 
-Two nouns are unseen together, or a noun with an adjective, if their hash says so: then no sentence of train, valid or
-test has both. Of the other sentences, hashes of the French side choose valid and test; the French of a sentence
-follows from its English, so neither direction leaks. "it" and the word that decides are left out of that hash, so
-that the two sentences of a flip stay together. Longer sentences are a part of their own.
+A hash selects pairs of nouns, and nouns with adjectives, that never occur together in train, valid or test. The other
+sentences are divided into train, valid and test by a hash of the French side. The English side determines the French
+one, so neither direction leaks. This hash leaves out the pronoun and the cue, which keeps the two sentences of a
+minimal pair in one split. Longer sentences form a split of their own.
 """
 
 from functools import cache
@@ -16,9 +16,9 @@ from regard.data.synthetic.grammar.realization import Pair
 
 SPLITS = ("train", "valid", "test", "noun-pairs", "noun-words", "longer")
 
-LONGEST = 18  # words and stops, on each side, of what is seen in training
+MAX_TRAINING_WORDS = 18  # on each side of a sentence of train, valid or test, punctuation included
 
-# What a model trained on the language must translate unseen.
+# Well-known sentences that a model trained on the language must translate without having seen them.
 FAMOUS = (
     (
         "The animal didn't cross the street because it was too tired.",
@@ -46,39 +46,39 @@ FAMOUS = (
 )
 
 
-def plain(text: str) -> str:
-    """A sentence without what hardly matters: capitals, stops, spaces, and "didn't" for "did not"."""
+def normalise(text: str) -> str:
+    """Remove differences that do not matter: case, final punctuation, spaces, and "didn't" for "did not"."""
     return " ".join(text.lower().replace("’", "'").replace("n't ", " not ").split()).rstrip(" .!?…")
 
 
-_FAMOUS = frozenset(plain(side) for pair in FAMOUS for side in pair)
+_FAMOUS = frozenset(normalise(side) for pair in FAMOUS for side in pair)
 
 
 def is_famous(text: str) -> bool:
-    """Whether a text, English or French, from the grammar or from elsewhere, is one that nothing may train on."""
-    return plain(text) in _FAMOUS
+    """Return whether a text of either language is one of the well-known sentences, which are kept out of training."""
+    return normalise(text) in _FAMOUS
 
 
 def split_of(pair: Pair) -> str | None:
-    """The part a sentence belongs to; None if to no part: it is famous, or unseen in more than one way."""
+    """Return the split of a pair; None if it is well known or held out for more than one reason."""
     if is_famous(pair.source) or is_famous(pair.target):
         return None
     draft = pair.draft
-    long = (len(draft.en) > LONGEST) + (len(draft.fr) > LONGEST)
-    together, said = unseen_pairs(draft), unseen_words(draft)
-    if not (long or together or said):
-        share = _hash(_context(pair), 32)
-        return "valid" if share == 0 else "test" if share == 1 else "train"
-    if long == 2 and not (together or said):
+    long = (len(draft.en) > MAX_TRAINING_WORDS) + (len(draft.fr) > MAX_TRAINING_WORDS)
+    noun_pairs, noun_adjectives = unseen_noun_pairs(draft), unseen_noun_adjectives(draft)
+    if not (long or noun_pairs or noun_adjectives):
+        bucket = _hash(_context(pair), 32)
+        return "valid" if bucket == 0 else "test" if bucket == 1 else "train"
+    if long == 2 and not (noun_pairs or noun_adjectives):
         return "longer"
-    # Only what "it" hangs on may be unseen, and in one way alone.
-    it = draft.it
-    if long or it is None or it.other is None or it.decider is None:
+    # The unseen combination must be the one that decides what "it" refers to, and the only one.
+    coreference = draft.coreference
+    if long or coreference is None or coreference.distractor is None or coreference.cue is None:
         return None
-    antecedent = _noun(it.antecedent.head)
-    if together == {frozenset((antecedent, _noun(it.other.head)))} and not said:
+    antecedent = _noun(coreference.antecedent.head)
+    if noun_pairs == {frozenset((antecedent, _noun(coreference.distractor.head)))} and not noun_adjectives:
         return "noun-pairs"
-    return "noun-words" if (antecedent, it.decider.text) in said and not together else None
+    return "noun-words" if (antecedent, coreference.cue.text) in noun_adjectives and not noun_pairs else None
 
 
 @cache
@@ -87,49 +87,50 @@ def _lemmas() -> dict[str, str]:
 
 
 def _noun(leaf: Leaf | None) -> str:
-    """The noun a leaf says; "" for a pronoun."""
+    """Return the English singular of a noun; "" for a pronoun."""
     return "" if leaf is None else _lemmas().get(leaf.text, "")
 
 
 @cache
-def pair_is_unseen(first: str, second: str) -> bool:
-    """Whether these two nouns never stand together in training."""
+def is_unseen_noun_pair(first: str, second: str) -> bool:
+    """Return whether two nouns never occur together in train, valid and test."""
     people = any("person" in nouns()[name].classes for name in (first, second))
     return not people and _hash(" ".join(sorted((first, second))), 16) == 0
 
 
 @cache
-def word_is_unseen(noun: str, adjective: str) -> bool:
-    """Whether training never says the adjective of the noun, nor of another noun in a sentence where it might."""
+def is_unseen_noun_adjective(noun: str, adjective: str) -> bool:
+    """Return whether train, valid and test never use the adjective where it could describe the noun."""
     known = noun in nouns() and adjective in adjectives()
     return known and "person" not in nouns()[noun].classes and _hash(f"{adjective} {noun}", 10) == 0
 
 
-def unseen_pairs(draft: Draft) -> set[frozenset[str]]:
-    """The pairs of nouns in a sentence that training does not have together."""
+def unseen_noun_pairs(draft: Draft) -> set[frozenset[str]]:
+    """Return the pairs of nouns in a sentence that never occur together in train, valid and test."""
     lemmas = _lemmas()
     known = [lemmas[leaf.text] for leaf in draft.en if leaf.kind == "noun" and leaf.text in lemmas]
-    return {frozenset(two) for two in combinations(known, 2) if pair_is_unseen(*two)}
+    return {frozenset(pair) for pair in combinations(known, 2) if is_unseen_noun_pair(*pair)}
 
 
-def unseen_words(draft: Draft) -> set[tuple[str, str]]:
-    """The nouns with adjectives said, or maybe said, of them in a sentence, that training does not have."""
-    said = [(_noun(noun), adjective.text) for adjective, noun in draft.adjectives]
-    it = draft.it
-    if it and it.other and it.decider:
-        said += [(_noun(it.antecedent.head), it.decider.text), (_noun(it.other.head), it.decider.text)]
-    return {both for both in said if word_is_unseen(*both)}
+def unseen_noun_adjectives(draft: Draft) -> set[tuple[str, str]]:
+    """Return the nouns with their actual or possible adjectives in a sentence that train, valid and test exclude."""
+    candidates = [(_noun(noun), adjective.text) for adjective, noun in draft.adjectives]
+    coreference = draft.coreference
+    if coreference and coreference.distractor and coreference.cue:
+        cue = coreference.cue.text
+        candidates += [(_noun(phrase.head), cue) for phrase in (coreference.antecedent, coreference.distractor)]
+    return {candidate for candidate in candidates if is_unseen_noun_adjective(*candidate)}
 
 
 def _context(pair: Pair) -> str:
-    """The French sentence without the pronoun and the word that decides."""
+    """Return the French sentence without the pronoun and the cue."""
     draft = pair.draft
-    it = draft.it
-    if it is None or it.decider is None:
+    coreference = draft.coreference
+    if coreference is None or coreference.cue is None:
         return pair.target
-    left_out = (it.pronoun.target, it.decider_target)
+    left_out = (coreference.pronoun.target, coreference.cue_target)
     return " ".join(["si" if leaf.text == "s'" else leaf.text for leaf in draft.fr if leaf not in left_out])
 
 
-def _hash(text: str, share: int) -> int:
-    return crc32(text.encode()) % share
+def _hash(text: str, buckets: int) -> int:
+    return crc32(text.encode()) % buckets

@@ -1,6 +1,6 @@
-"""Pairs into files: a TSV that `train` reads, and beside it, if asked for, the truth as JSON, a line for each pair.
+"""Write sentence pairs to a TSV file that `regard train` reads, and optionally their annotations to a JSONL file.
 
-Many pairs are made in blocks, each a stream with a seed of its own, so that all cores can make some at once.
+A large number of pairs is generated in blocks by several processes. Each block is a stream with its own seed.
 """
 
 import json
@@ -23,64 +23,68 @@ from regard.storage.atomic_files import sync
 
 BLOCK = 5_000
 
-_MOST_WORKERS = 61  # Windows waits for no more processes at once
+_MAX_WORKERS = 61  # Windows cannot wait for more processes
 
-Lines = tuple[str, ...]  # for the TSV, and for the truth
+Lines = tuple[str, ...]  # one for the TSV file, and perhaps one for the annotations
 
 
-def lines(pair: Pair, *, truth: bool = False) -> Lines:
-    """What the files say of a pair."""
+def format_pair(pair: Pair, *, annotations: bool = False) -> Lines:
+    """Return the lines that the files have for a pair."""
     text = f"{pair.source}\t{pair.target}\n"
-    return (text, json.dumps(asdict(pair.truth), ensure_ascii=False) + "\n") if truth else (text,)
+    return (text, json.dumps(asdict(pair.annotations), ensure_ascii=False) + "\n") if annotations else (text,)
 
 
-def many(count: int, seed: int, split: str, *, truth: bool = False) -> Iterator[Lines]:
-    """The lines of so many pairs. The first block is the beginning of `pairs(seed, split)`."""
+def generate_lines(count: int, seed: int, split: str, *, annotations: bool = False) -> Iterator[Lines]:
+    """Return the lines of `count` pairs. The first block equals the start of `pairs(seed, split)`."""
     if count <= BLOCK:
-        return (lines(pair, truth=truth) for pair in islice(pairs(seed, split), count))
-    pairs(seed, split)  # a split that does not exist is refused here
-    return chain.from_iterable(_blocks(partial(_block, count, seed, split, truth), -(-count // BLOCK)))
+        return (format_pair(pair, annotations=annotations) for pair in islice(pairs(seed, split), count))
+    pairs(seed, split)  # checks the name of the split before any process starts
+    return chain.from_iterable(_blocks(partial(_block, count, seed, split, annotations), -(-count // BLOCK)))
 
 
 def _blocks(make: Callable[[int], list[Lines]], count: int) -> Iterator[list[Lines]]:
-    """Blocks in order, each made by some process; only a few wait to be written."""
-    workers = min(cpu_count(), count, _MOST_WORKERS)
-    pool = ProcessPoolExecutor(workers, get_context("spawn"), initializer=_leave_interrupts_to_us)
+    """Yield blocks in order while worker processes generate the next few."""
+    workers = min(cpu_count(), count, _MAX_WORKERS)
+    pool = ProcessPoolExecutor(workers, get_context("spawn"), initializer=_ignore_interrupts)
     try:
         blocks = iter(range(count))
-        waiting = deque(pool.submit(make, block) for block in islice(blocks, 2 * workers))
-        while waiting:
-            yield waiting.popleft().result()
-            waiting.extend(pool.submit(make, block) for block in islice(blocks, 1))
+        pending = deque(pool.submit(make, block) for block in islice(blocks, 2 * workers))
+        while pending:
+            yield pending.popleft().result()
+            pending.extend(pool.submit(make, block) for block in islice(blocks, 1))
     finally:
         pool.shutdown(wait=False, cancel_futures=True)
 
 
-def _block(count: int, seed: int, split: str, truth: bool, block: int) -> list[Lines]:
-    # No other seed that a person would choose comes near.
+def _block(count: int, seed: int, split: str, annotations: bool, block: int) -> list[Lines]:
+    # Seeds of blocks are far from any seed that a user would choose.
     stream = pairs(seed + (block << 64), split)
-    return [lines(pair, truth=truth) for pair in islice(stream, min(BLOCK, count - block * BLOCK))]
+    return [format_pair(pair, annotations=annotations) for pair in islice(stream, min(BLOCK, count - block * BLOCK))]
 
 
-def _leave_interrupts_to_us() -> None:
+def _ignore_interrupts() -> None:
+    """Leave Ctrl-C to the main process."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)
 
 
-def export(path: Path, found: Iterable[Lines], *, truth: bool = False) -> list[Path]:
-    """Write all of `found`, and return the files. They appear when they are whole."""
+def write_files(path: Path, rows: Iterable[Lines], *, annotations: bool = False) -> list[Path]:
+    """Write the lines of all pairs and return the paths. The files appear only when they are complete."""
     if path.suffix != ".tsv":
         raise UserError(f"{path}: give a name that ends in .tsv, such as {path.with_suffix('.tsv').name}")
     if not path.parent.is_dir():
         raise UserError(f"{path}: there is no folder {path.parent}; make it first")
-    paths = [path, path.with_suffix(".jsonl")] if truth else [path]
-    drafts = [one.with_name(one.name + ".tmp") for one in paths]
+    paths = [path, path.with_suffix(".jsonl")] if annotations else [path]
+    partial_paths = [final.with_name(final.name + ".tmp") for final in paths]
     with ExitStack() as stack:
-        files = [stack.enter_context(draft.open("w", encoding="utf-8", newline="\n")) for draft in drafts]
-        for row in found:
+        files = [
+            stack.enter_context(partial_path.open("w", encoding="utf-8", newline="\n"))
+            for partial_path in partial_paths
+        ]
+        for row in rows:
             for file, line in zip(files, row, strict=True):
                 file.write(line)
-    for draft, final in zip(drafts, paths, strict=True):
-        sync(draft)
-        draft.replace(final)
+    for partial_path, final in zip(partial_paths, paths, strict=True):
+        sync(partial_path)
+        partial_path.replace(final)
     sync(path.parent)
     return paths

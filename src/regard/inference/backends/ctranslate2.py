@@ -1,10 +1,10 @@
-"""Translating with CTranslate2, without torch. The text is the one the torch road writes; only the time differs.
+"""The CTranslate2 backend, which does not need torch. It gives the same text as torch, only faster.
 
-The engine searches by the same rule if asked the right way: K hypotheses without its own length penalty, ranked here
-by the paper's. Its one limit of length is for a whole batch, so a text that reaches its own is searched again with it,
-or cut where that comes to the same. What it does otherwise than torch's road is left to that road: it draws pieces by
-chance of its own, and after a prefix it passes over texts that end at once. It also tells each piece's log-probability
-as if none were forbidden.
+CTranslate2 follows the same search rule if asked for K hypotheses without its own length penalty; they are ranked here
+with the paper's. It has one length limit for a whole batch, so a text that exceeds its own limit is searched again with
+that limit, or truncated where this gives the same result. Settings that CTranslate2 treats differently go to torch: its
+samples depend on the batch, after a prefix it skips translations that end at once, and its token log-probabilities
+ignore which tokens are forbidden.
 """
 
 import math
@@ -31,26 +31,26 @@ from regard.settings.decode import DecodeSettings
 from regard.tokenizers.sentencepiece import SentencePieceTokenizer
 from regard.tokenizers.special_ids import EOS
 
-# Exactly zero would also change when the engine stops; n to this power is 1.
-_NO_PENALTY = 1e-30
+# Exactly zero would also change when CTranslate2 stops; a length to this power is 1.
+_NO_LENGTH_PENALTY = 1e-30
 
-# Batches begun for each worker: enough that it never waits for us, and soon done when nobody wants them any more.
-_AHEAD = 3
+# Batches submitted per worker: enough that no worker waits, and few enough to stop soon if the rest is not needed.
+_BATCHES_AHEAD = 3
 
-_TRIED_WINDOWS = 8  # at most, to find batches to try on
+_MAX_TRIAL_WINDOWS = 8  # windows read at most to collect batches for measuring
 
 _T = TypeVar("_T")
 
-_UnderWay = list[Any]  # the engine's promises, one for each source
+_Pending = list[Any]  # the asynchronous results of a batch, one for each source
 
-_Found = list[tuple[list[str], float]]  # the pieces of each hypothesis, its end mark among them; its log-probability
+_Found = list[tuple[list[str], float]]  # for each hypothesis its tokens, including EOS, and its log-probability
 
 
 class CTranslate2Backend(Translator):
-    """Raw text in, raw text out, by the engine's files in a folder."""
+    """A translator that runs exported model files with CTranslate2 on the CPU."""
 
-    batch_tokens = 4096  # as quick as more on two cores
-    min_source_tokens = 7  # with the end mark 8: the scores of all pieces are held for each source, however short
+    batch_tokens = 4096  # as fast as larger batches on two cores
+    min_source_tokens = 7  # 8 with EOS: the logits of the vocabulary are held for each source, however short it is
 
     def __init__(
         self,
@@ -58,23 +58,24 @@ class CTranslate2Backend(Translator):
         tokenizer: SentencePieceTokenizer,
         *,
         max_positions: int,
-        fallback: Callable[[], Translator],
+        fallback: Callable[[], Translator] | None,
         compute_type: str = "float32",
         alignment_head: AlignmentHead | None = None,
     ) -> None:
+        """Load exported files. `fallback` makes a translator for decode settings that CTranslate2 does not support."""
         super().__init__(tokenizer, max_positions=max_positions, alignment_head=alignment_head)
-        limit_trimming()  # the engine copies what it has written for every piece, and gives the old copy back
-        self._fallback = cache(fallback)
+        limit_trimming()  # CTranslate2 reallocates its KV cache for every token
+        self._fallback = cache(fallback) if fallback is not None else None
         self._files, self._compute_type = str(files), compute_type
         self._cores = cpu_count()
         self._engines = {1: self._open(workers=1)}  # by the number of workers
-        self._trying = Lock()
-        self._best: dict[int, int] = {}  # workers, for each number of beams that was tried
+        self._measuring = Lock()
+        self._best: dict[int, int] = {}  # the fastest number of workers for each beam size that was measured
         self._names = tokenizer.tokens(range(tokenizer.size))
-        self._ids = {name: number for number, name in enumerate(self._names)}
+        self._ids = {name: token_id for token_id, name in enumerate(self._names)}
 
     def _open(self, workers: int) -> ctranslate2.Translator:
-        """The engine, its cores divided among workers that each take a batch."""
+        """Return a CTranslate2 translator whose workers share the cores; each worker computes one batch at a time."""
         return ctranslate2.Translator(
             self._files,
             device="cpu",
@@ -88,191 +89,202 @@ class CTranslate2Backend(Translator):
         return self._best.get(decode.beam_size, UNKNOWN) if self._cores > 1 and supports(decode) else 1
 
     def translate_bare(self, texts: Sequence[str], decode: DecodeSettings) -> None:
-        """What the engine does of translating, and nothing else: to know what the rest costs."""
+        """Run only CTranslate2's part of the work, to measure what the rest costs."""
         parts = [part for text in texts for part, _ in self._parts(text) if not is_blank(part)]
-        sources = self._in_pieces(self.tokenizer.encode(parts))
+        sources = self._to_tokens(self.tokenizer.encode(parts))
         self._engines[self._best.get(decode.beam_size, 1)].translate_batch(
             sources,
             beam_size=decode.beam_size,
             max_batch_size=max(1, self.batch_tokens // decode.beam_size),
             batch_type="tokens",
             max_input_length=0,
-            max_decoding_length=min(256, self.max_positions),  # its own, or what the model can write
+            max_decoding_length=min(256, self.max_positions),  # CTranslate2's default, or what the model supports
         )
 
     def _generate(self, batches: Iterable[Sources], decode: DecodeSettings) -> Iterator[list[list[Hypothesis]]]:
-        if not supports(decode):
-            if self._compute_type != "float32":
-                raise SettingsError(
-                    "decode.temperature, decode.prefix, and decode.log_probabilities with decode.min_length or "
-                    f"decode.no_repeat_ngram_size are computed in float32, not in {self._compute_type}; "
-                    "leave --fast out"
-                )
-            return self._fallback()._generate(batches, decode)
-        return self._write(iter(batches), decode)
+        if supports(decode):
+            return self._generate_ahead(iter(batches), decode)
+        if self._fallback is None or self._compute_type != "float32":
+            raise SettingsError(
+                "CTranslate2 does not support decode.temperature, decode.prefix, or decode.log_probabilities with "
+                "decode.min_length or decode.no_repeat_ngram_size; torch does: leave --backend and --compute-type out"
+            )
+        return self._fallback()._generate(batches, decode)
 
-    def _write(self, batches: Iterator[Sources], decode: DecodeSettings) -> Iterator[list[list[Hypothesis]]]:
-        first = self._try(batches, decode) if self.workers(decode) == UNKNOWN else []
+    def _generate_ahead(self, batches: Iterator[Sources], decode: DecodeSettings) -> Iterator[list[list[Hypothesis]]]:
+        """Generate with several batches in flight."""
+        first = self._measure_workers(batches, decode) if self.workers(decode) == UNKNOWN else []
         more = list(islice(batches, 3))
         first += ((batch, []) for batch in more)
-        alone = len(more) < 3 and sum(bool(batch) for batch, _ in first) < 2  # one, the end of its window, no more
-        workers = 1 if alone else self._best.get(decode.beam_size, 1)
+        # One batch, followed by the empty batch that ends its window, and nothing else.
+        is_single = len(more) < 3 and sum(bool(batch) for batch, _ in first) < 2
+        workers = 1 if is_single else self._best.get(decode.beam_size, 1)
         engine = self._engines[workers]
         all_batches = chain(first, ((batch, []) for batch in batches))
-        begun = ((batch, promises or self._search(engine, batch, decode)) for batch, promises in all_batches)
-        # A second search is the last in the queue; what came meanwhile is kept.
+        submitted = ((batch, pending or self._search(engine, batch, decode)) for batch, pending in all_batches)
+        # A second search is queued after batches submitted in the meantime; their results are kept until it is done.
         kept: deque[tuple[Sources, list[_Found], dict[int, Any]]] = deque()
-        for batch, promises in _ahead(begun, _AHEAD * workers):
-            found = [_found(promise) for promise in promises]
+        for batch, pending in _keep_in_flight(submitted, _BATCHES_AHEAD * workers):
+            found = [_wait(result) for result in pending]
             kept.append((batch, found, self._search_again(engine, batch, found, decode)))
-            while kept and all(promise.done() for promise in kept[0][2].values()):
-                yield self._told(*kept.popleft(), decode)
-        yield from (self._told(*its, decode) for its in kept)
+            while kept and all(result.done() for result in kept[0][2].values()):
+                yield self._hypotheses(*kept.popleft(), decode)
+        yield from (self._hypotheses(*results, decode) for results in kept)
 
-    def _try(self, batches: Iterator[Sources], decode: DecodeSettings) -> list[tuple[Sources, _UnderWay]]:
-        """The first batches, with what was found of some while trying how to divide the cores."""
-        if not self._trying.acquire(blocking=False):
-            return []  # two threads that try at once would measure each other
+    def _measure_workers(self, batches: Iterator[Sources], decode: DecodeSettings) -> list[tuple[Sources, _Pending]]:
+        """Read the first batches and measure on some of them how many workers are fastest.
+
+        Returns all batches that were read, with the results of those that were translated.
+        """
+        if not self._measuring.acquire(blocking=False):
+            return []  # two threads that measure at the same time would disturb each other
         try:
-            ways = [self._cores >> halvings for halvings in range(self._cores.bit_length())]
+            worker_counts = [self._cores >> halvings for halvings in range(self._cores.bit_length())]
             first: list[Sources] = []
             ends = 0
-            for batch in islice(batches, len(ways) * 4 * self._cores):
+            for batch in islice(batches, len(worker_counts) * 4 * self._cores):
                 first.append(batch)
                 ends += not batch
-                # A window may have too few, or none at all.
-                if not batch and (len(first) - ends >= len(ways) * self._cores or ends == _TRIED_WINDOWS):
+                enough = len(first) - ends >= len(worker_counts) * self._cores
+                # One window may have too few batches, or none.
+                if not batch and (enough or ends == _MAX_TRIAL_WINDOWS):
                     break
-            found = self._choose(ways, {place: batch for place, batch in enumerate(first) if batch}, decode)
+            nonempty = {index: batch for index, batch in enumerate(first) if batch}
+            results = self._choose_workers(worker_counts, nonempty, decode)
         finally:
-            self._trying.release()
-        return [(batch, found.get(place, [])) for place, batch in enumerate(first)]
+            self._measuring.release()
+        return [(batch, results.get(index, [])) for index, batch in enumerate(first)]
 
-    def _choose(self, ways: list[int], batches: dict[int, Sources], decode: DecodeSettings) -> dict[int, _UnderWay]:
-        """Find the quickest way to divide the cores, by translating some batches each way; return what came of them.
+    def _choose_workers(
+        self, worker_counts: list[int], batches: dict[int, Sources], decode: DecodeSettings
+    ) -> dict[int, _Pending]:
+        """Translate some batches with each number of workers, store the fastest number, and return the results.
 
-        A small model is quickest with a core for each batch, a large one with all of them at the same; between the two
-        it depends on the beams.
+        A small model is fastest with one core per batch, a large model with all cores on one batch; in between it
+        depends on the beam size.
         """
-        found: dict[int, _UnderWay] = {}
-        each = len(batches) // len(ways)
-        if each < self._cores:
-            return found
-        # Two turns where there is enough for them; in each all workers have equally many batches.
-        count = 2 if each >= 2 * self._cores else 1
-        each = each // (count * self._cores) * count * self._cores
-        places = list(batches)[: each * len(ways)]
+        results: dict[int, _Pending] = {}
+        share = len(batches) // len(worker_counts)
+        if share < self._cores:
+            return results
+        # Two rounds if there are enough batches; in each round all workers get the same number of batches.
+        rounds = 2 if share >= 2 * self._cores else 1
+        share = share // (rounds * self._cores) * rounds * self._cores
+        indices = list(batches)[: share * len(worker_counts)]
         best, chosen = 0.0, (1, self._engines[1])
-        for way, workers in enumerate(ways):
+        for number, workers in enumerate(worker_counts):
             engine = self._engines.get(workers) or self._open(workers)
-            self._time(engine, [batches[places[-1]]] * workers, decode)  # a first time is slower
-            # Every way gets some of the long and some of the short.
-            its = places[way :: len(ways)]
+            self._time(engine, [batches[indices[-1]]] * workers, decode)  # warm-up
+            # Every number of workers gets long and short batches.
+            own_indices = indices[number :: len(worker_counts)]
             speeds = []
-            for turn in (its[first::count] for first in range(count)):
-                speed, promises = self._time(engine, [batches[place] for place in turn], decode)
+            for round_indices in (own_indices[first::rounds] for first in range(rounds)):
+                speed, pending = self._time(engine, [batches[index] for index in round_indices], decode)
                 speeds.append(speed)
-                found.update(zip(turn, promises, strict=True))
-            # Fewer workers must be clearly quicker in every turn: a moment's disturbance makes any way look slow.
+                results.update(zip(round_indices, pending, strict=True))
+            # Fewer workers must be clearly faster in every round: a short disturbance makes any number look slow.
             if min(speeds) < 1.15 * best:
                 break
             best, chosen = max(speeds), (workers, engine)
         self._engines[chosen[0]] = chosen[1]
         self._best[decode.beam_size] = chosen[0]
-        return found
+        return results
 
     def _time(
         self, engine: ctranslate2.Translator, batches: list[Sources], decode: DecodeSettings
-    ) -> tuple[float, list[_UnderWay]]:
-        """Pieces a second, and what was found."""
-        began = time.perf_counter()
-        promises = [self._search(engine, batch, decode) for batch in batches]
-        pieces = sum(len(promise.result().hypotheses[0]) for its in promises for promise in its)
-        return pieces / (time.perf_counter() - began), promises
+    ) -> tuple[float, list[_Pending]]:
+        """Translate batches; return the speed in tokens per second, and the results."""
+        started = time.perf_counter()
+        pending = [self._search(engine, batch, decode) for batch in batches]
+        tokens = sum(len(result.result().hypotheses[0]) for batch_results in pending for result in batch_results)
+        return tokens / (time.perf_counter() - started), pending
 
-    def _search(self, engine: ctranslate2.Translator, batch: Sources, decode: DecodeSettings) -> _UnderWay:
+    def _search(self, engine: ctranslate2.Translator, batch: Sources, decode: DecodeSettings) -> _Pending:
         if not batch:
             return []
-        promises: _UnderWay = engine.translate_batch(
-            self._in_pieces([source.ids for source in batch]),
+        pending: _Pending = engine.translate_batch(
+            self._to_tokens([source.ids for source in batch]),
             beam_size=decode.beam_size,
             num_hypotheses=decode.beam_size,
-            length_penalty=_NO_PENALTY,
+            length_penalty=_NO_LENGTH_PENALTY,
             max_decoding_length=max(source.limit for source in batch),
             min_decoding_length=decode.min_length,
             no_repeat_ngram_size=decode.no_repeat_ngram_size,
             max_input_length=0,
-            return_scores=decode.scores or decode.beam_size > 1,  # of several, they tell which is best
+            return_scores=decode.scores or decode.beam_size > 1,  # several hypotheses are ranked by their scores
             return_end_token=True,
             asynchronous=True,
         )
-        return promises
+        return pending
 
-    def _in_pieces(self, sources: Sequence[Sequence[int]]) -> list[list[str]]:
-        return [[self._names[number] for number in source] for source in sources]
+    def _to_tokens(self, sources: Sequence[Sequence[int]]) -> list[list[str]]:
+        return [[self._names[token_id] for token_id in source] for source in sources]
 
     def _search_again(
         self, engine: ctranslate2.Translator, batch: Sources, found: list[_Found], decode: DecodeSettings
     ) -> dict[int, Any]:
-        """Begin a second search of the texts that grew beyond their own limit; the promises, by the place in the batch.
+        """Start a second search of the texts that exceeded their own length limit; return the results by index.
 
-        Where a search did not get to its own limit, a larger one changed nothing. A greedy one wrote the same up to
-        there, and is cut, unless its score is wanted.
+        If a search did not reach its own limit, the larger limit of the batch made no difference. A greedy search
+        generated the same tokens up to its limit, so its result is truncated, unless its score is needed.
         """
         if decode.beam_size == 1 and not decode.scores:
             return {}
         largest = max((source.limit for source in batch), default=0)
-        again: dict[int, list[int]] = {}
-        for index, (source, its) in enumerate(zip(batch, found, strict=True)):
-            if max(len(names) for names, _ in its) >= source.limit < largest:
-                again.setdefault(source.limit, []).append(index)
-        begun: dict[int, Any] = {}
-        for indices in again.values():
-            promises = self._search(engine, [batch[index] for index in indices], decode)
-            begun.update(zip(indices, promises, strict=True))
-        return begun
+        by_limit: dict[int, list[int]] = {}
+        for index, (source, hypotheses) in enumerate(zip(batch, found, strict=True)):
+            if max(len(tokens) for tokens, _ in hypotheses) >= source.limit < largest:
+                by_limit.setdefault(source.limit, []).append(index)
+        again: dict[int, Any] = {}
+        for indices in by_limit.values():
+            pending = self._search(engine, [batch[index] for index in indices], decode)
+            again.update(zip(indices, pending, strict=True))
+        return again
 
-    def _told(
+    def _hypotheses(
         self, batch: Sources, found: list[_Found], again: dict[int, Any], decode: DecodeSettings
     ) -> list[list[Hypothesis]]:
-        """The best hypotheses; with the log-probability of each piece, if that is asked for."""
-        for index, promise in again.items():
-            found[index] = _found(promise)
-        told = [self._best_of(its, source.limit, decode) for source, its in zip(batch, found, strict=True)]
+        """Return the best hypotheses of each source, with the log-probability of each token if requested."""
+        for index, result in again.items():
+            found[index] = _wait(result)
+        best = [self._best_of(results, source.limit, decode) for source, results in zip(batch, found, strict=True)]
         if not decode.log_probabilities:
-            return told
-        best = [(source, one) for source, its in zip(batch, told, strict=True) for one in its]
-        forced = zip(best, self._score_tokens([(source.ids, one.token_ids) for source, one in best]), strict=True)
-        # What reached its limit has no end mark.
-        each = (
-            Hypothesis.of(one.token_ids, logs[: source.limit], decode.length_penalty) for (source, one), logs in forced
+            return best
+        pairs = [(source, each) for source, hypotheses in zip(batch, best, strict=True) for each in hypotheses]
+        scored = zip(pairs, self._score_tokens([(source.ids, each.token_ids) for source, each in pairs]), strict=True)
+        # A hypothesis that reached its limit has no EOS.
+        rescored = (
+            Hypothesis.of(each.token_ids, logs[: source.limit], decode.length_penalty)
+            for (source, each), logs in scored
         )
-        return [list(islice(each, len(its))) for its in told]
+        return [list(islice(rescored, len(hypotheses))) for hypotheses in best]
 
     def _best_of(self, found: _Found, limit: int, decode: DecodeSettings) -> list[Hypothesis]:
-        """The best by the paper's rule; the others were only needed to know which those are."""
-        scored = [(log / length_penalty(len(names), decode.length_penalty), log, names[:limit]) for names, log in found]
-        best = sorted(scored, key=lambda one: -one[0])[: decode.n_best]
-        return [Hypothesis(self._numbers(names), log, score, ()) for score, log, names in best]
+        """Rank the hypotheses with the paper's length penalty and return the best."""
+        scored = [
+            (log / length_penalty(len(tokens), decode.length_penalty), log, tokens[:limit]) for tokens, log in found
+        ]
+        best = sorted(scored, key=lambda hypothesis: -hypothesis[0])[: decode.n_best]
+        return [Hypothesis(self._to_ids(tokens), log, score, ()) for score, log, tokens in best]
 
-    def _numbers(self, names: list[str]) -> tuple[int, ...]:
-        """Of pieces as the engine gives them, without the end mark."""
-        pieces = [self._ids[name] for name in names]
-        return tuple(pieces[:-1] if pieces[-1:] == [EOS] else pieces)
+    def _to_ids(self, tokens: list[str]) -> tuple[int, ...]:
+        """Return the ids of tokens, without EOS."""
+        ids = [self._ids[token] for token in tokens]
+        return tuple(ids[:-1] if ids[-1:] == [EOS] else ids)
 
     def _score_tokens(self, pairs: TokenPairs) -> list[tuple[float, ...]]:
-        found: dict[int, tuple[float, ...]] = {}
-        # All logits of what is scored at once are held, for every piece there is.
+        scored: dict[int, tuple[float, ...]] = {}
+        # CTranslate2 holds the logits of the whole batch, so batches are small.
         for batch in length_buckets([max(map(len, pair)) for pair in pairs], 2048):
-            sources, targets = (self._in_pieces([pairs[index][side] for index in batch]) for side in (0, 1))
-            scored = self._engines[1].score_batch(sources, targets, max_input_length=0)
-            found.update((index, tuple(one.log_probs)) for index, one in zip(batch, scored, strict=True))
-        return [found[index] for index in range(len(pairs))]
+            sources, targets = (self._to_tokens([pairs[index][side] for index in batch]) for side in (0, 1))
+            results = self._engines[1].score_batch(sources, targets, max_input_length=0)
+            scored.update((index, tuple(result.log_probs)) for index, result in zip(batch, results, strict=True))
+        return [scored[index] for index in range(len(pairs))]
 
     def _attend(self, pairs: TokenPairs) -> list[Any]:
-        # While it searches, what the engine gives is not always that of the hypothesis. Forced, it is.
-        sources, targets = (self._in_pieces([pair[side] for pair in pairs]) for side in (0, 1))
-        forced = self._engines[1].translate_batch(
+        # The attention that a search returns is not always that of the hypothesis; with a full prefix it is.
+        sources, targets = (self._to_tokens([pair[side] for pair in pairs]) for side in (0, 1))
+        results = self._engines[1].translate_batch(
             sources,
             target_prefix=targets,
             beam_size=1,
@@ -281,26 +293,26 @@ class CTranslate2Backend(Translator):
             return_end_token=True,
             return_attention=True,
         )
-        return [one.attention[0][: len(target) + 1] for one, target in zip(forced, targets, strict=True)]
+        return [result.attention[0][: len(target) + 1] for result, target in zip(results, targets, strict=True)]
 
 
-def _ahead(items: Iterable[_T], count: int) -> Iterator[_T]:
-    """The same, when as many more are begun."""
-    begun: deque[_T] = deque()
+def _keep_in_flight(items: Iterable[_T], count: int) -> Iterator[_T]:
+    """Yield items, keeping `count` more in flight."""
+    in_flight: deque[_T] = deque()
     for item in items:
-        begun.append(item)
-        if len(begun) > count:
-            yield begun.popleft()
-    yield from begun
+        in_flight.append(item)
+        if len(in_flight) > count:
+            yield in_flight.popleft()
+    yield from in_flight
 
 
-def _found(promise: Any) -> _Found:
-    """Wait for what the engine finds, the likeliest first."""
-    result = promise.result()
-    return list(zip(result.hypotheses, result.scores or [math.nan], strict=True))
+def _wait(result: Any) -> _Found:
+    """Wait for the result of a search; return its hypotheses, the most probable first."""
+    done = result.result()
+    return list(zip(done.hypotheses, done.scores or [math.nan], strict=True))
 
 
 def supports(decode: DecodeSettings) -> bool:
-    """Whether the engine writes the text of torch's road, and tells the same numbers."""
-    forbids = decode.min_length > 0 or decode.no_repeat_ngram_size > 0
-    return not (decode.temperature or decode.prefix or (decode.log_probabilities and forbids))
+    """Return whether CTranslate2 gives the same text and the same scores as torch with these settings."""
+    forbids_tokens = decode.min_length > 0 or decode.no_repeat_ngram_size > 0
+    return not (decode.temperature or decode.prefix or (decode.log_probabilities and forbids_tokens))

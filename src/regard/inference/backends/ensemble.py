@@ -1,9 +1,9 @@
-"""Several models as one: what comes next has the mean of the probabilities they give it.
+"""An ensemble: several models that act as one, with the mean of their probabilities for the next token.
 
-It has the face of a model, so search and translator need not know. Where one model has what it thinks (D numbers), this
-one has what each of them thinks, side by side.
+It has the model interface, so search and translator treat it like one model. Its hidden vectors are the hidden vectors
+of the models, concatenated.
 
-Shapes: B sentences, K beams, N = B * K rows, S source length, T target length, D widths together, V vocabulary.
+Shapes: B sentences, K beams, N = B * K rows, S source length, T target length, D sum of the widths, V vocabulary.
 """
 
 import math
@@ -18,20 +18,20 @@ from regard.models.kinds.transformer import Transformer
 
 
 @dataclass(frozen=True)
-class States:
-    """Each model's own state."""
+class EnsembleState:
+    """The decoder states of the models."""
 
-    each: tuple[Any, ...]
+    states: tuple[Any, ...]
 
     def select(self, beams_BK: Tensor) -> Self:
-        return type(self)(tuple(state.select(beams_BK) for state in self.each))
+        return type(self)(tuple(state.select(beams_BK) for state in self.states))
 
     def keep(self, sentences: Tensor) -> Self:
-        return type(self)(tuple(state.keep(sentences) for state in self.each))
+        return type(self)(tuple(state.keep(sentences) for state in self.states))
 
 
 class Ensemble(nn.Module):
-    """Models with the same vocabulary, of any shapes."""
+    """Models of one vocabulary and any shapes that act as one model."""
 
     def __init__(self, models: Sequence[Transformer]) -> None:
         super().__init__()
@@ -41,20 +41,22 @@ class Ensemble(nn.Module):
         self.eval()
 
     def encode(self, source_BS: Tensor) -> list[Any]:
-        return [model.encode(source_BS) for model in self._each()]
+        return [model.encode(source_BS) for model in self._models()]
 
-    def start(self, memories: list[Any]) -> States:
-        return States(tuple(model.start(memory) for model, memory in zip(self._each(), memories, strict=True)))
+    def start(self, encoded: list[Any]) -> EnsembleState:
+        return EnsembleState(tuple(model.start(output) for model, output in zip(self._models(), encoded, strict=True)))
 
-    def decode(self, tokens_NT: Tensor, states: States) -> tuple[Tensor, States]:
-        decoded = [model.decode(tokens_NT, state) for model, state in zip(self._each(), states.each, strict=True)]
-        return torch.cat([hidden for hidden, _ in decoded], dim=-1), States(tuple(state for _, state in decoded))
+    def decode(self, tokens_NT: Tensor, state: EnsembleState) -> tuple[Tensor, EnsembleState]:
+        decoded = [model.decode(tokens_NT, own) for model, own in zip(self._models(), state.states, strict=True)]
+        return torch.cat([hidden for hidden, _ in decoded], dim=-1), EnsembleState(tuple(own for _, own in decoded))
 
     def project(self, hidden: Tensor) -> Tensor:
-        """The logarithm of the mean probability: as good as logits, because it differs from them by a constant."""
-        parts = zip(self._each(), hidden.split(self._widths, dim=-1), strict=True)
-        each = torch.stack([model.project(part).float().log_softmax(dim=-1) for model, part in parts])
-        return each.logsumexp(dim=0) - math.log(len(each))
+        """Return the logarithm of the mean probability, which serves as logits: its softmax is that mean."""
+        vectors = zip(self._models(), hidden.split(self._widths, dim=-1), strict=True)
+        log_probabilities = torch.stack(
+            [model.project(vector).float().log_softmax(dim=-1) for model, vector in vectors]
+        )
+        return log_probabilities.logsumexp(dim=0) - math.log(len(log_probabilities))
 
-    def _each(self) -> list[Transformer]:
+    def _models(self) -> list[Transformer]:
         return [cast(Transformer, model) for model in self.models]

@@ -7,37 +7,37 @@ from torch import Tensor
 
 @dataclass(frozen=True)
 class Candidates:
-    """Continuations of each sentence: the beam each continues, and by which piece."""
+    """C continuations of each sentence: which beam each continues, and with which token."""
 
-    total_BC: Tensor
+    total_BC: Tensor  # the log-probability of the whole hypothesis
     beams_BC: Tensor
     tokens_BC: Tensor
-    gains_BC: Tensor  # the log-probability of the piece alone
+    log_BC: Tensor  # the log-probability of the token
 
     def pick(self, index_BK: Tensor) -> "Candidates":
         return Candidates(
             self.total_BC.gather(1, index_BK),
             self.beams_BC.gather(1, index_BK),
             self.tokens_BC.gather(1, index_BK),
-            self.gains_BC.gather(1, index_BK),
+            self.log_BC.gather(1, index_BK),
         )
 
     def keep(self, sentences: Tensor) -> "Candidates":
         return Candidates(
-            self.total_BC[sentences], self.beams_BC[sentences], self.tokens_BC[sentences], self.gains_BC[sentences]
+            self.total_BC[sentences], self.beams_BC[sentences], self.tokens_BC[sentences], self.log_BC[sentences]
         )
 
 
 def top_candidates(log_NV: Tensor, total_BK: Tensor, beams: int) -> Candidates:
-    """The likeliest continuations, best first."""
-    # 2K candidates: even if K of them end here, K are left to go on. One beam needs no second: it ends or goes on.
+    """Return the most probable continuations of each sentence, best first."""
+    # 2K candidates: even if K of them end here, K are left to continue. One beam needs only one: it ends or continues.
     count = 2 * beams if beams > 1 else 1
-    # The best of a sentence are among the best of each of its beams; looking there first spares adding K * V sums.
+    # The best candidates of a sentence are among the best of each of its beams; taking those first saves K * V sums.
     each = min(count, log_NV.size(1))
-    gains_NE, pieces_NE = log_NV.topk(each, dim=1)
-    gains_BKE, pieces_BKE = gains_NE.unflatten(0, total_BK.shape), pieces_NE.unflatten(0, total_BK.shape)
-    total_BX = (total_BK[:, :, None] + gains_BKE).flatten(1)
+    log_NE, tokens_NE = log_NV.topk(each, dim=1)
+    log_BKE, tokens_BKE = log_NE.unflatten(0, total_BK.shape), tokens_NE.unflatten(0, total_BK.shape)
+    total_BX = (total_BK[:, :, None] + log_BKE).flatten(1)
     total_BC, index_BC = total_BX.topk(min(count, total_BX.size(1)), dim=1)
     return Candidates(
-        total_BC, index_BC // each, pieces_BKE.flatten(1).gather(1, index_BC), gains_BKE.flatten(1).gather(1, index_BC)
+        total_BC, index_BC // each, tokens_BKE.flatten(1).gather(1, index_BC), log_BKE.flatten(1).gather(1, index_BC)
     )

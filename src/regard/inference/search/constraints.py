@@ -1,11 +1,11 @@
-"""Which pieces may come next, and how probable that makes each of them.
+"""The constraints on the next token, and the probability of each token under them.
 
-What is forbidden is forbidden before the softmax, as in the engine: what may be written shares all of the probability.
-A piece of the prefix is different: it keeps the probability the model gives it, so that a text costs the same whether
-the model wrote its beginning or was given it.
+Forbidden tokens are masked before the softmax, as in CTranslate2, so the allowed tokens share all of the probability.
+Tokens of a prefix keep the probability that the model gives them: a text has the same log-probability whether the model
+generated its beginning or was given it.
 
-Shapes: B sentences, K beams, N = B * K rows, V vocabulary, T pieces so far, P pieces of the longest prefix, W runs of
-pieces, G pieces of a run.
+Shapes: B sentences, K beams, N = B * K rows, V vocabulary, T tokens so far, P tokens of the longest prefix, W n-grams,
+G tokens of an n-gram.
 """
 
 import math
@@ -18,73 +18,73 @@ from torch import Tensor
 
 from regard.settings.decode import DecodeSettings
 
-_FREE = -1
+_FREE = -1  # in a prefix: any token
 
 
 @dataclass(frozen=True)
 class Constraints:
-    """What the sentences still open may write."""
+    """The constraints on the next token of the unfinished sentences."""
 
-    unwritable: Tensor
-    prefixes_BP: Tensor  # the pieces each sentence begins with, then _FREE
-    end: int
-    shortest: int
-    no_repeat: int
+    forbidden: Tensor  # the ids of tokens that are never generated
+    prefixes_BP: Tensor  # the tokens each sentence begins with, then _FREE
+    eos: int
+    min_length: int
+    no_repeat_ngram_size: int
 
     @classmethod
     def of(
-        cls, writable_V: Tensor, prefixes: Sequence[Sequence[int]], sentences: int, decode: DecodeSettings, end: int
+        cls, generable_V: Tensor, prefixes: Sequence[Sequence[int]], sentences: int, decode: DecodeSettings, eos: int
     ) -> Self:
-        """`prefixes` may be empty; else it has one for each sentence."""
+        """Collect the constraints of a search. `prefixes` is empty, or has one prefix for each sentence."""
         width = max(map(len, prefixes), default=0)
         rows = [[*prefix, *[_FREE] * (width - len(prefix))] for prefix in prefixes] or [[]] * sentences
-        prefixes_BP = torch.tensor(rows, dtype=torch.long, device=writable_V.device).view(sentences, width)
-        return cls(forbidden_tokens(writable_V), prefixes_BP, end, decode.min_length, decode.no_repeat_ngram_size)
+        prefixes_BP = torch.tensor(rows, dtype=torch.long, device=generable_V.device).view(sentences, width)
+        return cls(forbidden_tokens(generable_V), prefixes_BP, eos, decode.min_length, decode.no_repeat_ngram_size)
 
     def keep(self, sentences: Tensor) -> Self:
-        """For these sentences only."""
+        """Return the constraints of these sentences only."""
         return replace(self, prefixes_BP=self.prefixes_BP[sentences])
 
-    def log_probabilities(self, logits_NV: Tensor, pieces_BKT: Tensor) -> Tensor:
-        """Of every piece that may follow what is written. Uses up the logits."""
-        logits_NV, written = logits_NV.float(), pieces_BKT.size(2)
+    def log_probabilities(self, logits_NV: Tensor, tokens_BKT: Tensor) -> Tensor:
+        """Return the log-probability of every next token. The logits are overwritten."""
+        logits_NV, length = logits_NV.float(), tokens_BKT.size(2)
         forced_N = None
-        if written < self.prefixes_BP.size(1):
-            forced_N = self.prefixes_BP[:, written].repeat_interleave(pieces_BKT.size(1))
-        if written < self.shortest:
-            logits_NV[:, self.end] = -math.inf
-        if 0 < self.no_repeat <= written:
-            _forbid_repeats(logits_NV, pieces_BKT.flatten(0, 1), self.no_repeat, forced_N)
-        log_NV = log_softmax(logits_NV, self.unwritable)
+        if length < self.prefixes_BP.size(1):
+            forced_N = self.prefixes_BP[:, length].repeat_interleave(tokens_BKT.size(1))
+        if length < self.min_length:
+            logits_NV[:, self.eos] = -math.inf
+        if 0 < self.no_repeat_ngram_size <= length:
+            _forbid_repeats(logits_NV, tokens_BKT.flatten(0, 1), self.no_repeat_ngram_size, forced_N)
+        log_NV = log_softmax(logits_NV, self.forbidden)
         if forced_N is not None:
-            others_NV = torch.arange(log_NV.size(1), device=log_NV.device) != forced_N[:, None]
-            log_NV.masked_fill_(others_NV & (forced_N != _FREE)[:, None], -math.inf)
+            different_NV = torch.arange(log_NV.size(1), device=log_NV.device) != forced_N[:, None]
+            log_NV.masked_fill_(different_NV & (forced_N != _FREE)[:, None], -math.inf)
         return log_NV
 
 
-def forbidden_tokens(writable_V: Tensor) -> Tensor:
-    """The pieces that may never be written."""
-    return (~writable_V).nonzero().flatten()
+def forbidden_tokens(generable_V: Tensor) -> Tensor:
+    """Return the ids of tokens that are never generated."""
+    return (~generable_V).nonzero().flatten()
 
 
-def log_softmax(logits_NV: Tensor, unwritable: Tensor) -> Tensor:
-    """Log-probabilities of what may be written. Uses up the logits."""
-    logits_NV = logits_NV.float().index_fill_(1, unwritable, -math.inf)
+def log_softmax(logits_NV: Tensor, forbidden: Tensor) -> Tensor:
+    """Return the log-probabilities of the tokens that are not forbidden. The logits are overwritten."""
+    logits_NV = logits_NV.float().index_fill_(1, forbidden, -math.inf)
     log_NV = logits_NV.log_softmax(dim=-1)
-    lost_N = log_NV[:, 0].isnan()
-    if bool(lost_N.any()):
-        if not bool((logits_NV[lost_N] == -math.inf).all()):
+    undefined_N = log_NV[:, 0].isnan()
+    if bool(undefined_N.any()):
+        if not bool((logits_NV[undefined_N] == -math.inf).all()):
             raise ValueError("the model's logits are not finite numbers")
-        log_NV[lost_N] = -math.inf
+        log_NV[undefined_N] = -math.inf
     return log_NV
 
 
-def _forbid_repeats(logits_NV: Tensor, pieces_NT: Tensor, size: int, forced_N: Tensor | None) -> None:
-    """Forbid what would end a run of `size` pieces that is there already. The prefix may repeat itself."""
-    runs_NWG = pieces_NT.unfold(1, size, 1)
-    last_NG = pieces_NT[:, pieces_NT.size(1) - size + 1 :]
-    again_NW = (runs_NWG[:, :, :-1] == last_NG[:, None]).all(dim=2)
+def _forbid_repeats(logits_NV: Tensor, tokens_NT: Tensor, size: int, forced_N: Tensor | None) -> None:
+    """Forbid tokens that would repeat an n-gram of this size. The prefix may contain repeated n-grams."""
+    ngrams_NWG = tokens_NT.unfold(1, size, 1)
+    last_NG = tokens_NT[:, tokens_NT.size(1) - size + 1 :]
+    repeated_NW = (ngrams_NWG[:, :, :-1] == last_NG[:, None]).all(dim=2)
     if forced_N is not None:
-        again_NW &= (forced_N == _FREE)[:, None]
-    rows, runs = again_NW.nonzero(as_tuple=True)
-    logits_NV[rows, runs_NWG[rows, runs, -1]] = -math.inf
+        repeated_NW &= (forced_N == _FREE)[:, None]
+    rows, ngrams = repeated_NW.nonzero(as_tuple=True)
+    logits_NV[rows, ngrams_NWG[rows, ngrams, -1]] = -math.inf

@@ -1,6 +1,6 @@
-"""What a search finds: a text in pieces, how probable it is, and which of several is best.
+"""The results of a search and their ranking.
 
-Free of torch, because the engine ranks what it finds by the same rule.
+Does not import torch, because the hypotheses of CTranslate2 are ranked by the same rule.
 """
 
 import math
@@ -11,27 +11,30 @@ from typing import Self
 
 @dataclass(frozen=True)
 class Hypothesis:
-    """What was written, without the end mark, and how probable the model found it."""
+    """A generated text as token ids without EOS, with its log-probability."""
 
     token_ids: tuple[int, ...]
     log_probability: float
-    score: float  # log-probability over the length penalty
-    token_log_probabilities: tuple[float, ...]  # the end mark's is the last of them, where one was written
+    score: float  # log-probability divided by the length penalty
+    token_log_probabilities: tuple[float, ...]  # the last is that of EOS, if it was generated
 
     @classmethod
-    def of(cls, pieces: Sequence[int], log_probabilities: Sequence[float], alpha: float) -> Self:
-        """Pieces without the end mark; log-probabilities with that of the end mark, where one was written."""
+    def of(cls, token_ids: Sequence[int], log_probabilities: Sequence[float], alpha: float) -> Self:
+        """Score token ids without EOS; the log-probabilities include that of EOS, if it was generated."""
         total = math.fsum(log_probabilities)
         score = total / length_penalty(len(log_probabilities), alpha)
-        return cls(tuple(pieces), total, score, tuple(log_probabilities))
+        return cls(tuple(token_ids), total, score, tuple(log_probabilities))
 
 
 def length_penalty(length: int, alpha: float) -> float:
-    """What a log-probability is divided by (Wu et al., 2016), so that short translations are not always the best."""
+    """Return the divisor of a log-probability that offsets the advantage of short translations (Wu et al., 2016)."""
     return float(((5 + length) / 6) ** alpha)
 
 
-def ranked(hypotheses: Iterable[Hypothesis], beams: int) -> list[Hypothesis]:
-    """The most probable, `beams` of them, best score first. More are found when several finish at the last step."""
-    likeliest = sorted(hypotheses, key=lambda hypothesis: -hypothesis.log_probability)[:beams]
-    return sorted(likeliest, key=lambda hypothesis: -hypothesis.score)
+def rank(hypotheses: Iterable[Hypothesis], beams: int) -> list[Hypothesis]:
+    """Return the `beams` most probable hypotheses, best score first.
+
+    A search finds more than `beams` if several hypotheses finish at its last step.
+    """
+    most_probable = sorted(hypotheses, key=lambda hypothesis: -hypothesis.log_probability)[:beams]
+    return sorted(most_probable, key=lambda hypothesis: -hypothesis.score)

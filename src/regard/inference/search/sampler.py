@@ -1,9 +1,8 @@
-"""How each sentence goes on: by its best continuations, or by pieces drawn at random.
+"""Sampling of the next token from the model's distribution.
 
-Chance comes from outside, as a number between 0 and 1 for each draw, so that the same numbers draw the same pieces.
+The caller supplies a uniform random number for each token, so the same numbers always sample the same tokens.
 
-Shapes: B sentences still open, K beams, N = B * K rows, V vocabulary, C candidates of a sentence, E of one of its
-beams, T steps.
+Shapes: B unfinished sentences, K samples of each, N = B * K rows, V vocabulary, T steps.
 """
 
 import random
@@ -16,22 +15,23 @@ from regard.inference.search.candidates import Candidates
 from regard.settings.decode import DecodeSettings
 
 
-def sample(log_NV: Tensor, total_BK: Tensor, chances_BK: Tensor, decode: DecodeSettings) -> Candidates:
-    """One piece for each beam, drawn by its chance. Before the first piece all beams of a sentence are one."""
-    before, beams = total_BK.size(1), chances_BK.size(1)
+def sample(log_NV: Tensor, total_BK: Tensor, uniform_BK: Tensor, decode: DecodeSettings) -> Candidates:
+    """Sample one token for each beam. Before the first token, all beams of a sentence share one row."""
+    before, beams = total_BK.size(1), uniform_BK.size(1)
     log_BKV = log_NV.unflatten(0, total_BK.shape).expand(-1, beams, -1)
-    # In the order of the vocabulary: an order by probability would hang on the last digit, and so on the batch.
-    # Where the chances are, on the processor: not every device has double precision.
-    sums_BKV = _weights(log_BKV.to(chances_BK.device).double(), decode).cumsum(dim=2)
-    aims_BK1 = chances_BK[:, :, None] * sums_BKV[:, :, -1:]
-    pieces_BK1 = torch.searchsorted(sums_BKV, aims_BK1, right=True).clamp(max=log_BKV.size(2) - 1).to(log_NV.device)
-    gains_BK = log_BKV.gather(2, pieces_BK1).squeeze(2)
-    beams_BK = torch.arange(beams, device=log_NV.device).clamp(max=before - 1).expand_as(gains_BK)
-    return Candidates(total_BK + gains_BK, beams_BK, pieces_BK1.squeeze(2), gains_BK)
+    # Tokens stay in the order of the vocabulary: sorting by probability would depend on rounding, and so on the batch.
+    # Computed on the CPU, where the random numbers are: not every device has double precision.
+    sums_BKV = _weights(log_BKV.to(uniform_BK.device).double(), decode).cumsum(dim=2)
+    thresholds_BK1 = uniform_BK[:, :, None] * sums_BKV[:, :, -1:]
+    last = log_BKV.size(2) - 1
+    tokens_BK1 = torch.searchsorted(sums_BKV, thresholds_BK1, right=True).clamp(max=last).to(log_NV.device)
+    log_BK = log_BKV.gather(2, tokens_BK1).squeeze(2)
+    beams_BK = torch.arange(beams, device=log_NV.device).clamp(max=before - 1).expand_as(log_BK)
+    return Candidates(total_BK + log_BK, beams_BK, tokens_BK1.squeeze(2), log_BK)
 
 
 def _weights(log_BKV: Tensor, decode: DecodeSettings) -> Tensor:
-    """How often each piece is drawn, in comparison with the others."""
+    """Return the unnormalised probability of each token, after temperature, top-k and top-p."""
     weights_BKV = ((log_BKV - log_BKV.amax(dim=2, keepdim=True)) / decode.temperature).exp().nan_to_num()
     if decode.top_k:
         kept = log_BKV.topk(min(decode.top_k, log_BKV.size(2)), dim=2).indices
@@ -45,7 +45,7 @@ def _weights(log_BKV: Tensor, decode: DecodeSettings) -> Tensor:
 
 
 def uniform_numbers(sources: Sequence[Sequence[int]], steps: int, decode: DecodeSettings) -> Tensor:
-    """Numbers between 0 and 1 (B, T, K) that follow from the seed and from each source alone, whatever its company."""
+    """Return random numbers (B, T, K) between 0 and 1 that depend on the seed and on each source, not on its batch."""
     return torch.tensor([_uniform_numbers_of(source, steps, decode) for source in sources], dtype=torch.float64)
 
 

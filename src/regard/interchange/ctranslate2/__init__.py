@@ -1,1 +1,1 @@
-"""Models in the format of CTranslate2."""
+"""Export of models to the format of CTranslate2."""

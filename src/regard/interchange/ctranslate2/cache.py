@@ -1,8 +1,9 @@
-"""Where the engine's files of a model are: in its folder, or in the user's cache, made when they are not there yet.
+"""The exported CTranslate2 files of a model: in its folder or in the user's cache, where they are made if missing.
 
-They fit one set of weights, one version of the engine and one compute type; a manifest says which, and is verified
-before anything is loaded. What came with a folder must also be what we would write, but for the weights' values: the
-engine believes whatever it is given. A child process makes them, because the engine's writer needs torch and we do not.
+An export is valid for one set of parameters, one version of CTranslate2 and one compute type; its manifest says which,
+and is verified before anything is loaded. An export that came with a folder must also equal, except for the values of
+the parameters, what Regard would write, because CTranslate2 does not check its input. The export runs in a child
+process, because CTranslate2's converter needs torch and translation does not.
 """
 
 import hashlib
@@ -39,11 +40,11 @@ _CONFIG = {
 
 _log = logging.getLogger(__name__)
 
-_FORM = "3"  # of what we write; another number makes old files stale
+_FORM = "3"  # the version of the exported files; a new number makes old files stale
 
 
 def export_key(model_folder: Path, compute_type: str) -> dict[str, str]:
-    """What the files depend on."""
+    """Return everything that the exported files depend on."""
     alignment = model_folder / "alignment.json"
     return {
         "form": _FORM,
@@ -55,34 +56,34 @@ def export_key(model_folder: Path, compute_type: str) -> dict[str, str]:
 
 
 def cached_export(model: ModelFolder, compute_type: str) -> Path:
-    """The folder of the engine's files for a model, converted now if need be."""
-    wanted = export_key(model.path, compute_type)
-    if usable(model.path / "fast", wanted) and is_ours(model.path / "fast", model):
+    """Return the folder of the CTranslate2 files of a model, and export them first if necessary."""
+    key = export_key(model.path, compute_type)
+    if is_intact_export(model.path / "fast", key) and is_trusted_export(model.path / "fast", model):
         return model.path / "fast"
-    key = hashlib.sha256(json.dumps(wanted).encode()).hexdigest()[:32]
+    name = hashlib.sha256(json.dumps(key).encode()).hexdigest()[:32]
     cache = user_cache_path("regard") / "fast"
     cache.mkdir(parents=True, exist_ok=True)
-    # Of several processes that need the same files, one makes them and the others wait.
-    with FileLock(cache / f"{key}.lock"):
-        if not usable(cache / key, wanted):
+    # If several processes need the same files, one exports them and the others wait.
+    with FileLock(cache / f"{name}.lock"):
+        if not is_intact_export(cache / name, key):
             _check_free_space(cache, model.path)
-            _log.info("making %s ready in %s, once: it takes some seconds", model.path.resolve().name, compute_type)
-            _export_in_child(model.path, cache / key, compute_type)
-    return cache / key
+            _log.info("exporting %s to CTranslate2 in %s; this happens once", model.path.resolve().name, compute_type)
+            _export_in_child(model.path, cache / name, compute_type)
+    return cache / name
 
 
 def _check_free_space(cache: Path, model_folder: Path) -> None:
     needed, free = (model_folder / "weights.safetensors").stat().st_size, shutil.disk_usage(cache).free
     if free < needed:
         raise FolderError(
-            f"{cache}: no room for the engine's files of {model_folder}: {needed:,} bytes are needed and {free:,} are "
-            "free; make room there"
+            f"{cache}: not enough disk space for the CTranslate2 files of {model_folder}: {needed:,} bytes are needed, "
+            f"{free:,} are free; free some space there"
         )
 
 
 def _export_in_child(model_folder: Path, out: Path, compute_type: str) -> None:
-    """Make the files in a process of its own."""
-    # -P: the current folder may be a stranger's, with a torch.py in it.
+    """Run the export in a child process."""
+    # -P: the current folder may be untrusted and contain a torch.py.
     command = [
         sys.executable,
         "-P",
@@ -95,19 +96,19 @@ def _export_in_child(model_folder: Path, out: Path, compute_type: str) -> None:
     done = subprocess.run(command, capture_output=True, text=True, check=False)
     if done.returncode != 0:
         reason = done.stderr.strip().splitlines()[-1:] or [f"exit code {done.returncode}"]
-        raise FolderError(f"{model_folder}: cannot be made ready for the engine in {out}: {reason[0]}")
+        raise FolderError(f"{model_folder}: cannot be exported to CTranslate2 in {out}: {reason[0]}")
 
 
-def usable(folder: Path, wanted: dict[str, str]) -> bool:
-    """Whether a folder holds the engine's files, whole, and for what is wanted."""
+def is_intact_export(folder: Path, key: dict[str, str]) -> bool:
+    """Return whether a folder holds undamaged exported files for this key."""
     try:
-        return find_damage(folder, only=FILES) is None and read_json(folder / "made_for.json") == wanted
+        return find_damage(folder, only=FILES) is None and read_json(folder / "made_for.json") == key
     except ValueError:
         return False
 
 
-def is_ours(folder: Path, model: ModelFolder) -> bool:
-    """Whether the engine's files are those that we would write for a model, whatever the values of its weights."""
+def is_trusted_export(folder: Path, model: ModelFolder) -> bool:
+    """Return whether exported files equal what Regard writes for a model, except for the values of its parameters."""
     try:
         config, names = read_json(folder / "config.json"), read_json(folder / "shared_vocabulary.json")
     except ValueError:
@@ -115,13 +116,14 @@ def is_ours(folder: Path, model: ModelFolder) -> bool:
     others = {path.name for path in folder.iterdir()} - {*FILES, "manifest.json"}
     return (
         not others
-        and json.dumps(config, sort_keys=True) == json.dumps(_CONFIG, sort_keys=True)  # to Python, 0 is False
+        and json.dumps(config, sort_keys=True)
+        == json.dumps(_CONFIG, sort_keys=True)  # compared as JSON, because 0 == False in Python
         and names == token_names(model.tokenizer)
         and matches_export(folder / "model.bin", model.settings, model.alignment.layer if model.alignment else None)
     )
 
 
 def token_names(tokenizer: SentencePieceTokenizer) -> list[str]:
-    """A name for every row of the embedding, those of no piece included."""
-    pieces = tokenizer.tokens(range(tokenizer.size))
-    return pieces + [f"<row {row}>" for row in range(tokenizer.size, tokenizer.embedding_rows)]
+    """Return a name for every row of the embedding, including the rows without a token."""
+    tokens = tokenizer.tokens(range(tokenizer.size))
+    return tokens + [f"<row {row}>" for row in range(tokenizer.size, tokenizer.embedding_rows)]

@@ -1,8 +1,8 @@
-"""Our weights in the engine's own format. Runs in a process of its own, because the engine's writer imports torch.
+"""Export of a model to CTranslate2. Runs in a separate process, because CTranslate2's converter imports torch.
 
     python -m regard.interchange.ctranslate2.export MODEL-FOLDER OUT-FOLDER COMPUTE-TYPE
 
-The result is written whole or not at all, with a manifest that says which weights, engine and compute type it is for.
+The result is written atomically, with the parameters, CTranslate2 version and compute type it is valid for.
 """
 
 import sys
@@ -15,7 +15,7 @@ from ctranslate2.specs.transformer_spec import TransformerSpec
 from torch import nn
 
 from regard.errors import UserError
-from regard.interchange.ctranslate2.cache import export_key, token_names, usable
+from regard.interchange.ctranslate2.cache import export_key, is_intact_export, token_names
 from regard.model_folder.folder import AlignmentHead
 from regard.model_folder.loader import open_folder
 from regard.models.attention import MultiHeadAttention
@@ -26,14 +26,14 @@ from regard.storage.json_files import write_json
 from regard.storage.manifest import write_manifest
 from regard.tokenizers.sentencepiece import SentencePieceTokenizer
 
-_NEVER = -1e9  # a logit; the engine's arithmetic wants it finite
+_NEVER = -1e9  # the logit of a forbidden token; CTranslate2 needs a finite number
 
 
 def export_model(model_folder: Path, out: Path, compute_type: str) -> None:
-    """Write the engine's files of a model folder to `out`."""
+    """Write the CTranslate2 files of a model folder to `out`."""
     opened = open_folder(model_folder)
     spec = _spec(opened.build(), opened.tokenizer, opened.alignment)
-    # "float32" is how the engine computes; to keep the weights so, its writer wants no quantization at all.
+    # CTranslate2 computes in "float32"; its converter calls the same for stored parameters "no quantization".
     spec.optimize(quantization=None if compute_type == "float32" else compute_type)
     with new_folder(out) as new:
         spec.save(str(new))
@@ -42,14 +42,14 @@ def export_model(model_folder: Path, out: Path, compute_type: str) -> None:
 
 
 def ensure_export(model_folder: Path) -> None:
-    """The engine's files of a model in its own `fast/`, unless they are there."""
-    if not usable(model_folder / "fast", export_key(model_folder, "float32")):
+    """Write the CTranslate2 files of a model to `fast/` in its folder, unless they are there."""
+    if not is_intact_export(model_folder / "fast", export_key(model_folder, "float32")):
         export_model(model_folder, model_folder / "fast", "float32")
 
 
 def _spec(model: Transformer, tokenizer: SentencePieceTokenizer, alignment: AlignmentHead | None) -> Any:
     settings = model.settings
-    layer = _first_head(model, alignment.head) if alignment else -1
+    layer = _move_head_first(model, alignment.head) if alignment else -1
     spec = TransformerSpec.from_config(
         (settings.encoder_layers, settings.decoder_layers),
         settings.heads,
@@ -61,7 +61,7 @@ def _spec(model: Transformer, tokenizer: SentencePieceTokenizer, alignment: Alig
     _stack(spec.encoder, spec.encoder.embeddings[0], model.encoder, model)
     _stack(spec.decoder, spec.decoder.embeddings, model.decoder, model)
     spec.decoder.projection.weight = _array(model.embedding.weight)
-    # What may not be written has no probability, in a search as in scoring what is given.
+    # Forbidden tokens get no probability, both in search and in scoring.
     spec.decoder.projection.bias = _array(torch.where(torch.tensor(tokenizer.generable), 0.0, _NEVER))
     names = token_names(tokenizer)
     spec.register_source_vocabulary(names)
@@ -71,10 +71,10 @@ def _spec(model: Transformer, tokenizer: SentencePieceTokenizer, alignment: Alig
     return spec
 
 
-def _first_head(model: Transformer, address: str) -> int:
-    """Make a cross head the first of its layer, whose weights are the ones that the engine gives; return the layer.
+def _move_head_first(model: Transformer, address: str) -> int:
+    """Make a cross-attention head the first of its layer; return the index of the layer.
 
-    The heads of a layer stand side by side in its weights, and in which order makes no difference.
+    CTranslate2 returns the attention weights of the first head. The order of heads does not change the output.
     """
     _, number, _, chosen = address.split(".")
     cross = dict(model.decoder.layers())[number].cross
@@ -94,11 +94,11 @@ def _stack(spec: Any, embeddings: Any, stack: Stack[Any], model: Transformer) ->
     spec.position_encodings.encodings = _array(model.positions.weight)
     if "norm" in stack:
         _norm(spec.layer_norm, stack["norm"])
-    for (_, layer), into in zip(stack.layers(), spec.layer, strict=True):
-        _self_attention(into.self_attention, layer.self, layer.self_norm)
+    for (_, layer), layer_spec in zip(stack.layers(), spec.layer, strict=True):
+        _self_attention(layer_spec.self_attention, layer.self, layer.self_norm)
         if isinstance(layer, DecoderLayer):
-            _cross_attention(into.attention, layer.cross, layer.cross_norm)
-        _feedforward(into.ffn, layer.feedforward, layer.feedforward_norm)
+            _cross_attention(layer_spec.attention, layer.cross, layer.cross_norm)
+        _feedforward(layer_spec.ffn, layer.feedforward, layer.feedforward_norm)
 
 
 def _self_attention(spec: Any, attention: MultiHeadAttention, norm: nn.LayerNorm) -> None:
@@ -121,7 +121,7 @@ def _feedforward(spec: Any, feedforward: FeedForward, norm: nn.LayerNorm) -> Non
 
 
 def _linear(spec: Any, *layers: nn.Linear) -> None:
-    """One matrix product for layers that look at the same input."""
+    """Export linear layers that have the same input as one matrix."""
     spec.weight = _array(torch.cat([layer.weight for layer in layers]))
     spec.bias = _array(torch.cat([layer.bias for layer in layers]))
 

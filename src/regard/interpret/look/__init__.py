@@ -1,1 +1,1 @@
-"""One sentence: everything that was computed."""
+"""One sentence: every number that was computed for it."""

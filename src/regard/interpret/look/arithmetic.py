@@ -1,6 +1,6 @@
-"""The arithmetic of attention for one piece in one head, and of one piece on its way through a stack.
+"""The arithmetic of attention for one token in one head, and the vectors of one token on its way through a stack.
 
-Every number is taken from the recorded pass, or is one product, power or quotient of such numbers.
+Every number is read from the recorded pass, or is one product, exponential or quotient of recorded numbers.
 """
 
 from collections.abc import Iterator
@@ -9,153 +9,146 @@ from dataclasses import dataclass
 import numpy as np
 
 from regard.errors import LookError
+from regard.interpret.address import stack_of
 from regard.interpret.look.attention_map import Row
-from regard.interpret.tokens import Tokens, chosen_word
-from regard.interpret.trace import Array, Trace, head_width, split_address
+from regard.interpret.tokens import Tokens, get_word
+from regard.interpret.trace import Array, Attention, Trace, head_width
 from regard.tokenizers.word_spans import WordSpan
 
 
 @dataclass(frozen=True)
 class Key:
-    """One piece looked at: how its share comes about, and what it adds."""
+    """One token attended to: how its attention weight is computed, and what it contributes."""
 
     token: str
     key: Array
-    products: Array  # query times key, number by number
-    score: float  # their sum
-    scaled: float  # over the root of the width
-    allowed: bool
-    power: float  # e to the scaled score less the largest
-    weight: float  # the power over the sum of all
+    products: Array  # query times key, element by element
+    score: float  # the sum of the products
+    scaled: float  # the score divided by the square root of the head width
+    allowed: bool  # False if the mask hides this token
+    exponential: float  # exp(scaled - the largest scaled score)
+    weight: float  # the exponential divided by the sum of all exponentials
     value: Array
     weighted: Array  # weight times value
 
 
 @dataclass(frozen=True)
 class HeadArithmetic:
-    """From what a head reads to what its attention hands on, for one piece."""
+    """Every step of one head for one token, from the input of the attention to its output."""
 
     address: str
     row: Row
     position: int  # from 1
-    root: float  # of the width of a head
+    sqrt_width: float  # the square root of the head width
     input: Array
     query: Array
     keys: tuple[Key, ...]
-    largest: float  # scaled score
-    powers: float  # their sum
+    max_scaled: float
+    exponential_sum: float
     mixed: Array  # the sum of the weighted values
-    first: int  # where this head's numbers begin among the joined ones, from 1
-    joined: Array
+    first_column: int  # where the numbers of this head start in `joined`, from 1
+    joined: Array  # the outputs of all heads, concatenated
     output: Array
     residual: Array
-    norm: Array | None  # where the layer norm comes after the sum
+    norm: Array | None  # None unless layer norm follows the residual sum
 
 
-def head_arithmetic(trace: Trace, address: str, piece: int) -> HeadArithmetic:
-    """The arithmetic of one head for the piece at that place, from 0."""
-    found = split_address(trace, address)
+def head_arithmetic(trace: Trace, address: str, position: int) -> HeadArithmetic:
+    """Return the arithmetic of one head for the token at a position (from 0)."""
+    found = trace.find_head(address)
     if found is None:
         raise LookError(
-            f"{address} is a map over several heads; the arithmetic is of one, as {trace.attentions[0].address}.1"
+            f"{address} is a map over several heads; arithmetic is shown for one head, such as "
+            f"{trace.attentions[0].address}.1"
         )
     attention, head = found
-    whole = attention.address
-
-    def its(quantity: str) -> Array:
-        return trace[f"{whole}.{head}.{quantity}"]
-
-    allowed, scaled, weights = its("mask")[piece], its("scaled")[piece], its("weight")[piece]
-    largest = float(scaled[allowed].max())
-    powers = np.where(allowed, np.exp(scaled - np.float32(largest)), 0)
-    query, values = its("query")[piece], its("value")
-    keys = tuple(
-        Key(
-            text,
-            key,
-            query * key,
-            float(score),
-            float(one),
-            bool(may),
-            float(power),
-            float(weight),
-            value,
-            weight * value,
-        )
-        for text, key, score, one, may, power, weight, value in zip(
-            attention.columns.texts,
-            its("key"),
-            its("score")[piece],
-            scaled,
-            allowed,
-            powers,
-            weights,
-            values,
-            strict=True,
-        )
-    )
+    allowed, scaled = trace[f"{address}.mask"][position], trace[f"{address}.scaled"][position]
+    max_scaled = float(scaled[allowed].max())
+    exponentials = np.where(allowed, np.exp(scaled - np.float32(max_scaled)), 0)
     width = head_width(trace.settings)
     return HeadArithmetic(
         address=address,
-        row=Row(attention.rows.texts[piece], attention.read.texts[piece] if attention.read else None),
-        position=piece + 1,
-        root=width**0.5,
-        input=trace[f"{whole}.input"][piece],
-        query=query,
-        keys=keys,
-        largest=largest,
-        powers=float(powers.sum()),
-        mixed=its("mixed")[piece],
-        first=(head - 1) * width + 1,
-        joined=trace[f"{whole}.joined"][piece],
-        output=trace[f"{whole}.output"][piece],
-        residual=trace[f"{whole}.residual"][piece],
-        norm=trace[f"{whole}.norm"][piece] if trace.settings.norm == "post" else None,
+        row=Row(attention.rows.texts[position], attention.read.texts[position] if attention.read else None),
+        position=position + 1,
+        sqrt_width=width**0.5,
+        input=trace[f"{attention.address}.input"][position],
+        query=trace[f"{address}.query"][position],
+        keys=tuple(_keys(trace, address, attention, position, exponentials)),
+        max_scaled=max_scaled,
+        exponential_sum=float(exponentials.sum()),
+        mixed=trace[f"{address}.mixed"][position],
+        first_column=(head - 1) * width + 1,
+        joined=trace[f"{attention.address}.joined"][position],
+        output=trace[f"{attention.address}.output"][position],
+        residual=trace[f"{attention.address}.residual"][position],
+        norm=trace[f"{attention.address}.norm"][position] if trace.settings.norm == "post" else None,
     )
+
+
+def _keys(trace: Trace, address: str, attention: Attention, position: int, exponentials: Array) -> Iterator[Key]:
+    query = trace[f"{address}.query"][position]
+    scores, scaled, allowed, weights = (
+        trace[f"{address}.{name}"][position] for name in ("score", "scaled", "mask", "weight")
+    )
+    keys, values = trace[f"{address}.key"], trace[f"{address}.value"]
+    for column, token in enumerate(attention.columns.texts):
+        yield Key(
+            token=token,
+            key=keys[column],
+            products=query * keys[column],
+            score=float(scores[column]),
+            scaled=float(scaled[column]),
+            allowed=bool(allowed[column]),
+            exponential=float(exponentials[column]),
+            weight=float(weights[column]),
+            value=values[column],
+            weighted=weights[column] * values[column],
+        )
 
 
 @dataclass(frozen=True)
 class Stage:
-    """Where one piece is on its way: an address, in words, and its vector there."""
+    """The vector of one token at one point of a stack, with the address and a description of that point."""
 
     address: str
-    what: str
+    description: str
     vector: Array
 
 
-def token_stages(trace: Trace, stack: str, piece: int) -> Iterator[Stage]:
-    """One piece from its row of the embedding to the last vector of a stack."""
+def token_stages(trace: Trace, stack: str, position: int) -> Iterator[Stage]:
+    """Follow the token at a position (from 0) from its embedding to the last vector of a stack."""
     settings = trace.settings
     tokens = trace.source if stack == "encoder" else trace.read
 
-    def stage(address: str, what: str) -> Stage:
-        return Stage(address, what, trace[address][piece])
+    def stage(address: str, description: str) -> Stage:
+        return Stage(address, description, trace[address][position])
 
-    yield stage(f"{stack}.embedding", f"row {tokens.ids[piece]} of the embedding")
-    yield stage(f"{stack}.scaled", f"times the root of the width, {settings.width**0.5:.4f}")
-    yield stage(f"{stack}.position", f"what says that it stands at position {piece}")
-    yield stage(f"{stack}.sum", "both added")
-    parts = ("self", "feedforward") if stack == "encoder" else ("self", "cross", "feedforward")
+    yield stage(f"{stack}.embedding", f"row {tokens.ids[position]} of the embedding matrix")
+    yield stage(f"{stack}.scaled", f"multiplied by the square root of the width, {settings.width**0.5:.4f}")
+    yield stage(f"{stack}.position", f"positional encoding of position {position}")
+    yield stage(f"{stack}.sum", "embedding plus positional encoding")
+    sublayers = ("self", "feedforward") if stack == "encoder" else ("self", "cross", "feedforward")
     for number in range(1, (settings.encoder_layers if stack == "encoder" else settings.decoder_layers) + 1):
-        for part in parts:
-            where = f"{stack}.{number}.{part}"
+        for sublayer in sublayers:
+            address = f"{stack}.{number}.{sublayer}"
             if settings.norm == "pre":
-                yield stage(f"{where}.norm", "layer norm")
-            yield stage(f"{where}.output", _PARTS[part])
-            yield stage(f"{where}.residual", "added to what it was")
+                yield stage(f"{address}.norm", "layer norm")
+            yield stage(f"{address}.output", _SUBLAYER_OUTPUTS[sublayer])
+            yield stage(f"{address}.residual", "added to the input of the sublayer")
             if settings.norm == "post":
-                yield stage(f"{where}.norm", "layer norm")
-    yield stage(f"{stack}.output", "layer norm: its last vector" if settings.norm == "pre" else "its last vector")
+                yield stage(f"{address}.norm", "layer norm")
+    final = f"final vector of the {stack}"
+    yield stage(f"{stack}.output", f"layer norm: {final}" if settings.norm == "pre" else final)
 
 
-_PARTS = {
-    "self": "what it takes from its own side",
-    "cross": "what it takes from the source",
-    "feedforward": "what the feed-forward network makes of it",
+_SUBLAYER_OUTPUTS = {
+    "self": "output of self-attention",
+    "cross": "output of cross-attention",
+    "feedforward": "output of the feed-forward network",
 }
 
 
-def find_token(trace: Trace, address: str, wanted: str, *, pieces: bool = False) -> tuple[Tokens, WordSpan]:
-    """The word among those that look, at the address of an attention or a stack; a decoder's is the one written."""
-    tokens = trace.source if address.startswith("encoder") else trace.written
-    return tokens, chosen_word(wanted, tokens.units(pieces=pieces))
+def find_token(trace: Trace, address: str, word: str, *, tokens: bool = False) -> tuple[Tokens, WordSpan]:
+    """Find a word among the rows of an attention or a stack; the rows of the decoder are the target."""
+    side = trace.source if stack_of(address) == "encoder" else trace.written
+    return side, get_word(word, side.units(tokens=tokens))

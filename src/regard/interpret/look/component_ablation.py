@@ -1,7 +1,8 @@
-"""The same sentence without a part of the model: what the part is there for shows when it is gone.
+"""The effect of removing positions or scaling from the model, on one sentence.
 
-Without positions, attention cannot tell one order of the words from another (section 3.5). Without the division by the
-root of the width, dot products are so large that softmax gives nearly all to one word (section 3.2.1).
+Without positional encoding, attention cannot distinguish two orders of the same words (section 3.5 of the paper).
+Without the division by the square root of the head width, scores are so large that softmax puts nearly all weight on
+one word (section 3.2.1).
 """
 
 from dataclasses import dataclass
@@ -9,9 +10,10 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from regard.interpret.address import head_addresses
 from regard.interpret.interventions import without_positions
 from regard.interpret.tokens import Tokens
-from regard.interpret.trace import Trace, all_heads
+from regard.interpret.trace import Trace
 from regard.tokenizers.special_ids import EOS
 
 if TYPE_CHECKING:
@@ -20,7 +22,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class PositionShift:
-    """How far a piece's last encoder vector moves, over its length, when the words come in reverse order."""
+    """How far the last encoder vector of a token moves, relative to its norm, when the source is reversed."""
 
     token: str
     with_positions: float
@@ -28,38 +30,37 @@ class PositionShift:
 
 
 def position_effect(model: "Transformer", source: Tokens) -> list[PositionShift]:
-    """The source read forwards and backwards, by the model as it is and without positions."""
-    pieces = source.ids[:-1] if source.ids[-1] == EOS else source.ids
-    whole, blind = _moves(model, pieces), _moves(without_positions(model), pieces)
-    return [PositionShift(*both) for both in zip(source.texts[: len(pieces)], whole, blind, strict=True)]
+    """Encode the source forwards and backwards, with and without positions, and compare the vectors."""
+    ids = source.ids[:-1] if source.ids[-1] == EOS else source.ids
+    shifts = zip(_relative_shifts(model, ids), _relative_shifts(without_positions(model), ids), strict=True)
+    return [PositionShift(token, *pair) for token, pair in zip(source.texts[: len(ids)], shifts, strict=True)]
 
 
-def _moves(model: "Transformer", pieces: tuple[int, ...]) -> list[float]:
+def _relative_shifts(model: "Transformer", ids: tuple[int, ...]) -> list[float]:
     import torch
 
     device = model.embedding.weight.device
     with torch.inference_mode():
         forwards, backwards = (
-            model.encode(torch.tensor([[*order, EOS]], device=device)).hidden_BSD[0, :-1]
-            for order in (pieces, pieces[::-1])
+            model.encode(torch.tensor([[*order, EOS]], device=device)).hidden_BSD[0, :-1] for order in (ids, ids[::-1])
         )
         backwards = backwards.flip(0)
-    moved: list[float] = ((forwards - backwards).norm(dim=-1) / forwards.norm(dim=-1)).tolist()
-    return moved
+    shifts: list[float] = ((forwards - backwards).norm(dim=-1) / forwards.norm(dim=-1)).tolist()
+    return shifts
 
 
 @dataclass(frozen=True)
 class Sharpness:
-    """The mean, over the pieces that look, of their largest weight: with scaling and without."""
+    """The mean of each row's largest attention weight in one head, with and without scaling."""
 
     address: str
     scaled: float
     unscaled: float
 
 
-def scaling_effect(whole: Trace, unscaled: Trace) -> list[Sharpness]:
-    """How sharply each head looks, in both."""
+def scaling_effect(scaled: Trace, unscaled: Trace) -> list[Sharpness]:
+    """Compare the sharpness of every head with and without scaling."""
     return [
-        Sharpness(head, *(float(np.mean(trace[f"{head}.weight"].max(axis=-1))) for trace in (whole, unscaled)))
-        for head in all_heads(whole)
+        Sharpness(head, *(float(np.mean(trace[f"{head}.weight"].max(axis=-1))) for trace in (scaled, unscaled)))
+        for head in head_addresses(scaled.settings)
     ]

@@ -3,7 +3,6 @@
 `Inspection` holds the data. `regard.interpret.report.view` draws it.
 """
 
-import json
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
@@ -13,12 +12,13 @@ import numpy as np
 from regard.errors import LookError
 from regard.inference.search.hypothesis import Hypothesis
 from regard.inference.translator import Translator
+from regard.interpret.address import head_addresses
 from regard.interpret.interventions import intervene, without_head
 from regard.interpret.look.arithmetic import HeadArithmetic, find_token, head_arithmetic
 from regard.interpret.look.attention_map import AttentionMap, attention_map
 from regard.interpret.look.search_trace import SearchTrace, trace_search
 from regard.interpret.tokens import Tokens
-from regard.interpret.trace import HEADED, Array, Trace, all_heads, record, split_address
+from regard.interpret.trace import HEAD_QUANTITIES, Array, Trace, record
 from regard.render.text import escape_control_characters
 from regard.settings.decode import DecodeSettings
 from regard.tokenizers.sentencepiece import SentencePieceTokenizer
@@ -28,35 +28,35 @@ if TYPE_CHECKING:
     from regard.models.kinds.transformer import Transformer
 
 ALTERNATIVES = 5
-_PICTURED = 64  # rows of the table of positions that make a picture
+_MIN_POSITIONS = 64  # rows of the positional encoding that are kept even for a short text
 
 
 @dataclass(frozen=True)
 class DecodingStep:
-    """One step of writing: what was read and written, how probable that was, and what else was."""
+    """One step of decoding: the token read, the token written, its probability, and the most probable tokens."""
 
     read: str
     token: str
     probability: float
-    alternatives: tuple[tuple[str, float], ...]  # the most probable pieces, the written one among them if it is one
+    alternatives: tuple[tuple[str, float], ...]  # the most probable tokens; may include the one written
 
 
 @dataclass(frozen=True, repr=False)
 class Inspection:
-    """A text, what it became, and every number in between."""
+    """A text, its translation, and every number computed in between."""
 
     model: str  # the folder
     source: str
-    text: str  # what `translate` returned, or the target given
-    score: float | None  # None for a target given
-    torch_text: str | None  # what torch's road wrote, where that differs from `text`
-    whole_text: str | None  # what the whole model writes, where this is translated without a head
-    without: str | None  # the part left out, if any
+    text: str  # the translation, or the given target
+    score: float | None  # None for a given target
+    torch_text: str | None  # the translation by torch, if it differs from `text`
+    full_model_text: str | None  # the translation by the full model, if a head is ablated
+    without: str | None  # the component or head that is removed
     trace: Trace
-    search: SearchTrace | None  # none for a target given
-    names: tuple[str, ...]  # of all pieces
-    parameters: int  # of the model
-    positions: Array  # the first rows of its table
+    search: SearchTrace | None  # None for a given target
+    vocabulary: tuple[str, ...]  # the text of every token
+    parameters: int  # the number of parameters of the model
+    positional_encoding: Array  # the first rows
 
     def __repr__(self) -> str:
         return f"<view of {self.source!r} → {self.text!r}; .attention(), .arithmetic(), .steps(), .trace, .save()>"
@@ -64,61 +64,67 @@ class Inspection:
     @property
     def heads(self) -> tuple[str, ...]:
         """The address of every head."""
-        return tuple(all_heads(self.trace))
+        return head_addresses(self.trace.settings)
 
-    def attention(self, address: str, *, pieces: bool = False) -> AttentionMap:
-        """The map of a head, or one over several: `decoder.3.cross.1`, `encoder.self.mean`, `encoder.self.rollout`."""
-        return attention_map(self.trace, address, pieces=pieces)
+    def attention(self, address: str, *, tokens: bool = False) -> AttentionMap:
+        """Return a map of one head or over heads: `decoder.3.cross.1`, `encoder.self.mean`, `encoder.self.rollout`."""
+        return attention_map(self.trace, address, tokens=tokens)
 
-    def arithmetic(self, address: str, word: str, *, pieces: bool = False) -> HeadArithmetic:
-        """The arithmetic of a head for a word, its first piece if it has several."""
-        return head_arithmetic(self.trace, address, find_token(self.trace, address, word, pieces=pieces)[1].begin)
+    def arithmetic(self, address: str, word: str, *, tokens: bool = False) -> HeadArithmetic:
+        """Return the arithmetic of a head for a word, or for its first token if it has several."""
+        return head_arithmetic(self.trace, address, find_token(self.trace, address, word, tokens=tokens)[1].begin)
 
     def steps(self) -> tuple[DecodingStep, ...]:
-        """What was written, piece by piece."""
-        probability = self.trace["probability"]
+        """Return the decoding steps of the target, one for each token."""
         return tuple(
-            DecodingStep(read, piece, float(row[identity]), self._likeliest(row))
-            for read, piece, identity, row in zip(
-                self.trace.read.texts, self.trace.written.texts, self.trace.written.ids, probability, strict=True
+            DecodingStep(read, token, float(probabilities[token_id]), self._most_probable(probabilities))
+            for read, token, token_id, probabilities in zip(
+                self.trace.read.texts,
+                self.trace.written.texts,
+                self.trace.written.ids,
+                self.trace["probability"],
+                strict=True,
             )
         )
 
-    def json(self, heads: Sequence[str] = ()) -> str:
-        """The weights of every head and, for `heads`, all their numbers."""
-        self.check(heads)
-        numbers = {f"{head}.weight": self.trace[f"{head}.weight"] for head in self.heads}
-        numbers |= {f"{head}.{name}": self.trace[f"{head}.{name}"] for head in heads for name in HEADED}
-        facts: dict[str, Any] = {
+    def to_dict(self, heads: Sequence[str] = ()) -> dict[str, Any]:
+        """Return the attention weights of every head, and every number of the given `heads`, ready for JSON."""
+        self.check_heads(heads)
+        arrays = {f"{head}.weight": self.trace[f"{head}.weight"] for head in self.heads}
+        arrays |= {f"{head}.{name}": self.trace[f"{head}.{name}"] for head in heads for name in HEAD_QUANTITIES}
+        return {
             "model": self.model,
             "source": self.source,
             "text": self.text,
             "torch_text": self.torch_text,
-            "whole_text": self.whole_text,
+            "full_model_text": self.full_model_text,
             "without": self.without,
-            "pieces": {
+            "tokens": {
                 "source": self.trace.source.texts,
                 "read": self.trace.read.texts,
                 "written": self.trace.written.texts,
             },
             "steps": [vars(step) for step in self.steps()],
-            "numbers": {name: _plain(array) for name, array in numbers.items()},
+            "numbers": {name: _json_numbers(array) for name, array in arrays.items()},
         }
-        return json.dumps(facts, ensure_ascii=False) + "\n"
 
-    def check(self, heads: Sequence[str]) -> None:
-        """Whether all of these are heads."""
+    def check_heads(self, heads: Sequence[str]) -> None:
+        """Raise an error if an address is not one head."""
         for head in heads:
-            if split_address(self.trace, head) is None:
-                raise LookError(f"{head} is not one head; heads are called as {self.heads[0]}")
+            if self.trace.find_head(head) is None:
+                raise LookError(f"{head} is not one head; the address of a head is, for example, {self.heads[0]}")
 
-    def _likeliest(self, row: Any) -> tuple[tuple[str, float], ...]:
-        best = np.argsort(-row, kind="stable")[:ALTERNATIVES]
-        return tuple((self.names[identity], float(row[identity])) for identity in best if row[identity] > 0)
+    def _most_probable(self, probabilities: Array) -> tuple[tuple[str, float], ...]:
+        best = np.argsort(-probabilities, kind="stable")[:ALTERNATIVES]
+        return tuple(
+            (self.vocabulary[token_id], float(probabilities[token_id]))
+            for token_id in best
+            if probabilities[token_id] > 0
+        )
 
 
-def _plain(array: Any) -> Any:
-    """Numbers as JSON has them: the shortest decimal that gives the same float32."""
+def _json_numbers(array: Array) -> Any:
+    """Convert an array to lists; a number becomes the shortest decimal that gives the same float32."""
     if array.dtype == bool:
         return array.tolist()
     return np.vectorize(lambda number: float(str(number)), otypes=[object])(array).tolist()
@@ -142,68 +148,67 @@ class Inspector:
         """Record the pass over a text and its translation, or over a given target."""
         source = self.source(text)
         written = self._sentence(target, "the target") if target is not None else None
-        chosen, searched, whole = None, None, None
+        chosen, search, full_model = None, None, None
         headless = without_head(self._network(), without)
         if written is None:
             prefix = self._tokenizer.encode([decode.prefix])[0] if decode.prefix else []
-            asked = self._translator._source(source.ids[:-1], prefix, decode)
-            whole = next(self._translator._generate([[asked]], replace(decode, scores=True)))[0][0]
-            searched = trace_search(headless or self._network(), asked, self._tokenizer.generable, decode)
-            chosen = searched.found[0] if headless else whole
+            request = self._translator._source(source.ids[:-1], prefix, decode)
+            full_model = next(self._translator._generate([[request]], replace(decode, scores=True)))[0][0]
+            search = trace_search(headless or self._network(), request, self._tokenizer.generable, decode)
+            chosen = search.hypotheses[0] if headless else full_model
             # A translation that reached its length limit has no EOS.
-            written = self._tokens(
-                [*chosen.token_ids, EOS] if len(chosen.token_ids) < asked.limit else [*chosen.token_ids]
-            )
+            end = [EOS] if len(chosen.token_ids) < request.limit else []
+            written = self._tokens([*chosen.token_ids, *end])
         return Inspection(
             model=self._name,
             source=text,
             text=self._text(written),
             score=chosen.score if chosen else None,
-            torch_text=self._other(chosen, searched),
-            whole_text=self._tokenizer.decode([whole.token_ids])[0] if headless and whole else None,
+            torch_text=self._torch_text(chosen, search),
+            full_model_text=self._tokenizer.decode([full_model.token_ids])[0] if headless and full_model else None,
             without=without,
             trace=self.trace(source, written, without),
-            search=searched,
-            names=tuple(map(escape_control_characters, self._tokenizer.tokens(range(self._tokenizer.size)))),
+            search=search,
+            vocabulary=tuple(map(escape_control_characters, self._tokenizer.tokens(range(self._tokenizer.size)))),
             parameters=sum(tensor.numel() for tensor in self._network().state_dict().values()),
-            positions=self._positions(max(len(source.ids), len(written.ids))),
+            positional_encoding=self._positional_encoding(max(len(source.ids), len(written.ids))),
         )
 
     def trace(self, source: Tokens, written: Tokens, without: str | None = None) -> Trace:
         """Record one teacher-forced pass over a source and a target."""
         model, lens = intervene(self._network(), without)
         read = self._tokens([BOS, *written.ids[:-1]])
-        return record(model, source, read, written, writable=self._tokenizer.generable, lens=lens)
+        return record(model, source, read, written, generable=self._tokenizer.generable, lens=lens)
 
     def source(self, text: str) -> Tokens:
-        """The tokens of a text as the encoder reads them."""
+        """Return the tokens of a text as the encoder reads them."""
         return self._sentence(text, "the text")
 
-    def _sentence(self, text: str, what: str) -> Tokens:
+    def _sentence(self, text: str, name: str) -> Tokens:
         if not text.strip():
-            raise LookError(f"{what} is blank: there is nothing to look at")
+            raise LookError(f"{name} is blank; give a text to look at")
         parts = [part for part, _ in self._translator._parts(text)]
         if len(parts) > 1:
             raise LookError(
-                f"{what} is translated in {len(parts)} parts, each by itself (its lines, and what fits into "
-                f"{self._translator.max_positions} pieces); look at one of them, such as {parts[0][:60]!r}"
+                f"{name} would be translated in {len(parts)} separate parts, because it has several lines or more than "
+                f"{self._translator.max_positions} tokens; look at one part, such as {parts[0][:60]!r}"
             )
         return self._tokens([*self._tokenizer.encode([text])[0], EOS])
 
-    def _positions(self, used: int) -> Array:
-        """The rows of the table that were used, and at least so many as make a picture."""
-        table = self._network().positions.weight[: max(used, _PICTURED)].detach().cpu().numpy().copy()
+    def _positional_encoding(self, used: int) -> Array:
+        """Return the rows of the positional encoding that were used, and at least enough for a picture."""
+        table = self._network().positions.weight[: max(used, _MIN_POSITIONS)].detach().cpu().numpy().copy()
         table.flags.writeable = False
         return np.asarray(table)
 
     def _text(self, tokens: Tokens) -> str:
-        return self._tokenizer.decode([[identity for identity in tokens.ids if identity != EOS]])[0]
+        return self._tokenizer.decode([[token_id for token_id in tokens.ids if token_id != EOS]])[0]
 
     def _tokens(self, ids: list[int]) -> Tokens:
-        return Tokens.of(ids, self._tokenizer)
+        return Tokens.from_ids(ids, self._tokenizer)
 
-    def _other(self, chosen: Hypothesis | None, searched: SearchTrace | None) -> str | None:
-        """What torch's road wrote, where that is not what this translator wrote."""
-        if chosen is None or searched is None or chosen.token_ids == searched.found[0].token_ids:
+    def _torch_text(self, chosen: Hypothesis | None, search: SearchTrace | None) -> str | None:
+        """Return the translation by torch if it differs from the chosen one."""
+        if chosen is None or search is None or chosen.token_ids == search.hypotheses[0].token_ids:
             return None
-        return self._tokenizer.decode([searched.found[0].token_ids])[0]
+        return self._tokenizer.decode([search.hypotheses[0].token_ids])[0]

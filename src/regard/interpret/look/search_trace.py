@@ -1,6 +1,6 @@
-"""What a beam search did, step by step: which beams went on, from which, by which piece, and what finished.
+"""The steps of a beam search: which beams stay open, which beam each extends, by which token, and what finished.
 
-The search itself is the translator's own, and tells what goes on after each step.
+The search is the one that the torch backend runs; it reports the open beams after each step.
 """
 
 import math
@@ -19,45 +19,45 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Beam:
-    """One open beam after a step: the piece it wrote, and the beam of the step before that it went on from."""
+    """One open beam after a step: its last token, and the beam of the step before that it extends."""
 
     token: int
     parent: int
-    log_probability: float  # of the piece
-    total: float  # of all pieces so far
+    log_probability: float  # of the last token
+    total: float  # of all tokens so far
 
 
 @dataclass(frozen=True)
 class SearchTrace:
-    """The open beams after each step, best first, and the hypotheses found, best first."""
+    """The open beams after each step and the finished hypotheses, both best first."""
 
     steps: tuple[tuple[Beam, ...], ...]
-    found: tuple[Hypothesis, ...]
+    hypotheses: tuple[Hypothesis, ...]
 
     def path(self, step: int, beam: int) -> tuple[int, ...]:
-        """What a beam has written up to a step; both count from 0."""
-        pieces: list[int] = []
+        """Return the tokens of a beam up to a step; both count from 0."""
+        tokens: list[int] = []
         for beams in reversed(self.steps[: step + 1]):
-            pieces.append(beams[beam].token)
+            tokens.append(beams[beam].token)
             beam = beams[beam].parent
-        return tuple(reversed(pieces))
+        return tuple(reversed(tokens))
 
 
 def trace_search(
-    model: "SequenceModel", source: SourceTokens, writable: Sequence[bool], decode: DecodeSettings
+    model: "SequenceModel", source: SourceTokens, generable: Sequence[bool], decode: DecodeSettings
 ) -> SearchTrace:
-    """Search as the translator does on torch's road, for one source."""
+    """Search for one source as the torch backend does, and record the open beams."""
     import torch
 
     from regard.inference.backends.torch import decode_batch
 
     steps: list[tuple[Beam, ...]] = []
 
-    def note(going: "Candidates") -> None:
-        columns = (going.tokens_BC, going.beams_BC, going.gains_BC, going.total_BC)
+    def record_step(candidates: "Candidates") -> None:
+        columns = (candidates.tokens_BC, candidates.beams_BC, candidates.log_BC, candidates.total_BC)
         beams = map(Beam, *(column[0].tolist() for column in columns))
         steps.append(tuple(beam for beam in beams if beam.total > -math.inf))
 
-    writable_V = torch.tensor(writable, device=next(model.parameters()).device)
-    (found,) = decode_batch(model, [source], writable_V, decode, seen=note)
-    return SearchTrace(tuple(steps), tuple(found))
+    generable_V = torch.tensor(generable, device=next(model.parameters()).device)
+    (hypotheses,) = decode_batch(model, [source], generable_V, decode, on_step=record_step)
+    return SearchTrace(tuple(steps), tuple(hypotheses))

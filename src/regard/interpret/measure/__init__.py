@@ -1,1 +1,1 @@
-"""Many sentences: what heads and layers do."""
+"""Measurements over many sentences: head roles and ablation, pronouns, probes and word alignment."""

@@ -1,27 +1,31 @@
-"""What each head is worth: how much worse the model does without it, and with it looking everywhere alike.
+"""The ablation effect of each head: how much worse the model is without it, or with its attention made uniform.
 
-Loss is by pieces of the right translation; BLEU is of greedy translations; and on the built-in language, how often the
-right pronoun for "it" is the likelier one. Every change is of the same sentences, so chance in them cancels out.
+The loss is that of the reference translation, BLEU that of greedy translations. On the synthetic language, the pronoun
+accuracy says how often the correct pronoun for "it" is the more probable one. Every effect is a paired difference on
+the same sentences, which removes most of the variation between sentences.
 """
 
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass
 from itertools import islice
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
+import numpy.typing as npt
 from sacrebleu.metrics.bleu import BLEU
 
 from regard.data.synthetic.generator import minimal_pairs
 from regard.inference.backends.torch import TorchBackend
 from regard.interpret.address import head_addresses
 from regard.interpret.annotated_pairs import SEED, SPLIT, AnnotatedPair, PairSample
-from regard.interpret.interventions import WAYS, HeadIntervention, IntervenedModel
+from regard.interpret.interventions import ABLATION_MODES, HeadIntervention, IntervenedModel
+from regard.interpret.measure.head_roles import HeadProfile, measure_roles
 from regard.interpret.measure.pronoun_task import PronounTask, contrast
-from regard.interpret.teacher_forcing import Batch, log_probabilities, make_batches
+from regard.interpret.teacher_forcing import MakeIntervention, log_probabilities, make_batches
 from regard.interpret.trace import Array
 from regard.progress import Progress, Work
 from regard.settings.decode import DecodeSettings
+from regard.statistics.bootstrap import bootstrap_standard_error
 from regard.statistics.intervals import Estimate, mean
 from regard.statistics.multiplicity import z_score
 from regard.tokenizers.sentencepiece import SentencePieceTokenizer
@@ -30,16 +34,16 @@ if TYPE_CHECKING:
     from regard.models.interface import SequenceModel
     from regard.models.kinds.transformer import Transformer
 
-GREEDY = DecodeSettings(beam_size=1, max_length_offset=12)  # a broken model should not babble for long
+GREEDY = DecodeSettings(beam_size=1, max_length_offset=12)  # an ablated model may not write EOS: limit its output
 
 _RESAMPLES = 200
 
-_ORDERS = 4
+_NGRAM_ORDERS = 4
 
 
 @dataclass(frozen=True)
 class AblationEffect:
-    """What changes: nats a piece (more is worse), BLEU, and the share of right pronouns (less is worse)."""
+    """The change of the loss (nats per token), of BLEU and of the pronoun accuracy when a head is ablated."""
 
     loss: Estimate
     bleu: Estimate
@@ -48,7 +52,7 @@ class AblationEffect:
 
 @dataclass(frozen=True)
 class UnablatedScores:
-    """How the model does as it is, and on how many: the values that the changes are from."""
+    """The loss, BLEU and pronoun accuracy of the model without ablation, and how many sentences it translated."""
 
     loss: Estimate
     bleu: float
@@ -58,90 +62,131 @@ class UnablatedScores:
 
 @dataclass(frozen=True)
 class AblationCounts:
-    """How many sentences are used for what; each head costs two passes over all of them."""
+    """How many sentences each measure uses; every head takes two passes over all of them."""
 
     loss: int = 100
     bleu: int = 60
     minimal_pairs: int = 40
 
 
+@dataclass(frozen=True)
+class HeadMeasurement:
+    """The role and the ablation effect of every head of a model."""
+
+    pairs: int
+    data: str
+    unablated: UnablatedScores
+    profiles: tuple[HeadProfile, ...]
+    ablation: dict[tuple[str, str], AblationEffect]  # by head and ablation mode
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return everything as JSON-compatible values."""
+        heads = [
+            {**asdict(profile), "role": profile.role, "ablation_effect": self._effects(profile.address)}
+            for profile in self.profiles
+        ]
+        return {"data": self.data, "pairs": self.pairs, "unablated": asdict(self.unablated), "heads": heads}
+
+    def _effects(self, address: str) -> dict[str, Any]:
+        return {mode: asdict(effect) for (head, mode), effect in self.ablation.items() if head == address}
+
+
+def measure_heads(
+    model: "Transformer",
+    tokenizer: SentencePieceTokenizer,
+    sample: PairSample,
+    *,
+    counts: AblationCounts | None = None,
+) -> Work[HeadMeasurement]:
+    """Measure the role of every head, then ablate each in turn."""
+    profiles = yield from measure_roles(model, sample)
+    unablated, ablation = yield from measure_ablation(model, tokenizer, sample, counts or AblationCounts())
+    return HeadMeasurement(len(sample), sample.name, unablated, profiles, ablation)
+
+
 def measure_ablation(
     model: "Transformer", tokenizer: SentencePieceTokenizer, sample: PairSample, counts: AblationCounts
 ) -> Work[tuple[UnablatedScores, dict[tuple[str, str], AblationEffect]]]:
-    """How the model does, and for each head and way to change it, what that changes."""
-    bench = _Bench(model, tokenizer, sample, counts)
+    """Return the scores of the unablated model, and the effect of each ablation mode on each head."""
+    evaluation = _Evaluation(model, tokenizer, sample, counts)
     heads = head_addresses(model.settings)
-    found: dict[tuple[str, str], AblationEffect] = {}
+    effects: dict[tuple[str, str], AblationEffect] = {}
     for head in heads:
-        for way in WAYS:
-            found[head, way] = bench.worth(HeadIntervention([head], way), tests=len(heads))
-            yield Progress("taking heads out, one by one", len(found), len(WAYS) * len(heads))
-    return bench.whole(), found
+        for mode in ABLATION_MODES:
+            effects[head, mode] = evaluation.effect(HeadIntervention([head], mode), tests=len(heads))
+            yield Progress("ablating heads", len(effects), len(ABLATION_MODES) * len(heads))
+    return evaluation.unablated(), effects
 
 
-class _Bench:
-    """Sentences made ready, and what the whole model does with them."""
+class _Evaluation:
+    """The sentences, prepared once, and the scores of the unablated model on each of them."""
 
     def __init__(
         self, model: "Transformer", tokenizer: SentencePieceTokenizer, sample: PairSample, counts: AblationCounts
     ) -> None:
         self._model, self._tokenizer = model, tokenizer
-        items = sample.pairs[: counts.loss]
-        self._batches = make_batches(model, items)
-        self._pieces = [len(item.written_ids) for item in items]
+        pairs = sample.pairs[: counts.loss]
+        self._batches = make_batches(model, pairs)
+        self._target_lengths = [len(pair.target_ids) for pair in pairs]
         self._translated = sample.pairs[: counts.bleu]
         self._pronouns = None
-        if all(item.annotations for item in items):
-            pairs = [pair for both in islice(minimal_pairs(SEED, SPLIT), counts.minimal_pairs) for pair in both]
-            self._pronouns = PronounTask(model, [contrast(pair, tokenizer) for pair in pairs])
-        self._loss = self._losses(None)
-        self._counts = self._ngrams(model)
-        self._right = self._rightness(None)
+        if all(pair.annotations for pair in pairs):
+            sentences = [one for both in islice(minimal_pairs(SEED, SPLIT), counts.minimal_pairs) for one in both]
+            self._pronouns = PronounTask(model, [contrast(sentence, tokenizer) for sentence in sentences])
+        self._losses = self._measure_losses(None)
+        self._ngrams = self._count_ngrams(model)
+        self._correct = self._correct_pronouns(None)
 
-    def whole(self) -> UnablatedScores:
-        right = mean(self._right) if self._right is not None else None
-        bleu = _bleu(self._counts.sum(axis=0))
-        return UnablatedScores(mean(self._loss, weights=self._pieces), bleu, len(self._translated), right)
+    def unablated(self) -> UnablatedScores:
+        pronoun = mean(self._correct) if self._correct is not None else None
+        bleu = corpus_bleu(self._ngrams.sum(axis=0))
+        return UnablatedScores(mean(self._losses, weights=self._target_lengths), bleu, len(self._translated), pronoun)
 
-    def worth(self, edit: HeadIntervention, tests: int) -> AblationEffect:
-        loss = mean(self._losses(lambda _: edit) - self._loss, weights=self._pieces, tests=tests)
-        right = self._rightness(lambda _: edit)
-        changed = _bleu_change(self._counts, self._ngrams(IntervenedModel(self._model, edit)), tests)
-        if right is None or self._right is None:
-            return AblationEffect(loss, changed, None)
-        # The two sentences of a flip are one case.
-        return AblationEffect(loss, changed, mean((right - self._right).reshape(-1, 2).mean(axis=1), tests=tests))
+    def effect(self, intervention: HeadIntervention, tests: int) -> AblationEffect:
+        losses = self._measure_losses(lambda _: intervention)
+        loss = mean(losses - self._losses, weights=self._target_lengths, tests=tests)
+        correct = self._correct_pronouns(lambda _: intervention)
+        bleu = _bleu_change(self._ngrams, self._count_ngrams(IntervenedModel(self._model, intervention)), tests)
+        if correct is None or self._correct is None:
+            return AblationEffect(loss, bleu, None)
+        # The two sentences of a minimal pair are one case.
+        pronoun = mean((correct - self._correct).reshape(-1, 2).mean(axis=1), tests=tests)
+        return AblationEffect(loss, bleu, pronoun)
 
-    def _losses(self, edit: Callable[[Batch], HeadIntervention] | None) -> Array:
-        """Nats a piece of each sentence."""
-        return np.array([-logs.mean(dtype=float) for logs in log_probabilities(self._model, self._batches, edit)])
+    def _measure_losses(self, intervention: MakeIntervention | None) -> Array:
+        """Return the loss of each sentence in nats per token."""
+        logs = log_probabilities(self._model, self._batches, intervention)
+        return np.array([-sentence.mean(dtype=float) for sentence in logs])
 
-    def _rightness(self, edit: Callable[[Batch], HeadIntervention] | None) -> Array | None:
-        return None if self._pronouns is None else (self._pronouns.preference(edit) > 0).astype(float)
+    def _correct_pronouns(self, intervention: MakeIntervention | None) -> Array | None:
+        return None if self._pronouns is None else (self._pronouns.preference(intervention) > 0).astype(float)
 
-    def _ngrams(self, model: "SequenceModel") -> Array:
+    def _count_ngrams(self, model: "SequenceModel") -> Array:
         translator = TorchBackend(model, self._tokenizer, max_positions=self._model.settings.max_positions)
-        found = translator.translate_all([item.source for item in self._translated], GREEDY)
-        return ngrams([one.text for one in found], self._translated)
+        translations = translator.translate([pair.source for pair in self._translated], GREEDY)
+        return ngram_counts([translation.text for translation in translations], self._translated)
 
 
-def ngrams(texts: Sequence[str], items: Sequence[AnnotatedPair]) -> Array:
-    """Of each sentence what BLEU is made of: right n-grams, n-grams, its length and the reference's."""
+def ngram_counts(texts: Sequence[str], pairs: Sequence[AnnotatedPair]) -> Array:
+    """Return the BLEU statistics of each sentence: matching n-grams, n-grams, its length and the reference's."""
     metric = BLEU()
-    each = [metric.corpus_score([text], [[item.target]]) for text, item in zip(texts, items, strict=True)]
-    return np.array([[*one.counts, *one.totals, one.sys_len, one.ref_len] for one in each], dtype=float)
+    scores = [metric.corpus_score([text], [[pair.target]]) for text, pair in zip(texts, pairs, strict=True)]
+    return np.array([[*score.counts, *score.totals, score.sys_len, score.ref_len] for score in scores], dtype=float)
 
 
-def _bleu(total: Array) -> float:
+def corpus_bleu(total: Array) -> float:
+    """Return BLEU from the sum of the statistics of all sentences."""
     *counts, length, reference = (int(number) for number in total)
-    return float(BLEU.compute_bleu(counts[:_ORDERS], counts[_ORDERS:], length, reference).score)
+    return float(BLEU.compute_bleu(counts[:_NGRAM_ORDERS], counts[_NGRAM_ORDERS:], length, reference).score)
 
 
 def _bleu_change(before: Array, after: Array, tests: int) -> Estimate:
-    """The change of BLEU; its spread is that of the same change in samples drawn from the sentences."""
-    change = _bleu(after.sum(axis=0)) - _bleu(before.sum(axis=0))
-    chance = np.random.default_rng(SEED)
-    drawn = chance.integers(len(before), size=(_RESAMPLES, len(before)))
-    spread = np.std([_bleu(after[one].sum(axis=0)) - _bleu(before[one].sum(axis=0)) for one in drawn])
-    reach = z_score(tests) * float(spread)
+    """Return the change of BLEU with an interval from its bootstrap standard error."""
+    change = corpus_bleu(after.sum(axis=0)) - corpus_bleu(before.sum(axis=0))
+
+    def resampled_change(rows: npt.NDArray[np.int64]) -> float:
+        return corpus_bleu(after[rows].sum(axis=0)) - corpus_bleu(before[rows].sum(axis=0))
+
+    error = bootstrap_standard_error(resampled_change, len(before), resamples=_RESAMPLES, seed=SEED)
+    reach = z_score(tests) * error
     return Estimate(change, change - reach, change + reach, len(before))

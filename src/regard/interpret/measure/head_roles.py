@@ -1,8 +1,8 @@
-"""What each head does, measured: where it looks, how surely, and which role that makes.
+"""The role of each head: which token or word it attends to most.
 
-A head has a role among places if it looks there 9 times of 10 (Voita, 2019). It has a role among words if it is right
-ten points more often than the best rule that always looks so many words ahead, and than the best head of the same
-architecture before it learnt anything; and more often than both at the lower end of an interval made for all heads.
+A head has a positional role if it attends there in at least 90% of rows (Voita, 2019). It has a word role if its
+accuracy is at least ten points above two baselines, the best fixed offset and the best head of the same architecture
+untrained, and if the lower bound of its interval, corrected for the number of heads, is above both as well.
 """
 
 from collections.abc import Iterator
@@ -14,14 +14,14 @@ import numpy as np
 from regard.interpret.address import attention_addresses, head_addresses, kind_of
 from regard.interpret.annotated_pairs import AnnotatedPair, PairSample
 from regard.interpret.measure.role_criteria import (
-    CRITERIA,
-    POSITIONAL,
-    Cell,
-    hits,
+    POSITIONAL_ROLES,
+    ROLES,
+    WordRelation,
     offset_hits,
-    positional,
-    rare,
-    relations,
+    positional_hits,
+    rare_token_hits,
+    relation_hits,
+    word_relations,
 )
 from regard.interpret.teacher_forcing import attention_weights
 from regard.interpret.trace import Array
@@ -32,160 +32,165 @@ from regard.statistics.intervals import Estimate, proportion
 if TYPE_CHECKING:
     from regard.models.kinds.transformer import Transformer
 
-OFTEN = 0.9
+POSITIONAL_ACCURACY = 0.9  # the least, for a positional role
 
-LIFT = 0.1
+MIN_LIFT = 0.1  # over the baselines, for a word role
 
-EVEN = 0.95  # of the most entropy there can be
+UNIFORM_ENTROPY = 0.95  # of the maximum; a head with more is uniform
 
-FEW = 30  # cases, below which nothing is said
+MIN_CASES = 30  # with fewer, nothing is reported
 
 
 @dataclass(frozen=True)
 class RoleScore:
-    """How often a head looks where a question asks, and how often others do who know less."""
+    """How often a head attends where a role requires, with two baselines."""
 
-    found: Estimate
-    baseline: float  # the best fixed offset among words; among places, a look anywhere
-    untrained: float  # the best head of the same architecture before it learnt anything
+    accuracy: Estimate
+    baseline: float  # for words, the best fixed offset; for tokens, attending at random
+    untrained: float  # the best head of the same architecture untrained
 
     @property
     def lift(self) -> float:
-        return self.found.value - max(self.baseline, self.untrained)
+        """The accuracy above the better baseline."""
+        return self.accuracy.value - max(self.baseline, self.untrained)
+
+    @property
+    def is_significant(self) -> bool:
+        """Whether the head exceeds both baselines by enough for a word role."""
+        return self.lift >= MIN_LIFT and self.accuracy.low > max(self.baseline, self.untrained)
 
 
 @dataclass(frozen=True)
 class HeadProfile:
-    """One head: how sharply it looks, and its answers to what heads of its kind are asked."""
+    """The attention of one head: how concentrated it is, and its score for each role."""
 
     address: str
-    confidence: float  # the mean of the largest weight, the end mark left out
+    confidence: float  # the mean of the largest weight of a row, without EOS
     entropy: float  # in nats
-    evenness: float  # of its entropy, as a share of what looking everywhere alike would have
-    mark: float  # the share of weight on the end mark; in the decoder's self-attention, on the start mark
-    answers: dict[str, RoleScore]
+    normalised_entropy: float  # the entropy divided by that of uniform attention
+    special_token_weight: float  # the mean weight on EOS; in decoder self-attention, on BOS
+    role_scores: dict[str, RoleScore]
 
     @property
     def role(self) -> str | None:
-        """What the head is for, as far as it looks; None if nothing stands out."""
-        if self.evenness >= EVEN:
-            return "even"  # and where it looks most is chance
-        sure = {name: answer for name, answer in self.answers.items() if answer.found.count >= FEW}
-        places = [name for name in POSITIONAL if name in sure and sure[name].found.value >= OFTEN]
-        if places:
-            return max(places, key=lambda name: sure[name].found.value)
-        words = [name for name, answer in sure.items() if name not in POSITIONAL and _stands_out(answer)]
-        return max(words, key=lambda name: sure[name].lift) if words else None
-
-
-def _stands_out(answer: RoleScore) -> bool:
-    others = max(answer.baseline, answer.untrained)
-    return answer.lift >= LIFT and answer.found.low > others
+        """The role with the best score among those the head qualifies for, or None."""
+        if self.normalised_entropy >= UNIFORM_ENTROPY:
+            return "uniform"  # its largest weight is then a matter of chance
+        scores = {role: score for role, score in self.role_scores.items() if score.accuracy.count >= MIN_CASES}
+        positional = [
+            role for role in POSITIONAL_ROLES if role in scores and scores[role].accuracy.value >= POSITIONAL_ACCURACY
+        ]
+        if positional:
+            return max(positional, key=lambda role: scores[role].accuracy.value)
+        words = [role for role, score in scores.items() if role not in POSITIONAL_ROLES and score.is_significant]
+        return max(words, key=lambda role: scores[role].lift) if words else None
 
 
 @dataclass
 class _Tally:
-    """What the heads of one attention did, sentence by sentence."""
+    """The counts of all heads of one attention, role by role and sentence by sentence."""
 
     heads: int
     hits: dict[str, list[Array]] = field(default_factory=dict)
     cases: dict[str, list[int]] = field(default_factory=dict)
-    expected: dict[str, float] = field(default_factory=dict)  # hits by looking anywhere
-    rules: dict[str, Array] = field(default_factory=dict)  # hits of each fixed offset
-    sums: Array = field(default_factory=lambda: np.zeros(0))  # confidence, entropy, evenness, mark
+    chance_hits: dict[str, float] = field(default_factory=dict)
+    offset_hits: dict[str, Array] = field(default_factory=dict)
+    sums: Array = field(default_factory=lambda: np.zeros(0))  # see `concentration`
     rows: int = 0
 
-    def add(self, name: str, hits_H: Array, cases: int, expected: float = 0.0) -> None:
-        self.hits.setdefault(name, []).append(hits_H)
-        self.cases.setdefault(name, []).append(cases)
-        self.expected[name] = self.expected.get(name, 0.0) + expected
+    def add(self, role: str, hits_H: Array, cases: int, chance_hits: float = 0.0) -> None:
+        self.hits.setdefault(role, []).append(hits_H)
+        self.cases.setdefault(role, []).append(cases)
+        self.chance_hits[role] = self.chance_hits.get(role, 0.0) + chance_hits
 
 
-def measure_heads(model: "Transformer", sample: PairSample) -> Work[tuple[HeadProfile, ...]]:
-    """A card for each head of the model."""
-    trained = yield from _tallied(model, sample, "watching heads")
-    blank = yield from _tallied(build_untrained(model), sample, "watching them untrained")
-    cards = []
+def measure_roles(model: "Transformer", sample: PairSample) -> Work[tuple[HeadProfile, ...]]:
+    """Return the profile of each head of the model."""
+    tallies = yield from _count(model, sample, "recording attention")
+    untrained = yield from _count(build_untrained(model), sample, "recording an untrained model")
+    profiles = []
     tests = len(head_addresses(model.settings))
-    for attention, tally in trained.items():
-        best = _best(blank, kind_of(attention))
+    for attention, tally in tallies.items():
+        best = _best_accuracies(untrained, kind_of(attention))
         for head in range(tally.heads):
-            answers = {
-                name: RoleScore(found, _baseline(tally, name), best[name])
-                for name in CRITERIA[kind_of(attention)]
-                if (found := _figure(tally, name, head, tests))
+            scores = {
+                role: RoleScore(accuracy, _baseline(tally, role), best[role])
+                for role in ROLES[kind_of(attention)]
+                if (accuracy := _accuracy(tally, role, head, tests))
             }
-            sure, entropy, even, mark = (float(number) / max(1, tally.rows) for number in tally.sums[head])
-            cards.append(HeadProfile(f"{attention}.{head + 1}", sure, entropy, even, mark, answers))
-    return tuple(cards)
+            confidence, entropy, normalised, special = (float(total) / max(1, tally.rows) for total in tally.sums[head])
+            address = f"{attention}.{head + 1}"
+            profiles.append(HeadProfile(address, confidence, entropy, normalised, special, scores))
+    return tuple(profiles)
 
 
-def _tallied(model: "Transformer", sample: PairSample, stage: str) -> Work[dict[str, _Tally]]:
+def _count(model: "Transformer", sample: PairSample, stage: str) -> Work[dict[str, _Tally]]:
     tallies = {name: _Tally(model.settings.heads) for name in attention_addresses(model.settings)}
     for tally in tallies.values():
         tally.sums = np.zeros((tally.heads, 4))
-    for done, (at, weights) in enumerate(attention_weights(model, sample.pairs), start=1):
-        item = sample.pairs[at]
-        known = relations(item)
+    for done, (index, weights) in enumerate(attention_weights(model, sample.pairs), start=1):
+        pair = sample.pairs[index]
+        relations = word_relations(pair)
         for attention, weights_HLM in weights.items():
-            _look(tallies[attention], kind_of(attention), weights_HLM, item, known)
+            _add_pair(tallies[attention], kind_of(attention), weights_HLM, pair, relations)
         yield Progress(stage, done, len(sample))
     return tallies
 
 
-def _look(tally: _Tally, kind: str, weights_HLM: Array, item: AnnotatedPair, known: dict[str, list[Cell]]) -> None:
-    for answer in positional(weights_HLM, kind):
-        tally.add(*answer)
+def _add_pair(
+    tally: _Tally, kind: str, weights_HLM: Array, pair: AnnotatedPair, relations: dict[str, list[WordRelation]]
+) -> None:
+    for counts in positional_hits(weights_HLM, kind):
+        tally.add(*counts)
     if kind == "encoder.self":
-        tally.add("rare", *rare(weights_HLM, item))
-    for name in (name for name in CRITERIA[kind] if name in known):
-        cells = known[name]
-        tally.add(name, hits(weights_HLM, item.source_words, cells).sum(axis=0), len(cells))
-        rules = offset_hits(cells, len(item.source_words))
-        tally.rules[name] = tally.rules.get(name, 0) + rules
+        tally.add("rare", *rare_token_hits(weights_HLM, pair))
+    for role in (role for role in ROLES[kind] if role in relations):
+        cases = relations[role]
+        tally.add(role, relation_hits(weights_HLM, pair.source_words, cases).sum(axis=0), len(cases))
+        tally.offset_hits[role] = tally.offset_hits.get(role, 0) + offset_hits(cases, len(pair.source_words))
     tally.rows += weights_HLM.shape[1]
-    tally.sums += sharpness(weights_HLM, kind)
+    tally.sums += concentration(weights_HLM, kind)
 
 
-def sharpness(weights_HLM: Array, kind: str) -> Array:
-    """For each head confidence, entropy, evenness and the weight on the mark, summed over rows."""
-    marked = 0 if kind == "decoder.self" else -1
+def concentration(weights_HLM: Array, kind: str) -> Array:
+    """Return the confidence, entropy, normalised entropy and special token weight of each head, summed over rows."""
+    special = 0 if kind == "decoder.self" else -1
     words = weights_HLM if kind == "decoder.self" else weights_HLM[:, :, :-1]
     logs = np.log(np.where(weights_HLM > 0, weights_HLM, 1))
     entropy_HL = -(weights_HLM * logs).sum(axis=-1)
     rows, columns = weights_HLM.shape[1:]
-    most_L = np.log(np.arange(1, rows + 1) if kind == "decoder.self" else np.full(rows, columns))
-    even_HL = np.divide(entropy_HL, most_L, out=np.ones_like(entropy_HL), where=most_L > 0)
+    maximum_L = np.log(np.arange(1, rows + 1) if kind == "decoder.self" else np.full(rows, columns))
+    normalised_HL = np.divide(entropy_HL, maximum_L, out=np.ones_like(entropy_HL), where=maximum_L > 0)
     return np.stack(
         [
             words.max(axis=-1).sum(axis=1),
             entropy_HL.sum(axis=1),
-            even_HL.sum(axis=1),
-            weights_HLM[:, :, marked].sum(axis=1),
+            normalised_HL.sum(axis=1),
+            weights_HLM[:, :, special].sum(axis=1),
         ],
         axis=1,
     )
 
 
-def _figure(tally: _Tally, name: str, head: int, tests: int) -> Estimate | None:
-    if name not in tally.hits:
+def _accuracy(tally: _Tally, role: str, head: int, tests: int) -> Estimate | None:
+    if role not in tally.hits:
         return None
-    return proportion([float(one[head]) for one in tally.hits[name]], tally.cases[name], tests=tests)
+    return proportion([float(hits_H[head]) for hits_H in tally.hits[role]], tally.cases[role], tests=tests)
 
 
-def _baseline(tally: _Tally, name: str) -> float:
-    cases = sum(tally.cases[name])
-    best = float(tally.rules[name].max()) if name in tally.rules else tally.expected[name]
-    return best / cases if cases else 0.0
+def _baseline(tally: _Tally, role: str) -> float:
+    cases = sum(tally.cases[role])
+    hits = float(tally.offset_hits[role].max()) if role in tally.offset_hits else tally.chance_hits[role]
+    return hits / cases if cases else 0.0
 
 
-def _best(tallies: dict[str, _Tally], kind: str) -> dict[str, float]:
-    """For each question the share of the head that is best at it."""
-    return {name: max(_shares(tallies, kind, name), default=0.0) for name in CRITERIA[kind]}
+def _best_accuracies(tallies: dict[str, _Tally], kind: str) -> dict[str, float]:
+    """Return, for each role, the accuracy of the best head."""
+    return {role: max(_accuracies(tallies, kind, role), default=0.0) for role in ROLES[kind]}
 
 
-def _shares(tallies: dict[str, _Tally], kind: str, name: str) -> Iterator[float]:
+def _accuracies(tallies: dict[str, _Tally], kind: str, role: str) -> Iterator[float]:
     for attention, tally in tallies.items():
-        cases = sum(tally.cases.get(name, []))
+        cases = sum(tally.cases.get(role, []))
         if kind_of(attention) == kind and cases:
-            yield from (np.sum(tally.hits[name], axis=0) / cases).tolist()
+            yield from (np.sum(tally.hits[role], axis=0) / cases).tolist()

@@ -1,7 +1,7 @@
-"""The properties that probes read: of which words, the right answers, and what a control goes by.
+"""The probing tasks: which words a probe reads, the correct labels, and the word types of the control task.
 
-In the encoder a word is its own pieces. In the decoder a row knows two words: the one it has just read, and the one it
-is about to write, of which it has seen nothing yet.
+In the encoder, a word is represented by its own tokens. In the decoder, a row stands for two words: the one it has just
+read, and the one it is about to write, of which it has not seen any token.
 """
 
 from collections.abc import Callable, Iterator
@@ -11,7 +11,7 @@ from functools import cache
 from regard.data.synthetic.grammar.lexicon import nouns
 from regard.interpret.annotated_pairs import AnnotatedPair
 
-MOST_PLACES = 12
+MAX_POSITION = 12
 
 CATEGORIES = ("person", "animal", "vehicle", "building", "food", "furniture", "wearable", "event", "container", "way")
 
@@ -20,7 +20,10 @@ UNTESTED = "discourse and world knowledge"
 
 @dataclass(frozen=True)
 class Case:
-    """The words a probe reads (one, two, or all of a sentence), the right answer, and what a control goes by."""
+    """The words that a probe reads (one, two or a whole sentence), their label, and their control type.
+
+    The control task gives all cases of the same type the same random label.
+    """
 
     words: tuple[int, ...]
     label: str
@@ -28,170 +31,173 @@ class Case:
 
 
 @dataclass(frozen=True)
-class Property:
-    """A property of words of one side, and in which rows of a stack it is looked for."""
+class ProbeTask:
+    """A property of words of one side, and the rows of a stack it is read from."""
 
     stack: str
-    ask: Callable[[AnnotatedPair], Iterator[Case]]
+    cases: Callable[[AnnotatedPair], Iterator[Case]]
     rows: Callable[[AnnotatedPair, int], range]
 
 
-def source_rows(item: AnnotatedPair, word: int) -> range:
-    """The pieces of a source word."""
-    return range(item.source_words[word].begin, item.source_words[word].end)
+def source_rows(pair: AnnotatedPair, word: int) -> range:
+    """Return the rows of the tokens of a source word."""
+    return range(pair.source_words[word].begin, pair.source_words[word].end)
 
 
-def read_row(item: AnnotatedPair, word: int) -> range:
-    """The row that has just read the last piece of a target word."""
-    end = item.target_words[word].end
+def read_row(pair: AnnotatedPair, word: int) -> range:
+    """Return the row that has just read the last token of a target word."""
+    end = pair.target_words[word].end
     return range(end, end + 1)
 
 
-def writing_row(item: AnnotatedPair, word: int) -> range:
-    """The row that is about to write the first piece of a target word."""
-    begin = item.target_words[word].begin
+def writing_row(pair: AnnotatedPair, word: int) -> range:
+    """Return the row that is about to write the first token of a target word."""
+    begin = pair.target_words[word].begin
     return range(begin, begin + 1)
 
 
-def _single(item: AnnotatedPair, found: Iterator[tuple[int, str]], *, target: bool = False) -> Iterator[Case]:
-    """Cases of one word each, where it has pieces of its own."""
-    for at, label in found:
-        word = (item.target_words if target else item.source_words)[at]
+def _single_words(pair: AnnotatedPair, labels: Iterator[tuple[int, str]], *, target: bool = False) -> Iterator[Case]:
+    """Yield a case for each labelled word that has a token of its own."""
+    for index, label in labels:
+        word = (pair.target_words if target else pair.source_words)[index]
         if word.begin < word.end:
-            yield Case((at,), label, word.text.lower())
+            yield Case((index,), label, word.text.lower())
 
 
-def _word_class(item: AnnotatedPair) -> Iterator[Case]:
-    assert item.annotations is not None
-    return _single(item, ((at, word.kind) for at, word in enumerate(item.annotations.source)))
+def _word_class(pair: AnnotatedPair) -> Iterator[Case]:
+    assert pair.annotations is not None
+    return _single_words(pair, ((index, word.kind) for index, word in enumerate(pair.annotations.source)))
 
 
-def _position(item: AnnotatedPair) -> Iterator[Case]:
-    return _single(item, ((at, f"{at:02}") for at in range(min(len(item.source_words), MOST_PLACES))))
+def _position(pair: AnnotatedPair) -> Iterator[Case]:
+    return _single_words(pair, ((index, f"{index:02}") for index in range(min(len(pair.source_words), MAX_POSITION))))
 
 
-def _nouns(item: AnnotatedPair) -> Iterator[tuple[int, str, bool]]:
-    """Each noun of the word lists: where it stands, its name, and whether there are several."""
-    assert item.annotations is not None
-    for at, word in enumerate(item.annotations.source):
-        for plural, names in ((False, _singular()), (True, _plural())):
+def _nouns(pair: AnnotatedPair) -> Iterator[tuple[int, str, bool]]:
+    """Yield each noun of the word lists: its position, its singular, and whether it is plural."""
+    assert pair.annotations is not None
+    for index, word in enumerate(pair.annotations.source):
+        for plural, names in ((False, _singulars()), (True, _plurals())):
             if word.kind == "noun" and word.text.lower() in names:
-                yield at, names[word.text.lower()], plural
+                yield index, names[word.text.lower()], plural
 
 
 @cache
-def _singular() -> dict[str, str]:
+def _singulars() -> dict[str, str]:
     return {noun.english: noun.english for noun in nouns().values() if noun.english != noun.english_plural}
 
 
 @cache
-def _plural() -> dict[str, str]:
+def _plurals() -> dict[str, str]:
     return {noun.english_plural: noun.english for noun in nouns().values() if noun.english != noun.english_plural}
 
 
-def _number(item: AnnotatedPair) -> Iterator[Case]:
-    return _single(item, ((at, "plural" if plural else "singular") for at, _, plural in _nouns(item)))
+def _number(pair: AnnotatedPair) -> Iterator[Case]:
+    return _single_words(pair, ((index, "plural" if plural else "singular") for index, _, plural in _nouns(pair)))
 
 
-def _category(item: AnnotatedPair) -> Iterator[Case]:
-    known = ((at, [name for name in CATEGORIES if name in nouns()[noun].classes]) for at, noun, _ in _nouns(item))
-    return _single(item, ((at, names[0]) for at, names in known if names))
+def _category(pair: AnnotatedPair) -> Iterator[Case]:
+    known = ((index, [name for name in CATEGORIES if name in nouns()[noun].classes]) for index, noun, _ in _nouns(pair))
+    return _single_words(pair, ((index, names[0]) for index, names in known if names))
 
 
-def _tense(item: AnnotatedPair) -> Iterator[Case]:
-    assert item.annotations is not None
-    return _single(item, ((verb.at, verb.tense) for verb in item.annotations.verbs))
+def _tense(pair: AnnotatedPair) -> Iterator[Case]:
+    assert pair.annotations is not None
+    return _single_words(pair, ((verb.at, verb.tense) for verb in pair.annotations.verbs))
 
 
-def _gender(item: AnnotatedPair) -> Iterator[Case]:
-    """The gender, in French, of what "it" stands for, where the other noun has another: only the sentence tells."""
-    it = item.annotations.it if item.annotations else None
-    if it and it.decider is not None and not it.same_gender:
-        decider = item.source_words[it.decider].text
-        yield from (Case(case.words, case.label, decider) for case in _single(item, iter([(it.at, it.gender)])))
+def _antecedent_gender(pair: AnnotatedPair) -> Iterator[Case]:
+    """Label "it" with the French gender of its antecedent, where the distractor has the other gender."""
+    it = pair.annotations.coreference if pair.annotations else None
+    if it and it.cue is not None and not it.same_gender:
+        cue = pair.source_words[it.cue].text
+        yield from (Case(case.words, case.label, cue) for case in _single_words(pair, iter([(it.at, it.gender)])))
 
 
-def _subject(item: AnnotatedPair) -> Iterator[Case]:
-    """A verb and a noun: is this its subject?"""
-    assert item.annotations is not None
-    words = item.source_words
-    for verb in item.annotations.verbs:
-        for at, word in enumerate(item.annotations.source):
-            if word.kind in ("noun", "name") and verb.subject is not None and verb.at != at:
-                spans = (words[verb.at], words[at])
+def _subject(pair: AnnotatedPair) -> Iterator[Case]:
+    """Label a verb and a noun by whether the noun is the subject of the verb."""
+    assert pair.annotations is not None
+    words = pair.source_words
+    for verb in pair.annotations.verbs:
+        for index, word in enumerate(pair.annotations.source):
+            if word.kind in ("noun", "name") and verb.subject is not None and verb.at != index:
+                spans = (words[verb.at], words[index])
                 if all(span.begin < span.end for span in spans):
                     type_ = f"{spans[0].text} {spans[1].text}".lower()
-                    yield Case((verb.at, at), "subject" if verb.subject == at else "other", type_)
+                    yield Case((verb.at, index), "subject" if verb.subject == index else "other", type_)
 
 
-def _sentiment(item: AnnotatedPair) -> Iterator[Case]:
-    assert item.annotations is not None
-    whole = tuple(at for at, word in enumerate(item.source_words) if word.begin < word.end)
-    if len(whole) > 2:
-        yield Case(whole, item.annotations.sentiment or "neither", item.source)
+def _sentiment(pair: AnnotatedPair) -> Iterator[Case]:
+    assert pair.annotations is not None
+    words = tuple(index for index, word in enumerate(pair.source_words) if word.begin < word.end)
+    if len(words) > 2:
+        yield Case(words, pair.annotations.sentiment or "neither", pair.source)
 
 
-def _target_class(item: AnnotatedPair) -> Iterator[Case]:
-    assert item.annotations is not None
-    return _single(item, ((at, word.kind) for at, word in enumerate(item.annotations.target)), target=True)
+def _target_class(pair: AnnotatedPair) -> Iterator[Case]:
+    assert pair.annotations is not None
+    return _single_words(pair, ((index, word.kind) for index, word in enumerate(pair.annotations.target)), target=True)
 
 
-def _target_position(item: AnnotatedPair) -> Iterator[Case]:
-    return _single(item, ((at, f"{at:02}") for at in range(min(len(item.target_words), MOST_PLACES))), target=True)
+def _target_position(pair: AnnotatedPair) -> Iterator[Case]:
+    positions = range(min(len(pair.target_words), MAX_POSITION))
+    return _single_words(pair, ((index, f"{index:02}") for index in positions), target=True)
 
 
-def _target_number(item: AnnotatedPair) -> Iterator[Case]:
-    assert item.annotations is not None
-    known = (
-        (at, _french().get(word.text.lower())) for at, word in enumerate(item.annotations.target) if word.kind == "noun"
+def _target_number(pair: AnnotatedPair) -> Iterator[Case]:
+    assert pair.annotations is not None
+    numbers = (
+        (index, _french_numbers().get(word.text.lower()))
+        for index, word in enumerate(pair.annotations.target)
+        if word.kind == "noun"
     )
-    return _single(item, ((at, number) for at, number in known if number), target=True)
+    return _single_words(pair, ((index, number) for index, number in numbers if number), target=True)
 
 
 @cache
-def _french() -> dict[str, str]:
-    """The number of each French noun that shows it."""
-    told = [noun for noun in nouns().values() if noun.french != noun.french_plural]
-    return {noun.french: "singular" for noun in told} | {noun.french_plural: "plural" for noun in told}
+def _french_numbers() -> dict[str, str]:
+    """Return the number of each form of the French nouns whose singular and plural differ."""
+    marked = [noun for noun in nouns().values() if noun.french != noun.french_plural]
+    return {noun.french: "singular" for noun in marked} | {noun.french_plural: "plural" for noun in marked}
 
 
-def _target_tense(item: AnnotatedPair, *, last: bool) -> Iterator[Case]:
-    """The French tense at the first or last word of what a verb became ("a", "mangé")."""
-    assert item.annotations is not None
-    for verb in item.annotations.verbs:
+def _target_tense(pair: AnnotatedPair, *, last: bool) -> Iterator[Case]:
+    """Label the first or last word of the translation of a verb ("a", "mangé") with the French tense."""
+    assert pair.annotations is not None
+    for verb in pair.annotations.verbs:
         words = [
             target
-            for source, target in item.annotations.alignment
-            if source == verb.at and item.annotations.target[target].kind in ("verb", "auxiliary")
+            for source, target in pair.annotations.alignment
+            if source == verb.at and pair.annotations.target[target].kind in ("verb", "auxiliary")
         ]
         if words:
-            yield from _single(item, iter([(sorted(words)[-1 if last else 0], verb.target_tense)]), target=True)
+            yield from _single_words(pair, iter([(sorted(words)[-1 if last else 0], verb.target_tense)]), target=True)
 
 
-def _pronoun(item: AnnotatedPair) -> Iterator[Case]:
-    """The gender of the pronoun, where the other noun has another: the same cases as the encoder's."""
-    it = item.annotations.it if item.annotations else None
-    if it and it.decider is not None and not it.same_gender:
-        decider = item.source_words[it.decider].text
-        found = _single(item, iter([(it.target, it.gender)]), target=True)
-        yield from (Case(case.words, case.label, decider) for case in found)
+def _pronoun_gender(pair: AnnotatedPair) -> Iterator[Case]:
+    """Label the pronoun with its gender, in the same cases as `_antecedent_gender`."""
+    it = pair.annotations.coreference if pair.annotations else None
+    if it and it.cue is not None and not it.same_gender:
+        cue = pair.source_words[it.cue].text
+        cases = _single_words(pair, iter([(it.target, it.gender)]), target=True)
+        yield from (Case(case.words, case.label, cue) for case in cases)
 
 
 TASKS = {
-    "position": Property("encoder", _position, source_rows),
-    "word class": Property("encoder", _word_class, source_rows),
-    "number": Property("encoder", _number, source_rows),
-    "noun category": Property("encoder", _category, source_rows),
-    "tense": Property("encoder", _tense, source_rows),
-    "subject of verb": Property("encoder", _subject, source_rows),
-    "gender of antecedent": Property("encoder", _gender, source_rows),
-    "sentiment": Property("encoder", _sentiment, source_rows),
-    "position of the word read": Property("decoder", _target_position, read_row),
-    "class of the word read": Property("decoder", _target_class, read_row),
-    "number of the noun read": Property("decoder", _target_number, read_row),
-    "tense of the verb read": Property("decoder", lambda item: _target_tense(item, last=True), read_row),
-    "class of the word to write": Property("decoder", _target_class, writing_row),
-    "number of the noun to write": Property("decoder", _target_number, writing_row),
-    "tense of the verb to write": Property("decoder", lambda item: _target_tense(item, last=False), writing_row),
-    "gender of the pronoun to write": Property("decoder", _pronoun, writing_row),
+    "position": ProbeTask("encoder", _position, source_rows),
+    "word class": ProbeTask("encoder", _word_class, source_rows),
+    "number": ProbeTask("encoder", _number, source_rows),
+    "noun category": ProbeTask("encoder", _category, source_rows),
+    "tense": ProbeTask("encoder", _tense, source_rows),
+    "subject of verb": ProbeTask("encoder", _subject, source_rows),
+    "gender of antecedent": ProbeTask("encoder", _antecedent_gender, source_rows),
+    "sentiment": ProbeTask("encoder", _sentiment, source_rows),
+    "position of the word read": ProbeTask("decoder", _target_position, read_row),
+    "class of the word read": ProbeTask("decoder", _target_class, read_row),
+    "number of the noun read": ProbeTask("decoder", _target_number, read_row),
+    "tense of the verb read": ProbeTask("decoder", lambda pair: _target_tense(pair, last=True), read_row),
+    "class of the word to write": ProbeTask("decoder", _target_class, writing_row),
+    "number of the noun to write": ProbeTask("decoder", _target_number, writing_row),
+    "tense of the verb to write": ProbeTask("decoder", lambda pair: _target_tense(pair, last=False), writing_row),
+    "gender of the pronoun to write": ProbeTask("decoder", _pronoun_gender, writing_row),
 }

@@ -1,7 +1,7 @@
-"""How far one gets with "it" without reading the sentence: a model's figure means something beside these.
+"""Baselines for the pronoun task, which do not read the sentence as a whole.
 
-Each is asked for the gender of the pronoun in both sentences of a flip. Those that must be fitted are fitted on flips
-of the train split.
+Each predicts the gender of the pronoun in both sentences of a minimal pair. Those that need fitting are fitted on
+minimal pairs of the train split.
 """
 
 from collections import Counter
@@ -16,103 +16,106 @@ from regard.interpret.annotated_pairs import SEED
 from regard.interpret.trace import Array
 from regard.statistics.intervals import Estimate, proportion
 
-FITTED_ON = 5_000  # flips
+TRAINING_PAIRS = 5_000  # minimal pairs
 
-_ROUNDS, _PACE, _MEMORY, _DECAY = 150, 0.3, 0.9, 1e-4
+_STEPS, _LEARNING_RATE, _MOMENTUM, _WEIGHT_DECAY = 150, 0.3, 0.9, 1e-4
 
 
 @dataclass(frozen=True)
 class PronounAccuracy:
-    """How often a way to choose the pronoun is right: in a sentence, and in both sentences of a pair."""
+    """How often a system chooses the correct pronoun: per sentence, and in both sentences of a minimal pair."""
 
     name: str
-    right: Estimate
-    both: Estimate
+    accuracy: Estimate
+    pair_accuracy: Estimate
 
 
-def pronoun_accuracy(name: str, right: Array) -> PronounAccuracy:
-    """From whether each sentence is right, those of a pair side by side."""
-    pairs = np.asarray(right, dtype=float).reshape(-1, 2)
-    one, both = (proportion(each, np.ones(len(pairs))) for each in (pairs.mean(axis=1), pairs.all(axis=1)))
-    assert one is not None and both is not None
-    return PronounAccuracy(name, one, both)
+def pronoun_accuracy(name: str, correct: Array) -> PronounAccuracy:
+    """Return the accuracy from whether each sentence is correct; the two of a minimal pair are neighbours."""
+    pairs = np.asarray(correct, dtype=float).reshape(-1, 2)
+    accuracy, pair_accuracy = (
+        proportion(hits, np.ones(len(pairs))) for hits in (pairs.mean(axis=1), pairs.all(axis=1))
+    )
+    assert accuracy is not None and pair_accuracy is not None
+    return PronounAccuracy(name, accuracy, pair_accuracy)
 
 
-def baselines(flips: Iterable[tuple[Pair, Pair]]) -> list[PronounAccuracy]:
-    """The accuracy of each on these flips."""
-    asked = [pair for both in flips for pair in both]
-    learnt = [pair for both in islice(generator.minimal_pairs(SEED, "train"), FITTED_ON) for pair in both]
-    first = np.array([it.antecedent < _other(it) for it in map(it_of, asked)])
-    genders = np.array([it_of(pair).gender == "f" for pair in asked])
-    bag = BagOfWords(map(words_of, learnt), [it_of(pair).gender == "f" for pair in learnt])
+def baselines(minimal_pairs: Iterable[tuple[Pair, Pair]]) -> list[PronounAccuracy]:
+    """Return the accuracy of each baseline on these minimal pairs."""
+    test = [sentence for both in minimal_pairs for sentence in both]
+    train = [one for both in islice(generator.minimal_pairs(SEED, "train"), TRAINING_PAIRS) for one in both]
+    first = np.array([it.antecedent < _distractor(it) for it in map(coreference_of, test)])
+    feminine = np.array([coreference_of(sentence).gender == "f" for sentence in test])
+    bag = BagOfWords(map(words_of, train), [coreference_of(sentence).gender == "f" for sentence in train])
     return [
         pronoun_accuracy("always the first noun", first),
         pronoun_accuracy("always the nearest noun", ~first),
-        pronoun_accuracy("the deciding word alone", Usual(cue_of, learnt)(asked) == genders),
-        pronoun_accuracy("the two nouns alone", Usual(nouns_of, learnt)(asked) == genders),
-        pronoun_accuracy("the words without their order", bag(map(words_of, asked)) == genders),
+        pronoun_accuracy("the cue alone", MajorityGender(cue_of, train)(test) == feminine),
+        pronoun_accuracy("the two nouns alone", MajorityGender(nouns_of, train)(test) == feminine),
+        pronoun_accuracy("the words without their order", bag(map(words_of, test)) == feminine),
     ]
 
 
-class Usual:
-    """Takes for feminine what mostly was, of all that had the same key; what has a new key is masculine."""
+class MajorityGender:
+    """Predicts the more frequent gender of all training sentences with the same key; masculine for a new key."""
 
-    def __init__(self, key: Callable[[Pair], Hashable], pairs: Iterable[Pair]) -> None:
+    def __init__(self, key: Callable[[Pair], Hashable], sentences: Iterable[Pair]) -> None:
         self._key = key
-        self._more: Counter[Hashable] = Counter()
-        for pair in pairs:
-            self._more[key(pair)] += 1 if it_of(pair).gender == "f" else -1
+        self._feminine_surplus: Counter[Hashable] = Counter()
+        for sentence in sentences:
+            self._feminine_surplus[key(sentence)] += 1 if coreference_of(sentence).gender == "f" else -1
 
-    def __call__(self, pairs: Iterable[Pair]) -> Array:
-        return np.array([self._more[self._key(pair)] > 0 for pair in pairs])
+    def __call__(self, sentences: Iterable[Pair]) -> Array:
+        return np.array([self._feminine_surplus[self._key(sentence)] > 0 for sentence in sentences])
 
 
 class BagOfWords:
-    """Logistic regression on which words there are, by gradient descent with momentum. A new word tells nothing."""
+    """Logistic regression on the set of words, fitted by gradient descent with momentum; unknown words are ignored."""
 
     def __init__(self, bags: Iterable[set[str]], labels: Sequence[bool]) -> None:
-        known = list(bags)
-        self._places = {word: at for at, word in enumerate(sorted(set().union(*known)))}
-        features, wanted = self._features(known), np.asarray(labels, np.float32)
-        self._weights = pace = np.zeros(len(self._places), np.float32)
-        for _ in range(_ROUNDS):
-            wrong = 1 / (1 + np.exp(-features @ self._weights)) - wanted
-            pace = _MEMORY * pace - (features.T @ wrong / len(known) + _DECAY * self._weights)
-            self._weights = self._weights + _PACE * pace
+        train = list(bags)
+        self._columns = {word: column for column, word in enumerate(sorted(set().union(*train)))}
+        features, expected = self._features(train), np.asarray(labels, np.float32)
+        self._weights = velocity = np.zeros(len(self._columns), np.float32)
+        for _ in range(_STEPS):
+            error = 1 / (1 + np.exp(-features @ self._weights)) - expected
+            gradient = features.T @ error / len(train) + _WEIGHT_DECAY * self._weights
+            velocity = _MOMENTUM * velocity - gradient
+            self._weights = self._weights + _LEARNING_RATE * velocity
 
     def __call__(self, bags: Iterable[set[str]]) -> Array:
         return np.asarray(self._features(list(bags)) @ self._weights > 0)
 
     def _features(self, bags: Sequence[set[str]]) -> Array:
-        features = np.zeros((len(bags), len(self._places)), np.float32)
+        features = np.zeros((len(bags), len(self._columns)), np.float32)
         for row, bag in enumerate(bags):
-            features[row, [self._places[word] for word in bag if word in self._places]] = 1
+            features[row, [self._columns[word] for word in bag if word in self._columns]] = 1
         return features
 
 
-def it_of(pair: Pair) -> CoreferenceAnnotation:
-    """What is known of "it", in a sentence that has one."""
-    assert pair.truth.it is not None
-    return pair.truth.it
+def coreference_of(sentence: Pair) -> CoreferenceAnnotation:
+    """Return the annotation of "it" of a sentence that has one."""
+    assert sentence.annotations.coreference is not None
+    return sentence.annotations.coreference
 
 
-def words_of(pair: Pair) -> set[str]:
-    return {word.text.lower() for word in pair.truth.source}
+def words_of(sentence: Pair) -> set[str]:
+    return {word.text.lower() for word in sentence.annotations.source}
 
 
-def cue_of(pair: Pair) -> str:
-    at = it_of(pair).decider
-    assert at is not None
-    return pair.truth.source[at].text
+def cue_of(sentence: Pair) -> str:
+    cue = coreference_of(sentence).cue
+    assert cue is not None
+    return sentence.annotations.source[cue].text
 
 
-def nouns_of(pair: Pair) -> tuple[str, str]:
-    """The two nouns "it" might stand for, in their order."""
-    it = it_of(pair)
-    first, second = sorted((it.antecedent, _other(it)))
-    return pair.truth.source[first].text.lower(), pair.truth.source[second].text.lower()
+def nouns_of(sentence: Pair) -> tuple[str, str]:
+    """Return the antecedent and the distractor, in the order of the sentence."""
+    it = coreference_of(sentence)
+    first, second = sorted((it.antecedent, _distractor(it)))
+    return sentence.annotations.source[first].text.lower(), sentence.annotations.source[second].text.lower()
 
 
-def _other(it: CoreferenceAnnotation) -> int:
-    assert it.other is not None
-    return it.other
+def _distractor(it: CoreferenceAnnotation) -> int:
+    assert it.distractor is not None
+    return it.distractor

@@ -1,24 +1,25 @@
-"""The "it" laboratory: does attention tell what "it" stands for, and does the French pronoun depend on that?
+"""The pronoun experiment: does attention resolve "it", and does the French pronoun depend on that attention?
 
-Two sentences differ in one word, which decides what "it" is: "… because it was too tired", "… too wide". A head moves
-if it prefers the right noun in both; one that looks by chance does so in a quarter of the pairs. Heads are chosen on
-one half of the pairs, and the figures are of the other half.
+The two sentences of a minimal pair differ in one word, the cue, which decides what "it" refers to: "… because it was
+too tired", "… too wide". An antecedent head gives the antecedent more weight than the distractor in both sentences; a
+head whose preferences are random does so in a quarter of the pairs. Heads are chosen on one half of the pairs, and the
+results are measured on the other half.
 """
 
 import re
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from dataclasses import asdict, dataclass
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from regard.data.synthetic import FAMOUS, Pair
-from regard.interpret.address import attention_addresses, head_addresses, kind_of
-from regard.interpret.annotated_pairs import SEED, AnnotatedPair, text_item
+from regard.interpret.address import attention_addresses, head_addresses, kind_of, locate_head
+from regard.interpret.annotated_pairs import SEED, AnnotatedPair, unannotated_pair
 from regard.interpret.interventions import ForcedAttention, HeadIntervention, without_positions
 from regard.interpret.measure.pronoun_baselines import PronounAccuracy, baselines, pronoun_accuracy
 from regard.interpret.measure.pronoun_task import PronounContrast, PronounTask, contrast
-from regard.interpret.teacher_forcing import Batch, attention_weights
+from regard.interpret.teacher_forcing import Batch, MakeIntervention, attention_weights
 from regard.interpret.trace import Array
 from regard.models.build import build_untrained
 from regard.progress import Progress, Work
@@ -30,93 +31,104 @@ from regard.tokenizers.word_spans import WordSpan
 if TYPE_CHECKING:
     from regard.models.kinds.transformer import Transformer
 
-CHANCE = 0.25
+CHANCE_LEVEL = 0.25  # of preferring the antecedent in both sentences
 
-MOST = 4  # heads that are removed or forced together
+MAX_HEADS = 4  # that are ablated or forced together
 
-PLACES = {"it": "encoder.self", "decider": "encoder.self", "pronoun": "decoder.cross"}
+QUERIES = {"it": "encoder.self", "cue": "encoder.self", "pronoun": "decoder.cross"}  # and where their heads are
 
-SAID = {"it": "from “it”", "decider": "from the deciding word", "pronoun": "about to write the pronoun"}
+ABLATED = "removed"
+CONTROL = "as many other heads removed"
+FORCED_TO_DISTRACTOR = "forced to the distractor"
+FORCED_TO_ANTECEDENT = "forced to the antecedent"
 
 _PRONOUN = re.compile(r"\b(ils?|elles?)\b", re.IGNORECASE)
 
-Test = tuple[str, str]  # a place that looks, and a head
+QueryHead = tuple[str, str]  # a query and the address of a head
 
 MinimalPair = tuple[PronounContrast, PronounContrast]
 
 
 @dataclass(frozen=True)
 class AntecedentHead:
-    """What a head does at a place, on the half of the pairs it was not chosen on."""
+    """How a head attends from a query to the two nouns, on the half of the pairs it was not chosen on."""
 
-    place: str
+    query: str
     head: str
-    moves: Estimate  # the share of pairs in which it prefers the right noun both times
-    reversed: float  # the share in which it prefers the wrong noun both times
-    right: float  # the share of sentences in which it prefers the right noun
-    antecedent: float  # the mean weight on the right noun
-    distractor: float  # and on the other
+    pair_accuracy: Estimate  # the proportion of pairs in which it prefers the antecedent in both sentences
+    reversed: float  # the proportion in which it prefers the distractor in both sentences
+    accuracy: float  # the proportion of sentences in which it prefers the antecedent
+    antecedent_weight: float  # the mean
+    distractor_weight: float  # the mean
 
 
 @dataclass(frozen=True)
 class Intervention:
-    """The pronouns after a change to some heads: the share that is right, and by how much that changed."""
+    """The pronoun accuracy under an intervention on some heads, and the change it makes."""
 
     name: str
     heads: tuple[str, ...]
-    right: Estimate
+    accuracy: Estimate
     change: Estimate
 
 
 @dataclass(frozen=True)
 class PronounExperiment:
-    """All that was found, and what it means."""
+    """The results of the experiment and their verdict."""
 
     pairs: int
     tests: int
-    threshold: tuple[int, int]  # of so many pairs a head must move in so many
-    antecedent_heads: tuple[AntecedentHead, ...]  # those beyond the threshold, best first; else the best one alone
-    beyond: bool
-    untrained: float  # the largest share of moves of a head of the same architecture that learnt nothing
-    follows: Estimate  # the share of pairs with the right pronoun in both translations
-    baselines: tuple[PronounAccuracy, ...]  # the pronouns of this model, forced up to them, and of those who know less
+    threshold: tuple[int, int]  # the pairs a head must get right to be significant, and of how many
+    antecedent_heads: tuple[AntecedentHead, ...]  # the significant ones, best first; without any, the best head
+    significant: bool
+    untrained: float  # the largest pair accuracy of a head of the same architecture untrained
+    translation_pair_accuracy: Estimate  # the proportion of pairs with the correct pronoun in both translations
+    baselines: tuple[PronounAccuracy, ...]  # the model itself comes first
     interventions: tuple[Intervention, ...]
-    looks: Test | None  # from "it" or the deciding word, the best head, if any is among the best
+    best_encoder_head: QueryHead | None  # among the significant heads, or among all if there are none
     famous: tuple[str, ...]
 
     @property
-    def right(self) -> Estimate:
-        """The share of sentences whose right pronoun is the likelier one."""
-        return self.baselines[0].right
+    def accuracy(self) -> Estimate:
+        """The proportion of sentences in which the model prefers the correct pronoun."""
+        return self.baselines[0].accuracy
 
     @property
     def verdict(self) -> str:
-        """What may be said."""
-        if self.right.low <= 0.5:
+        """The conclusion that the results support."""
+        if self.accuracy.low <= 0.5:
             return (
-                f"This model does not know what “it” stands for: it prefers the right pronoun in "
-                f"{self.right.value:.0%} of sentences, and guessing gives 50%. There is nothing for attention to tell."
+                f"This model does not know what “it” refers to: it prefers the correct pronoun in "
+                f"{self.accuracy.value:.0%} of sentences, and chance is 50%. Attention has nothing to explain."
             )
-        if not self.beyond:
+        if not self.significant:
             return (
-                f"The pronoun is right in {self.right.value:.0%} of sentences, but no head moves more often than "
-                "chance allows. The weights of single heads do not carry it in this model."
+                f"The model prefers the correct pronoun in {self.accuracy.value:.0%} of sentences, but no head prefers "
+                "the antecedent more often than chance allows. No single head explains the pronoun in this model."
             )
-        forced = next(one for one in self.interventions if one.name == "forced to the other noun")
-        removed = next(one for one in self.interventions if one.name == "removed")
-        many = len(forced.heads) > 1
-        what = f"{len(forced.heads)} head{'s move' if many else ' moves'} with the deciding word"
-        where, them = ("where they look", "them") if many else ("where it looks", "it")
-        before = forced.right.value - forced.change.value
+        forced = self._intervention(FORCED_TO_DISTRACTOR)
+        several = len(forced.heads) > 1
+        follow = f"{len(forced.heads)} head{'s follow' if several else ' follows'} the cue"
+        attention, without = ("their attention", "without them") if several else ("its attention", "without it")
+        before = forced.accuracy.value - forced.change.value
         if forced.change.high < 0:
             return (
-                f"{what}, and the pronoun depends on {where}: forced to the other noun, right pronouns fall "
-                f"from {before:.0%} to {forced.right.value:.0%}; without {them}, to {removed.right.value:.0%}."
+                f"{follow}, and the pronoun depends on {attention}: forced to the distractor, pronoun accuracy falls "
+                f"from {before:.0%} to {forced.accuracy.value:.0%}; {without}, it is "
+                f"{self._intervention(ABLATED).accuracy.value:.0%}."
             )
         return (
-            f"{what}, but the pronoun does not depend on {where}: forced to the other noun, right pronouns go "
-            f"from {before:.0%} to {forced.right.value:.0%}, which may be chance. Attending is not using."
+            f"{follow}, but the pronoun does not depend on {attention}: forced to the distractor, pronoun accuracy "
+            f"goes from {before:.0%} to {forced.accuracy.value:.0%}, which may be chance. That a head attends to a "
+            "word does not mean that the model uses it."
         )
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return everything as JSON-compatible values."""
+        return {**asdict(self), "verdict": self.verdict}
+
+    def _intervention(self, name: str) -> Intervention:
+        return next(intervention for intervention in self.interventions if intervention.name == name)
 
 
 def run_pronoun_experiment(
@@ -125,210 +137,217 @@ def run_pronoun_experiment(
     pairs: Sequence[tuple[Pair, Pair]],
     translate: Callable[[Sequence[str]], Iterable[str]],
 ) -> Work[PronounExperiment]:
-    """Watch, then meddle. `translate` is how users translate."""
-    flips = [(contrast(first, tokenizer), contrast(second, tokenizer)) for first, second in pairs]
-    watched = yield from _watched(model, flips, "watching heads")
-    blank = yield from _watched(build_untrained(model), flips, "watching them untrained")
-    chosen_on, told_of = slice(0, None, 2), slice(1, None, 2)
-    half = len(flips[chosen_on])
-    least = significance_threshold(half, CHANCE, len(watched))
-    moves = {test: _moves(weights)[chosen_on].sum() for test, weights in watched.items()}
-    best = sorted(moves, key=lambda test: -moves[test])
-    chosen = _distinct([test for test in best if moves[test] >= least])
-    movers = [_mover(test, watched[test][told_of], len(watched)) for test in chosen or best[:1]]
+    """Find antecedent heads, then intervene on them. `translate` is the translator that users get."""
+    minimal_pairs = [(contrast(first, tokenizer), contrast(second, tokenizer)) for first, second in pairs]
+    weights = yield from _noun_weights(model, minimal_pairs, "recording attention")
+    untrained = yield from _noun_weights(build_untrained(model), minimal_pairs, "recording an untrained model")
+    selection, test = slice(0, None, 2), slice(1, None, 2)
+    half = len(minimal_pairs[selection])
+    threshold = significance_threshold(half, CHANCE_LEVEL, len(weights))
+    hits = {candidate: _pair_hits(table)[selection].sum() for candidate, table in weights.items()}
+    ranked = sorted(hits, key=lambda candidate: -hits[candidate])
+    significant = _best_query_of_each_head([candidate for candidate in ranked if hits[candidate] >= threshold])
+    chosen = significant or ranked[:1]
+    heads = [_antecedent_head(candidate, weights[candidate][test], len(weights)) for candidate in chosen]
     yield Progress("translating", 0, 1)
-    follows = pronouns_right(pairs, translate)
-    yield Progress("asking those who know less", 0, 1)
-    guesses = _guesses(model, flips, pairs)
-    bench = _Interventions(model, flips[told_of])
-    looks = next((test for test in chosen or best if PLACES[test[0]] == "encoder.self"), None)
+    translated = pronouns_correct(pairs, translate)
+    yield Progress("running the baselines", 0, 1)
+    accuracies = _pronoun_accuracies(model, minimal_pairs, pairs)
+    interventions = yield from _Interventions(model, minimal_pairs[test]).run(chosen, model)
+    in_encoder = (query_head for query_head in significant or ranked if QUERIES[query_head[0]] == "encoder.self")
+    best_encoder_head = next(in_encoder, None)
     return PronounExperiment(
         len(pairs),
-        len(watched),
-        (least, half),
-        tuple(movers),
-        bool(chosen),
-        max(float(_moves(weights).mean()) for weights in blank.values()),
-        _share(follows),
-        guesses,
-        tuple((yield from bench.interventions(chosen or best[:1], model))),
-        looks,
-        _famous(model, tokenizer, looks),
+        len(weights),
+        (threshold, half),
+        tuple(heads),
+        bool(significant),
+        max(float(_pair_hits(table).mean()) for table in untrained.values()),
+        _proportion(translated),
+        accuracies,
+        tuple(interventions),
+        best_encoder_head,
+        _famous_lines(model, tokenizer, best_encoder_head),
     )
 
 
-def _guesses(
-    model: "Transformer", flips: Sequence[MinimalPair], pairs: Sequence[tuple[Pair, Pair]]
+def _pronoun_accuracies(
+    model: "Transformer", minimal_pairs: Sequence[MinimalPair], pairs: Sequence[tuple[Pair, Pair]]
 ) -> tuple[PronounAccuracy, ...]:
-    """This model, the same without positions, and the baselines, on all pairs."""
-    contrasts = [one for both in flips for one in both]
+    """Return the accuracy of the model, of the model without positions, and of the baselines, on all pairs."""
+    contrasts = [sentence for both in minimal_pairs for sentence in both]
     models = {"this model": model, "this model without positions": without_positions(model)}
-    asked = [pronoun_accuracy(name, PronounTask(one, contrasts).preference() > 0) for name, one in models.items()]
-    return (*asked, *baselines(pairs))
+    scored = [pronoun_accuracy(name, PronounTask(each, contrasts).preference() > 0) for name, each in models.items()]
+    return (*scored, *baselines(pairs))
 
 
-def _share(pairs: Array, tests: int = 1) -> Estimate:
-    """The share of right ones, of pairs of which each has a share."""
-    found = proportion(pairs, np.ones(len(pairs)), tests=tests)
-    assert found is not None
-    return found
+def _proportion(pairs: Array, tests: int = 1) -> Estimate:
+    """Return the mean over pairs, each of which has a value from 0 to 1."""
+    estimate = proportion(pairs, np.ones(len(pairs)), tests=tests)
+    assert estimate is not None
+    return estimate
 
 
-def _watched(model: "Transformer", flips: Sequence[MinimalPair], stage: str) -> Work[dict[Test, Array]]:
-    """For each place and head, the weights (pairs, both sentences, right noun and other)."""
-    contrasts = [one for both in flips for one in both]
-    items = [one.right for one in contrasts]
-    found = {
-        (place, f"{attention}.{head + 1}"): np.zeros((len(items), 2))
+def _noun_weights(
+    model: "Transformer", minimal_pairs: Sequence[MinimalPair], stage: str
+) -> Work[dict[QueryHead, Array]]:
+    """Return, for each query and head, the weights (pairs, both sentences, antecedent and distractor)."""
+    contrasts = [sentence for both in minimal_pairs for sentence in both]
+    sentences = [each.correct for each in contrasts]
+    tables = {
+        (query, f"{attention}.{head + 1}"): np.zeros((len(sentences), 2))
         for attention in attention_addresses(model.settings)
-        for place, kind in PLACES.items()
+        for query, kind in QUERIES.items()
         for head in range(model.settings.heads)
         if kind == kind_of(attention)
     }
-    for done, (at, weights) in enumerate(attention_weights(model, items), start=1):
-        nouns, places = nouns_of(items[at]), rows_of(contrasts[at], items[at])
-        for (place, address), table in found.items():
-            attention, _, head = address.rpartition(".")
-            rows = places[place]
-            row_M = weights[attention][int(head) - 1, rows.start : rows.stop].mean(axis=0)
-            table[at] = [row_M[noun.start : noun.stop].sum() for noun in nouns]
-        yield Progress(stage, done, len(items))
-    return {test: table.reshape(len(flips), 2, 2) for test, table in found.items()}
+    for done, (number, weights) in enumerate(attention_weights(model, sentences), start=1):
+        nouns, rows = noun_columns(sentences[number]), query_rows(contrasts[number], sentences[number])
+        for (query, address), table in tables.items():
+            attention, head = locate_head(address)
+            row_M = weights[attention][head, rows[query].start : rows[query].stop].mean(axis=0)
+            table[number] = [row_M[noun.start : noun.stop].sum() for noun in nouns]
+        yield Progress(stage, done, len(sentences))
+    return {query_head: table.reshape(len(minimal_pairs), 2, 2) for query_head, table in tables.items()}
 
 
-def nouns_of(item: AnnotatedPair) -> tuple[range, range]:
-    """The pieces of the noun that "it" stands for, and of the other."""
-    assert item.annotations is not None and item.annotations.it is not None and item.annotations.it.other is not None
-    words = [item.source_words[at] for at in (item.annotations.it.antecedent, item.annotations.it.other)]
-    return range(words[0].begin, words[0].end), range(words[1].begin, words[1].end)
+def noun_columns(pair: AnnotatedPair) -> tuple[range, range]:
+    """Return the tokens of the antecedent, and those of the distractor."""
+    it = pair.annotations.coreference if pair.annotations else None
+    assert it is not None and it.distractor is not None
+    antecedent, distractor = pair.source_words[it.antecedent], pair.source_words[it.distractor]
+    return range(antecedent.begin, antecedent.end), range(distractor.begin, distractor.end)
 
 
-def rows_of(one: PronounContrast, item: AnnotatedPair) -> dict[str, range]:
-    """Which rows look, at each place; those of the pronoun also depend on which of the two is written."""
-    it = item.annotations.it if item.annotations else None
-    assert it is not None and it.decider is not None
-    words = item.source_words
+def query_rows(sentence: PronounContrast, pair: AnnotatedPair) -> dict[str, range]:
+    """Return the rows of each query; those of the pronoun depend on which of its two targets the pair has."""
+    it = pair.annotations.coreference if pair.annotations else None
+    assert it is not None and it.cue is not None
+    words = pair.source_words
     return {
         "it": range(words[it.at].begin, words[it.at].end),
-        "decider": range(words[it.decider].begin, words[it.decider].end),
-        "pronoun": range(one.begin, len(item.written_ids) - 1),
+        "cue": range(words[it.cue].begin, words[it.cue].end),
+        "pronoun": range(sentence.begin, len(pair.target_ids) - 1),
     }
 
 
-def _moves(weights: Array) -> Array:
-    """For each pair, whether the right noun has more weight both times."""
+def _pair_hits(weights: Array) -> Array:
+    """Return, for each pair, whether the antecedent has more weight than the distractor in both sentences."""
     return np.asarray((weights[:, :, 0] > weights[:, :, 1]).all(axis=1))
 
 
-def _distinct(tests: Sequence[Test]) -> list[Test]:
-    """The best place of each head, and of the best heads so many as are meddled with."""
-    seen: dict[str, Test] = {}
-    for test in tests:
-        seen.setdefault(test[1], test)
-    return list(seen.values())[:MOST]
+def _best_query_of_each_head(ranked: Sequence[QueryHead]) -> list[QueryHead]:
+    """Return the best heads, as many as an intervention may change, each with its best query."""
+    best: dict[str, QueryHead] = {}
+    for query_head in ranked:
+        best.setdefault(query_head[1], query_head)
+    return list(best.values())[:MAX_HEADS]
 
 
-def _mover(test: Test, weights: Array, tests: int) -> AntecedentHead:
-    moves = _moves(weights)
-    right = weights[:, :, 0] > weights[:, :, 1]
+def _antecedent_head(query_head: QueryHead, weights: Array, tests: int) -> AntecedentHead:
+    antecedent, distractor = weights[:, :, 0], weights[:, :, 1]
     return AntecedentHead(
-        *test,
-        _share(moves, tests),
-        float((weights[:, :, 0] < weights[:, :, 1]).all(axis=1).mean()),
-        float(right.mean()),
-        float(weights[:, :, 0].mean()),
-        float(weights[:, :, 1].mean()),
+        *query_head,
+        _proportion(_pair_hits(weights), tests),
+        float((antecedent < distractor).all(axis=1).mean()),
+        float((antecedent > distractor).mean()),
+        float(antecedent.mean()),
+        float(distractor.mean()),
     )
 
 
-def pronouns_right(pairs: Sequence[tuple[Pair, Pair]], translate: Callable[[Sequence[str]], Iterable[str]]) -> Array:
-    """For each pair, whether both translations have the right pronoun."""
-    texts = [pair for both in pairs for pair in both]
-    written = [_pronoun(text) for text in translate([pair.source for pair in texts])]
-    wanted = [_pronoun(pair.target) for pair in texts]
-    right = np.array([one == other for one, other in zip(written, wanted, strict=True)])
-    return np.asarray(right.reshape(-1, 2).all(axis=1).astype(float))
+def pronouns_correct(pairs: Sequence[tuple[Pair, Pair]], translate: Callable[[Sequence[str]], Iterable[str]]) -> Array:
+    """Return, for each pair, whether both translations have the correct pronoun."""
+    sentences = [sentence for both in pairs for sentence in both]
+    written = [_last_pronoun(text) for text in translate([sentence.source for sentence in sentences])]
+    expected = [_last_pronoun(sentence.target) for sentence in sentences]
+    correct = np.array([pronoun == reference for pronoun, reference in zip(written, expected, strict=True)])
+    return np.asarray(correct.reshape(-1, 2).all(axis=1).astype(float))
 
 
-def _pronoun(text: str) -> str | None:
-    """The last pronoun of a French text: "it" is in the last clause."""
-    found = _PRONOUN.findall(text)
-    return found[-1].lower() if found else None
+def _last_pronoun(text: str) -> str | None:
+    """Return the last pronoun of a French text: "it" is in the last clause."""
+    pronouns = _PRONOUN.findall(text)
+    return pronouns[-1].lower() if pronouns else None
 
 
 class _Interventions:
-    """What the pronouns become when heads are changed."""
+    """The pronoun accuracy under interventions on heads."""
 
-    def __init__(self, model: "Transformer", flips: Sequence[MinimalPair]) -> None:
-        self._pronouns = PronounTask(model, [one for both in flips for one in both])
-        self.right = self._rightness(None)
+    def __init__(self, model: "Transformer", minimal_pairs: Sequence[MinimalPair]) -> None:
+        self.task = PronounTask(model, [sentence for both in minimal_pairs for sentence in both])
+        self._accuracy = self._pair_accuracy(None)
 
-    def interventions(self, tests: Sequence[Test], model: "Transformer") -> Work[list[Intervention]]:
-        heads = tuple(head for _, head in tests)
-        others = _others(heads, model)
-        edits: list[tuple[str, tuple[str, ...], Callable[[Batch], HeadIntervention]]] = [
-            ("removed", heads, lambda _: HeadIntervention(heads)),
-            ("as many others removed", others, lambda _: HeadIntervention(others)),
-            ("forced to the other noun", heads, lambda batch: self._forced(batch, tests, 1)),
-            ("forced to the right noun", heads, lambda batch: self._forced(batch, tests, 0)),
+    def run(self, chosen: Sequence[QueryHead], model: "Transformer") -> Work[list[Intervention]]:
+        heads = tuple(head for _, head in chosen)
+        control = _control_heads(heads, model)
+        planned: list[tuple[str, tuple[str, ...], MakeIntervention]] = [
+            (ABLATED, heads, lambda _: HeadIntervention(heads)),
+            (CONTROL, control, lambda _: HeadIntervention(control)),
+            (FORCED_TO_DISTRACTOR, heads, lambda batch: self.forced_attention(batch, chosen, 1)),
+            (FORCED_TO_ANTECEDENT, heads, lambda batch: self.forced_attention(batch, chosen, 0)),
         ]
-        found = []
-        for done, (name, changed, edit) in enumerate(edits, start=1):
-            right = self._rightness(edit)
-            found.append(Intervention(name, changed, _share(right), mean(right - self.right)))
-            yield Progress("meddling", done, len(edits))
-        return found
+        results = []
+        for done, (name, changed, make_intervention) in enumerate(planned, start=1):
+            accuracy = self._pair_accuracy(make_intervention)
+            results.append(Intervention(name, changed, _proportion(accuracy), mean(accuracy - self._accuracy)))
+            yield Progress("running the interventions", done, len(planned))
+        return results
 
-    def _rightness(self, edit: Callable[[Batch], HeadIntervention] | None) -> Array:
-        """For each pair the share of its two sentences in which the right pronoun is likelier."""
-        return np.asarray((self._pronouns.preference(edit) > 0).reshape(-1, 2).mean(axis=1))
+    def _pair_accuracy(self, make_intervention: MakeIntervention | None) -> Array:
+        """Return, for each pair, in what proportion of its two sentences the correct pronoun is more probable."""
+        return np.asarray((self.task.preference(make_intervention) > 0).reshape(-1, 2).mean(axis=1))
 
-    def _forced(self, batch: Batch, tests: Sequence[Test], noun: int) -> ForcedAttention:
-        looks = {}
-        for place, head in tests:
-            each = [(self._pronouns.contrasts[at // 2], self._pronouns.items[at]) for at in batch.indices]
-            looks[head] = [(rows_of(one, item)[place], nouns_of(item)[noun]) for one, item in each]
-        return ForcedAttention(looks)
+    def forced_attention(self, batch: Batch, chosen: Sequence[QueryHead], noun: int) -> ForcedAttention:
+        """Force each head, from its query, to the antecedent (noun 0) or to the distractor (noun 1)."""
+        spans = {}
+        for query, head in chosen:
+            each = [(self.task.contrasts[number // 2], self.task.pairs[number]) for number in batch.indices]
+            spans[head] = [(query_rows(sentence, pair)[query], noun_columns(pair)[noun]) for sentence, pair in each]
+        return ForcedAttention(spans)
 
 
-def _others(heads: Sequence[str], model: "Transformer") -> tuple[str, ...]:
-    """As many other heads of the same attentions where there are, else of the same kinds; always the same ones."""
-    every = head_addresses(model.settings)
-    chance = np.random.default_rng(SEED)
-    chosen: list[str] = []
+def _control_heads(heads: Sequence[str], model: "Transformer") -> tuple[str, ...]:
+    """Sample as many other heads, of the same attentions where possible, else of the same kind, with a fixed seed."""
+    all_heads = head_addresses(model.settings)
+    generator = np.random.default_rng(SEED)
+    control: list[str] = []
     for head in heads:
-        attention = head.rpartition(".")[0]
-        free = [one for one in every if one not in heads and one not in chosen]
-        near = [one for one in free if one.rpartition(".")[0] == attention]
-        alike = [one for one in free if kind_of(one.rpartition(".")[0]) == kind_of(attention)]
-        if near or alike:
-            chosen.append(str(chance.choice(near or alike)))
-    return tuple(chosen)
+        attention, _ = locate_head(head)
+        free = [(each, locate_head(each)[0]) for each in all_heads if each not in heads and each not in control]
+        same_attention = [each for each, where in free if where == attention]
+        same_kind = [each for each, where in free if kind_of(where) == kind_of(attention)]
+        if same_attention or same_kind:
+            control.append(str(generator.choice(same_attention or same_kind)))
+    return tuple(control)
 
 
-def famous_word(place: str, words: Sequence[WordSpan]) -> WordSpan:
-    """Who looks in the famous two sentences: "it", or what decides, which a piece may tie to the full stop."""
-    wanted = ("it",) if place == "it" else ("tired", "wide")
-    return next(word for word in words if word.text.rstrip(".") in wanted)
+def famous_word(query: str, words: Sequence[WordSpan]) -> WordSpan:
+    """Return "it" or the cue of the two famous sentences; a token may join the cue and the full stop."""
+    texts = ("it",) if query == "it" else ("tired", "wide")
+    return next(word for word in words if word.text.rstrip(".") in texts)
 
 
-def _famous(model: "Transformer", tokenizer: SentencePieceTokenizer, looks: Test | None) -> tuple[str, ...]:
-    """The sentence everybody shows, through the best head, and what such a picture is worth."""
-    if looks is None:
+def _famous_lines(
+    model: "Transformer", tokenizer: SentencePieceTokenizer, query_head: QueryHead | None
+) -> tuple[str, ...]:
+    """Describe the attention of a head in the two famous sentences, and how much of it chance would explain."""
+    if query_head is None:
         return ()
-    place, head = looks
-    attention, _, number = head.rpartition(".")
+    query, address = query_head
+    attention, head = locate_head(address)
     lines = []
-    items = [text_item(*pair, tokenizer) for pair in FAMOUS[:2]]
-    for at, weights in sorted(attention_weights(model, items)):
-        words = {word.text: word for word in items[at].source_words}
-        who = famous_word(place, items[at].source_words)
-        row_M = weights[attention][int(number) - 1, who.begin : who.end].mean(axis=0)
-        seen = [f"{noun} {row_M[words[noun].begin : words[noun].end].sum():.2f}" for noun in ("animal", "street")]
-        lines.append(f"{items[at].source} {head}: {who.text} → {', '.join(seen)}")
-    encoder = model.settings.encoder_layers * model.settings.heads
-    chance = 1 - (1 - 1 / len(words)) ** encoder
+    pairs = [unannotated_pair(*pair, tokenizer) for pair in FAMOUS[:2]]
+    for number, weights in sorted(attention_weights(model, pairs)):
+        words = {word.text: word for word in pairs[number].source_words}
+        word = famous_word(query, pairs[number].source_words)
+        row_M = weights[attention][head, word.begin : word.end].mean(axis=0)
+        nouns = [f"{noun} {row_M[words[noun].begin : words[noun].end].sum():.2f}" for noun in ("animal", "street")]
+        lines.append(f"{pairs[number].source} {address}: {word.text} → {', '.join(nouns)}")
+    heads = model.settings.encoder_layers * model.settings.heads
+    probability = 1 - (1 - 1 / len(words)) ** heads
     return (
         *lines,
-        f"Some head of {encoder} would look at the animal most by chance alone with probability {chance:.2f}.",
+        f"At least one of {heads} heads would attend most to the animal by chance alone with probability "
+        f"{probability:.2f}.",
     )

@@ -1,41 +1,34 @@
-"""What the "it" laboratory found, and which head aligns words, in words."""
+"""The report of the alignment head, and the alignment of a pair as text."""
 
 import json
 from collections.abc import Iterator, Sequence
 
-from regard.evaluation.alignment_error import pharaoh
+from regard.evaluation.alignment_error import format_pharaoh
 from regard.inference.alignment import Link
 from regard.interpret.annotated_pairs import AnnotatedPair
 from regard.interpret.measure.alignment_heads import AlignmentHeadResult
-from regard.interpret.measure.pronoun_experiment import SAID, AntecedentHead
+
+_ROWS = {"written": "when about to write it", "read": "when it has just read it"}
 
 
-def _mover_line(one: AntecedentHead) -> str:
-    return (
-        f"{one.head} {SAID[one.place]}: moves in {one.moves:.3f} of pairs, the wrong way in {one.reversed:.3f}; "
-        f"prefers the right noun in {one.right:.3f} of sentences; mean weight on it {one.antecedent:.2f}, on the other "
-        f"{one.distractor:.2f}"
-    )
-
-
-def alignment_lines(found: AlignmentHeadResult) -> Iterator[str]:
-    """The chosen head with its error and others', and the next best."""
-    where = {"written": "about to write it", "read": "having just read it"}[found.chosen.row]
+def alignment_lines(result: AlignmentHeadResult) -> Iterator[str]:
+    """Yield the chosen head with its error, the baselines, and the next best heads."""
     yield (
-        f"{found.chosen.head} aligns a target word best, {where}: alignment error {found.error:.3f} on "
-        f"{found.error.count} sentences it was not chosen on"
+        f"{result.chosen.head} aligns a target word best, {_ROWS[result.chosen.row]}: alignment error "
+        f"{result.error:.3f} on {result.error.count} held-out sentences"
     )
-    yield f"the best fixed offset: {found.offset:.3f}; the best head untrained: {found.untrained:.3f}"
-    best = sorted(found.each, key=lambda name: found.each[name])[1:4]
-    yield "next, on the others: " + "; ".join(f"{name} {found.each[name]:.3f}" for name in best)
+    yield f"baselines: best fixed offset {result.offset:.3f}; best head of an untrained model {result.untrained:.3f}"
+    errors = result.selection_errors
+    next_best = sorted(errors, key=lambda name: errors[name])[1:4]
+    yield "next best, on the sentences used to choose: " + "; ".join(f"{name} {errors[name]:.3f}" for name in next_best)
 
 
-def link_line(item: AnnotatedPair, links: Sequence[Link], *, as_json: bool) -> str:
-    """The links of a pair as Pharaoh has them, or with the words."""
+def alignment_line(pair: AnnotatedPair, links: Sequence[Link], *, as_json: bool) -> str:
+    """Return the alignment of a pair in Pharaoh format, or as JSON with the words."""
     if not as_json:
-        return pharaoh(links)
-    sides = {"source": item.source_words, "target": item.target_words}
+        return format_pharaoh(links)
+    words = {"source": pair.source_words, "target": pair.target_words}
     return json.dumps(
-        {**{name: [word.text for word in words] for name, words in sides.items()}, "links": sorted(links)},
+        {**{side: [word.text for word in words[side]] for side in words}, "alignment": sorted(links)},
         ensure_ascii=False,
     )

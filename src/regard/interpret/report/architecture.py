@@ -1,4 +1,4 @@
-"""The model drawn as the paper draws it (Figure 1), with its own shapes: as text, and as SVG."""
+"""A drawing of the model like Figure 1 of the paper, with the shapes of this model, as text and as SVG."""
 
 import re
 from collections.abc import Iterator, Mapping
@@ -9,61 +9,61 @@ from regard.render.svg import svg
 from regard.render.terminal import TerminalStyle
 from regard.settings.kinds.transformer import TransformerSettings
 
-_WIDE = 78
+_MIN_WIDTH = 78  # of a terminal that shows encoder and decoder side by side
 
 _BOX = 36
 
 
 def draw_model(
-    settings: TransformerSettings, shapes: Mapping[str, tuple[int, ...]], paper: TerminalStyle
+    settings: TransformerSettings, shapes: Mapping[str, tuple[int, ...]], style: TerminalStyle
 ) -> Iterator[str]:
-    """The stacks, then every kind of weight with its shape and how many numbers it holds."""
-    yield from (_side_by_side if paper.colours and paper.width >= _WIDE else _one_by_one)(settings)
-    norm = "layer norm before each part" if settings.norm == "pre" else "layer norm after each sum"
-    yield f"around each part: a residual sum, and {norm}; at most {settings.max_positions} pieces"
+    """Yield the two stacks, then every kind of parameter with its shape and its number of elements."""
+    yield from (_side_by_side if style.colours and style.width >= _MIN_WIDTH else _in_sequence)(settings)
+    norm = "layer norm before it" if settings.norm == "pre" else "layer norm after the residual sum"
+    yield f"each sublayer has a residual connection and {norm}; at most {settings.max_positions} tokens"
     yield ""
-    yield paper.strong(f"{'weights':<42}{'shape':>18}{'times':>6}{'numbers':>14}")
+    yield style.strong(f"{'parameters':<42}{'shape':>18}{'times':>6}{'elements':>14}")
     for name, (shape, size, times) in _grouped(shapes).items():
         yield f"{name:<42}{shape:>18}{times:>6}{size * times:>14,}"
-    yield f"{'together':<42}{sum(map(prod, shapes.values())):>38,}"
+    yield f"{'total':<42}{sum(map(prod, shapes.values())):>38,}"
 
 
-def _one_by_one(settings: TransformerSettings) -> Iterator[str]:
+def _in_sequence(settings: TransformerSettings) -> Iterator[str]:
     encoder, decoder = _layers(settings)
-    yield f"the text, in pieces, and what is written so far: embedding + position, {settings.width} numbers a piece"
-    yield f"encoder, {settings.encoder_layers} layers, each of: {', '.join(reversed(encoder))}"
-    yield f"decoder, {settings.decoder_layers} layers, each of: {', '.join(reversed(decoder))}"
-    yield f"out: probabilities of {settings.vocab_size} pieces, by the matrix that also embeds them"
+    yield f"input, source tokens and target tokens so far: embedding + position, {settings.width} numbers per token"
+    yield f"encoder, {settings.encoder_layers} layers, each with: {'; '.join(reversed(encoder))}"
+    yield f"decoder, {settings.decoder_layers} layers, each with: {'; '.join(reversed(decoder))}"
+    yield f"output: probabilities of {settings.vocab_size} tokens, computed with the embedding matrix"
 
 
 def _side_by_side(settings: TransformerSettings) -> Iterator[str]:
     encoder, decoder = _layers(settings)
     gap = 6
     shift = " " * (_BOX + gap)
-    yield shift + f"probabilities of {settings.vocab_size} pieces".center(_BOX)
+    yield shift + f"probabilities of {settings.vocab_size} tokens".center(_BOX)
     yield shift + "▲".center(_BOX)
     left = _boxed(f"encoder, {settings.encoder_layers} layers", encoder)
     right = _boxed(f"decoder, {settings.decoder_layers} layers", decoder)
     for index, line in enumerate(right):
-        between = "──▶" if index == 2 else ""  # where the decoder attends to the source
-        beside = left[index] if index < len(left) else ("▲" if index == len(left) else "").center(_BOX)
-        yield f"{beside}{between.center(gap)}{line}"
+        arrow = "──▶" if index == 2 else ""  # to the cross-attention
+        encoder_line = left[index] if index < len(left) else ("▲" if index == len(left) else "").center(_BOX)
+        yield f"{encoder_line}{arrow.center(gap)}{line}"
     yield f"{'│'.center(_BOX)}{' ' * gap}{'▲'.center(_BOX)}".rstrip()
-    for words in (
-        (f"embedding + position, {settings.width} wide",) * 2,
-        ("the text, in pieces", "what is written so far"),
+    for left_text, right_text in (
+        (f"embedding + position, width {settings.width}",) * 2,
+        ("source tokens", "target tokens so far"),
     ):
-        yield f"{words[0].center(_BOX)}{' ' * gap}{words[1].center(_BOX)}".rstrip()
+        yield f"{left_text.center(_BOX)}{' ' * gap}{right_text.center(_BOX)}".rstrip()
     yield ""
 
 
 def _layers(settings: TransformerSettings) -> tuple[list[str], list[str]]:
-    """What a layer of each stack is made of, the last part first."""
+    """Return the sublayers of an encoder layer and of a decoder layer, last sublayer first."""
     heads = f"{settings.heads} heads of {head_width(settings)}"
-    think = f"feed-forward {settings.width} → {settings.feedforward}"
+    feedforward = f"feed-forward {settings.width} → {settings.feedforward}"
     return (
-        [think, f"self-attention, {heads}"],
-        [think, f"to the source, {heads}"[: _BOX - 4], f"to itself, {heads}"[: _BOX - 4]],
+        [feedforward, f"self-attention, {heads}"],
+        [feedforward, f"cross-attention, {heads}"[: _BOX - 4], f"self-attention, {heads}"[: _BOX - 4]],
     )
 
 
@@ -73,39 +73,39 @@ def _boxed(title: str, lines: list[str]) -> list[str]:
 
 
 def _grouped(shapes: Mapping[str, tuple[int, ...]]) -> dict[str, tuple[str, int, int]]:
-    """Each kind of part once: the shapes of its weights, how many numbers these hold, and how often it is there."""
-    parts: dict[str, list[tuple[int, ...]]] = {}
+    """Return, for each kind of module, the shapes and number of its parameters, and how often the module occurs."""
+    modules: dict[str, list[tuple[int, ...]]] = {}
     for name, shape in shapes.items():
-        parts.setdefault(name.rpartition(".")[0], []).append(shape)
+        modules.setdefault(name.rpartition(".")[0], []).append(shape)
     grouped: dict[str, tuple[str, int, int]] = {}
-    for part, its in parts.items():
-        kind = re.sub(r"\.\d+\.", ".N.", part)
+    for module, module_shapes in modules.items():
+        kind = re.sub(r"\.\d+\.", ".N.", module)
         kind = re.sub(r"(query|key|value|output)$", "query, key, value, output", kind)
         kind = re.sub(r"\w+_norm$", "norms", kind)
-        written = " + ".join(" × ".join(map(str, shape)) for shape in its)
-        grouped[kind] = (written, sum(map(prod, its)), grouped.get(kind, ("", 0, 0))[2] + 1)
+        text = " + ".join(" × ".join(map(str, shape)) for shape in module_shapes)
+        grouped[kind] = (text, sum(map(prod, module_shapes)), grouped.get(kind, ("", 0, 0))[2] + 1)
     return grouped
 
 
 def model_svg(settings: TransformerSettings, source: int | None = None, target: int | None = None) -> str:
-    """The two stacks. With lengths of a source and a target, the shapes are those of that pass."""
+    """Return a drawing of the two stacks, with the shapes of one pass if source and target lengths are given."""
     rows_in, rows_out = (str(length) if length else name for length, name in ((source, "S"), (target, "T")))
     width = settings.width
     encoder = [
         ("Feed-forward", f"{width} → {settings.feedforward} → {width}"),
         ("Self-attention", f"{settings.heads} heads of {width // settings.heads}"),
     ]
-    decoder = [encoder[0], ("Attention to the source", encoder[1][1]), ("Self-attention, masked", encoder[1][1])]
-    parts = [
+    decoder = [encoder[0], ("Cross-attention", encoder[1][1]), ("Masked self-attention", encoder[1][1])]
+    elements = [
         *_stack(40, 300, "Encoder", settings.encoder_layers, encoder, f"{rows_in} × {width}"),
         *_stack(380, 300, "Decoder", settings.decoder_layers, decoder, f"{rows_out} × {width}"),
-        # What the encoder made goes to every layer of the decoder.
+        # The encoder output goes to every layer of the decoder.
         '<path d="M160 168 V112 H330 V196 H374" fill="none" stroke="#888" marker-end="url(#arrow)"/>',
         f'<text x="322" y="104" text-anchor="end">{rows_in} × {width}</text>',
         *_box(380, 18, "Probabilities", f"{rows_out} × {settings.vocab_size}"),
         '<path d="M500 110 V68" fill="none" stroke="#888" marker-end="url(#arrow)"/>',
     ]
-    return svg(660, 470, "The model: encoder and decoder", parts)
+    return svg(660, 470, "The model: encoder and decoder", elements)
 
 
 def _stack(x: int, y: int, name: str, layers: int, boxes: list[tuple[str, str]], shape: str) -> Iterator[str]:
@@ -120,8 +120,8 @@ def _stack(x: int, y: int, name: str, layers: int, boxes: list[tuple[str, str]],
     yield from _box(x, y + 60, "Embedding + position", shape)
     yield f'<path d="M{x + 120} {y + 60} V{y + 12}" fill="none" stroke="#888" marker-end="url(#arrow)"/>'
     yield f'<text x="{x + 128}" y="{y + 40}">{shape}</text>'
-    words = "the text, in pieces" if name == "Encoder" else "what is written so far"
-    yield f'<text x="{x + 120}" y="{y + 140}" text-anchor="middle">{words}</text>'
+    tokens = "source tokens" if name == "Encoder" else "target tokens so far"
+    yield f'<text x="{x + 120}" y="{y + 140}" text-anchor="middle">{tokens}</text>'
 
 
 def _box(x: int, y: int, title: str, detail: str) -> Iterator[str]:

@@ -1,207 +1,173 @@
-"""All heads of a model with their roles and their worth: as data, as lines for a terminal, and as one picture."""
+"""The report of a head measurement: lines for a terminal, a picture and a page."""
 
 from collections import Counter
 from collections.abc import Iterator
-from dataclasses import asdict, dataclass
-from html import escape
-from typing import TYPE_CHECKING, Any
+from dataclasses import dataclass
+from typing import Any
 
-from regard.interpret.address import attention_addresses
-from regard.interpret.annotated_pairs import PairSample
-from regard.interpret.measure.head_ablation import AblationCounts, AblationEffect, UnablatedScores, measure_ablation
-from regard.interpret.measure.head_roles import EVEN, FEW, LIFT, OFTEN, HeadProfile, measure_heads
-from regard.interpret.measure.role_criteria import MEANING, POSITIONAL
-from regard.progress import Work
-from regard.render.colour_scale import colour
+from regard.interpret.address import locate_head
+from regard.interpret.measure.head_ablation import HeadMeasurement
+from regard.interpret.measure.head_roles import (
+    MIN_CASES,
+    MIN_LIFT,
+    POSITIONAL_ACCURACY,
+    UNIFORM_ENTROPY,
+    HeadProfile,
+)
+from regard.interpret.measure.role_criteria import POSITIONAL_ROLES, ROLE_DESCRIPTIONS
+from regard.render.chart import Cell, CellGrid, heading
 from regard.render.html_page import HtmlReport, page, paragraphs, picture, table
 from regard.render.svg import svg
 from regard.render.terminal import TerminalStyle
 from regard.render.text import pad
-from regard.settings.kinds.transformer import TransformerSettings
-from regard.tokenizers.sentencepiece import SentencePieceTokenizer
 
-if TYPE_CHECKING:
-    from regard.models.kinds.transformer import Transformer
-
-_SHORT = {
-    "previous": "previous",
+_SHORT_ROLES = {
     "verb → subject": "v→subject",
     "verb → object": "v→object",
     "verb → instrument": "v→instr.",
     "adjective → noun": "adj→noun",
+    "it → antecedent": "it→antec.",
     "align, read": "align rd",
     "align, written": "align wr",
 }
 
-_WIDE, _HIGH, _LEFT, _TOP = 92, 40, 130, 64
+_TOP = 64  # of the grid of heads
 
 
 @dataclass(frozen=True)
 class HeadReport(HtmlReport):
-    """Every head of a model: what it does and what it is worth."""
+    """The role and the ablation effect of every head of a model."""
 
     model: str
-    settings: TransformerSettings
-    pairs: int
-    data: str
-    unablated: UnablatedScores
-    profiles: tuple[HeadProfile, ...]
-    ablation: dict[tuple[str, str], AblationEffect]
+    measurement: HeadMeasurement
 
-    def json(self) -> dict[str, Any]:
-        """All of it as JSON has it."""
-        heads = [
-            {
-                **asdict(card),
-                "role": card.role,
-                "worth": {way: asdict(one) for (head, way), one in self.ablation.items() if head == card.address},
-            }
-            for card in self.profiles
-        ]
-        return {
-            "model": self.model,
-            "data": self.data,
-            "pairs": self.pairs,
-            "whole": asdict(self.unablated),
-            "heads": heads,
-        }
+    def to_dict(self) -> dict[str, Any]:
+        """Return everything as JSON-compatible values."""
+        return {"model": self.model, **self.measurement.to_dict()}
 
-    def lines(self, paper: TerminalStyle) -> Iterator[str]:
-        """What was measured, the picture where there are colours, a line for each head, and how to read it."""
-        yield from self._heading()
+    def lines(self, style: TerminalStyle) -> Iterator[str]:
+        """Yield a summary, a coloured grid if there are colours, a line per head, and an explanation."""
+        yield from self._summary()
         yield ""
-        if paper.colours:
-            yield from self._grid(paper)
+        if style.colours:
+            yield from self._terminal_grid(style)
             yield ""
-        for card in self.profiles:
-            yield f"{paper.strong(card.address)}  {self._said(card)}"
+        for profile in self.measurement.profiles:
+            yield f"{style.strong(profile.address)}  {self._description(profile)}"
         yield ""
-        yield from self._reading()
+        yield from self._explanation()
 
     def svg(self) -> str:
-        """One picture with all heads."""
-        rows = attention_addresses(self.settings)
+        """Return one picture of all heads."""
+        attentions = self._attentions()
+        cells = []
+        for profile in self.measurement.profiles:
+            attention, head = locate_head(profile.address)
+            change = f"{self.measurement.ablation[profile.address, 'zeroed'].loss.value:+.3f}"
+            tooltip = f"{profile.address}: {self._description(profile)}"
+            weight = self._relative_effect(profile)
+            cells.append(Cell(attentions.index(attention), head, _short_role(profile), change, weight, tooltip))
+        grid = CellGrid(attentions, cells)
         parts = [
-            '<text x="8" y="20" font-weight="bold">Every head: its role, and how much the loss grows without it</text>',
-            f'<text x="8" y="40">{escape(self.model)}; {self.pairs} {escape(self.data)}</text>',
-            *(
-                f'<text x="{_LEFT - 8}" y="{_TOP + _HIGH * row + 24}" text-anchor="end">{name}</text>'
-                for row, name in enumerate(rows)
+            *heading(
+                "Every head: its role, and how much the loss grows without it",
+                f"{self.model}; {self.measurement.pairs} {self.measurement.data}",
             ),
-            *(self._cell(card, rows) for card in self.profiles),
+            *grid.elements(_TOP),
         ]
-        width = max(_LEFT + _WIDE * self.settings.heads + 16, 460)
-        return svg(width, _TOP + _HIGH * len(rows) + 16, "All heads with roles and worth", parts)
+        title = "All heads with their roles and ablation effects"
+        return svg(max(grid.width + 16, 460), _TOP + grid.height + 16, title, parts)
 
     def html(self) -> str:
-        """One self-contained page."""
-        head = ["head", "role", "confidence", "entropy", "what it is best at", "loss without", "BLEU without"]
+        """Return one self-contained page."""
+        columns = ["head", "role", "confidence", "entropy", "best role score", "loss without it", "BLEU without it"]
         rows = [
             [
-                card.address,
-                card.role or "none found",
-                f"{card.confidence:.2f}",
-                f"{card.entropy:.2f}",
-                _best(card),
-                f"{self.ablation[card.address, 'zeroed'].loss:+.3f}",
-                f"{self.ablation[card.address, 'zeroed'].bleu:+.1f}",
+                profile.address,
+                profile.role or "none",
+                f"{profile.confidence:.2f}",
+                f"{profile.entropy:.2f}",
+                _best_score(profile),
+                f"{self.measurement.ablation[profile.address, 'zeroed'].loss:+.3f}",
+                f"{self.measurement.ablation[profile.address, 'zeroed'].bleu:+.1f}",
             ]
-            for card in self.profiles
+            for profile in self.measurement.profiles
         ]
-        said = paragraphs(self._heading()) + picture(self.svg(), "All heads") + paragraphs(self._reading())
-        return page("Heads, measured", said + table(head, rows))
+        body = paragraphs(self._summary()) + picture(self.svg(), "All heads") + paragraphs(self._explanation())
+        return page("Attention heads", body + table(columns, rows))
 
-    def _heading(self) -> Iterator[str]:
-        yield f"{len(self.profiles)} heads of {self.model}, watched on {self.pairs} {self.data}"
-        whole = self.unablated
-        pronoun = f", right pronouns {whole.pronoun:.2f}" if whole.pronoun else ""
+    def _attentions(self) -> list[str]:
+        return list(dict.fromkeys(locate_head(profile.address)[0] for profile in self.measurement.profiles))
+
+    def _summary(self) -> Iterator[str]:
+        profiles, scores = self.measurement.profiles, self.measurement.unablated
+        yield f"{len(profiles)} heads of {self.model}, measured on {self.measurement.pairs} {self.measurement.data}"
+        pronoun = f", pronoun accuracy {scores.pronoun:.2f}" if scores.pronoun else ""
         yield (
-            f"The whole model: loss {whole.loss:.3f} nats a piece, BLEU {whole.bleu:.1f} "
-            f"({whole.translated} greedy translations){pronoun}"
+            f"Unablated model: loss {scores.loss:.3f} nats per token, BLEU {scores.bleu:.1f} "
+            f"({scores.translated} greedy translations){pronoun}"
         )
-        roles = Counter(card.role or "none found" for card in self.profiles)
+        roles = Counter(profile.role or "none" for profile in profiles)
         yield f"Roles: {', '.join(f'{name} {count}' for name, count in roles.most_common())}"
 
-    def _grid(self, paper: TerminalStyle) -> Iterator[str]:
-        for attention in attention_addresses(self.settings):
+    def _terminal_grid(self, style: TerminalStyle) -> Iterator[str]:
+        for attention in self._attentions():
             cells = (
-                paper.paint(pad(f" {_label(card)}", 11), self._weight(card))
-                for card in self.profiles
-                if card.address.rpartition(".")[0] == attention
+                style.paint(pad(f" {_short_role(profile)}", 11), self._relative_effect(profile))
+                for profile in self.measurement.profiles
+                if locate_head(profile.address)[0] == attention
             )
             yield f"{attention:<18}{' '.join(cells)}"
 
-    def _said(self, card: HeadProfile) -> str:
-        worth = self.ablation[card.address, "zeroed"]
-        even = self.ablation[card.address, "uniform"]
-        pronoun = f", pronouns {worth.pronoun:+.2f}" if worth.pronoun else ""
+    def _description(self, profile: HeadProfile) -> str:
+        zeroed = self.measurement.ablation[profile.address, "zeroed"]
+        uniform = self.measurement.ablation[profile.address, "uniform"]
+        pronoun = f", pronoun accuracy {zeroed.pronoun:+.2f}" if zeroed.pronoun else ""
         return (
-            f"{card.role or 'no role'}; {_best(card)}; confidence {card.confidence:.2f}, entropy {card.entropy:.2f}; "
-            f"without it loss {worth.loss:+.3f}, BLEU {worth.bleu:+.1f}{pronoun}; uniform: loss {even.loss:+.3f}"
+            f"{profile.role or 'no role'}; {_best_score(profile)}; confidence {profile.confidence:.2f}, entropy "
+            f"{profile.entropy:.2f}; without it: loss {zeroed.loss:+.3f}, BLEU {zeroed.bleu:+.1f}{pronoun}; with "
+            f"uniform attention: loss {uniform.loss:+.3f}"
         )
 
-    def _reading(self) -> Iterator[str]:
-        heads = len(self.profiles)
+    def _explanation(self) -> Iterator[str]:
+        profiles = self.measurement.profiles
         yield (
-            f"Intervals are for {heads} heads at once (Bonferroni). A role among places is a look there in "
-            f"{OFTEN:.0%} of rows; a role among words is {LIFT * 100:.0f} points above the best fixed offset and the "
-            f"best head of the same architecture untrained, and above both at the low end; even is {EVEN:.0%} of the "
-            "most entropy."
+            f"Intervals are Bonferroni-corrected for {len(profiles)} heads. Positional role: ≥ "
+            f"{POSITIONAL_ACCURACY:.0%} of rows attend to that position. Word role: accuracy at least "
+            f"{MIN_LIFT * 100:.0f} points above both baselines (best fixed offset; best head of an untrained model), "
+            f"with the lower confidence bound above both. Uniform: entropy ≥ {UNIFORM_ENTROPY:.0%} of its maximum."
         )
-        unmeasured = sorted({name for name in MEANING if not any(_enough(card, name) for card in self.profiles)})
+        unmeasured = sorted(
+            role for role in ROLE_DESCRIPTIONS if not any(_has_enough_cases(profile, role) for profile in profiles)
+        )
         if unmeasured:
-            yield f"Not measured, for want of {FEW} cases or of the truth: {', '.join(unmeasured)}."
-        yield "A role says where a head looks, its worth what depends on it. Another training may share it otherwise."
-
-    def _cell(self, card: HeadProfile, rows: tuple[str, ...]) -> str:
-        attention, _, head = card.address.rpartition(".")
-        x, y = _LEFT + _WIDE * (int(head) - 1), _TOP + _HIGH * rows.index(attention)
-        weight = self._weight(card)
-        red, green, blue = colour(weight)
-        ink = "#000" if weight > 0.55 else "#fff"
-        title = escape(f"{card.address}: {self._said(card)}")
-        return (
-            f'<g><title>{title}</title><rect x="{x}" y="{y}" width="{_WIDE - 2}" height="{_HIGH - 2}" '
-            f'fill="#{red:02x}{green:02x}{blue:02x}"/><text x="{x + _WIDE / 2 - 1:.0f}" y="{y + 16}" '
-            f'text-anchor="middle" font-size="12" class="on-colour" fill="{ink}">{escape(_label(card))}</text>'
-            f'<text x="{x + _WIDE / 2 - 1:.0f}" y="{y + 31}" text-anchor="middle" font-size="11" class="on-colour" '
-            f'fill="{ink}">{self.ablation[card.address, "zeroed"].loss.value:+.3f}</text></g>'
+            yield f"Not measured (fewer than {MIN_CASES} cases, or no annotations): {', '.join(unmeasured)}."
+        yield (
+            "A role says what a head attends to; the ablation effect says how much the model needs it. A model trained "
+            "with another seed may divide the work differently."
         )
 
-    def _weight(self, card: HeadProfile) -> float:
-        """The worth as a colour: as a share of the largest."""
-        most = max(one.loss.value for (_, way), one in self.ablation.items() if way == "zeroed")
-        return max(0.0, self.ablation[card.address, "zeroed"].loss.value) / most if most > 0 else 0.0
+    def _relative_effect(self, profile: HeadProfile) -> float:
+        """Return the loss added by ablating a head, as a proportion of the largest such loss."""
+        ablation = self.measurement.ablation
+        largest = max(effect.loss.value for (_, mode), effect in ablation.items() if mode == "zeroed")
+        return max(0.0, ablation[profile.address, "zeroed"].loss.value) / largest if largest > 0 else 0.0
 
 
-def measure_head_report(
-    model: "Transformer",
-    tokenizer: SentencePieceTokenizer,
-    sample: PairSample,
-    *,
-    name: str,
-    counts: AblationCounts | None = None,
-) -> Work[HeadReport]:
-    """Watch every head, then take out one after the other."""
-    cards = yield from measure_heads(model, sample)
-    whole, worth = yield from measure_ablation(model, tokenizer, sample, counts or AblationCounts())
-    return HeadReport(name, model.settings, len(sample), sample.name, whole, cards, worth)
+def _short_role(profile: HeadProfile) -> str:
+    return _SHORT_ROLES.get(profile.role or "", profile.role or "–")
 
 
-def _label(card: HeadProfile) -> str:
-    return _SHORT.get(card.role or "", card.role or "–")
-
-
-def _best(card: HeadProfile) -> str:
-    """What a head with a role does, or where one without comes nearest to one, with what it is compared to."""
-    sure = {name: one for name, one in card.answers.items() if one.found.count >= FEW}
-    if not sure:
+def _best_score(profile: HeadProfile) -> str:
+    """Describe the score of a head's role, or without a role the score with the largest lift, with its baselines."""
+    scores = {role: score for role, score in profile.role_scores.items() if score.accuracy.count >= MIN_CASES}
+    if not scores:
         return "too few cases"
-    name = card.role if card.role in sure else max(sure, key=lambda name: sure[name].lift)
-    answer = sure[name]
-    rule = "anywhere" if name in (*POSITIONAL, "rare") else "best offset"
-    return f"{name} {answer.found:.2f} ({rule} {answer.baseline:.2f}, untrained {answer.untrained:.2f})"
+    role = profile.role if profile.role in scores else max(scores, key=lambda role: scores[role].lift)
+    score = scores[role]
+    baseline = "random" if role in (*POSITIONAL_ROLES, "rare") else "best offset"
+    return f"{role} {score.accuracy:.2f} ({baseline} {score.baseline:.2f}, untrained {score.untrained:.2f})"
 
 
-def _enough(card: HeadProfile, name: str) -> bool:
-    return name in card.answers and card.answers[name].found.count >= FEW
+def _has_enough_cases(profile: HeadProfile, role: str) -> bool:
+    return role in profile.role_scores and profile.role_scores[role].accuracy.count >= MIN_CASES

@@ -1,166 +1,123 @@
-"""What each layer knows: as data, as lines for a terminal, and as a plot."""
+"""The report of a probe measurement: lines for a terminal, a picture and a page."""
 
 from collections.abc import Iterator
-from dataclasses import asdict, dataclass
-from html import escape
+from dataclasses import dataclass
 from typing import Any
 
 from regard.interpret.measure.probe_tasks import TASKS, UNTESTED
-from regard.interpret.measure.probes import SMALL_LIFT, ProbeResult
+from regard.interpret.measure.probes import MIN_GAIN, ProbeMeasurement, ProbeResult
+from regard.render.chart import BLUE, GREY, ORANGE, LineChart, LineStyle, heading, legend, text
 from regard.render.html_page import HtmlReport, page, paragraphs, picture, table
 from regard.render.svg import svg
 from regard.render.terminal import TerminalStyle
 from regard.render.text import pad
 
-_PANEL_WIDE, _PANEL_HIGH, _COLUMNS, _TOP = 230, 160, 4, 82
+_COLUMNS, _TOP = 4, 82  # of the charts
 
-_INK = "#2f7fd1"
-
-_LINES = (("trained", _INK, "none"), ("control task", "#c2690a", "6 3"), ("untrained", "#888888", "2 3"))
+_STYLES = (LineStyle("trained", BLUE), LineStyle("control task", ORANGE, "6 3"), LineStyle("untrained", GREY, "2 3"))
 
 
 @dataclass(frozen=True)
 class ProbeReport(HtmlReport):
-    """Everything the probes found about one model."""
+    """The accuracy of probes on each layer of one model."""
 
     model: str
-    sentences: int
-    data: str
-    probes: tuple[ProbeResult, ...]
+    measurement: ProbeMeasurement
 
-    def json(self) -> dict[str, Any]:
-        """All of it as JSON has it."""
-        tasks = [{**asdict(one), "expected_layer": one.expected_layer} for one in self.probes]
-        return {
-            "model": self.model,
-            "data": self.data,
-            "sentences": self.sentences,
-            "tasks": tasks,
-            "untested": UNTESTED,
-        }
+    def to_dict(self) -> dict[str, Any]:
+        """Return everything as JSON-compatible values."""
+        return {"model": self.model, **self.measurement.to_dict()}
 
-    def lines(self, paper: TerminalStyle) -> Iterator[str]:
-        """A block for each property, a line for each layer."""
-        yield paper.strong(self._title())
-        for one in self.probes:
+    def lines(self, style: TerminalStyle) -> Iterator[str]:
+        """Yield a block per task, with a line per layer."""
+        yield style.strong(self._title())
+        for probe in self.measurement.probes:
             yield ""
-            yield paper.strong(self._said(one))
-            for layer, figure in enumerate(one.layers):
-                bar = paper.paint(" " * max(1, round(24 * figure.value)), figure.value) + " " if paper.colours else ""
+            yield style.strong(_description(probe))
+            for layer, accuracy in enumerate(probe.layers):
+                bar = style.paint(" " * max(1, round(24 * accuracy.value)), accuracy.value) + " "
                 yield (
-                    f"  layer {layer}  {pad(f'{figure:.2f}', 20)}{bar}control {one.control[layer]:.2f}, "
-                    f"untrained {one.untrained[layer]:.2f}"
+                    f"  layer {layer}  {pad(f'{accuracy:.2f}', 20)}{bar if style.colours else ''}"
+                    f"control {probe.control[layer]:.2f}, untrained {probe.untrained[layer]:.2f}"
                 )
         yield ""
-        yield from self._reading()
+        yield from self._explanation()
 
     def svg(self) -> str:
-        """A small plot for each property: the trained model, the control task, and the untrained model."""
-        parts = [
-            '<text x="8" y="20" font-weight="bold">What each layer knows</text>',
-            f'<text x="8" y="38">{escape(self.model)}; {self.sentences} {escape(self.data)}</text>',
-            *_legend(),
-        ]
+        """Return a small chart per task: the trained model, the control task and the untrained model."""
+        subtitle = f"{self.model}; {self.measurement.sentences} {self.measurement.data}"
+        parts = [*heading("What each layer encodes", subtitle, subtitle_y=38), *legend(_STYLES, 58)]
         top = _TOP
         for stack in ("encoder", "decoder"):
-            its = [one for one in self.probes if one.stack == stack]
-            if its:
-                parts.append(f'<text x="8" y="{top + 12}" font-weight="bold">{stack.capitalize()}</text>')
-                parts += [part for number, one in enumerate(its) for part in _panel(top + 24, number, one)]
-                top += 30 + -(-len(its) // _COLUMNS) * _PANEL_HIGH
-        return svg(_COLUMNS * _PANEL_WIDE + 50, top + 6, "What each layer knows", parts)
+            probes = [probe for probe in self.measurement.probes if probe.stack == stack]
+            if probes:
+                parts.append(text(8, top + 12, stack.capitalize(), font_weight="bold"))
+                for number, probe in enumerate(probes):
+                    row, column = divmod(number, _COLUMNS)
+                    chart = LineChart(probe.task, probe.layers, (probe.control, probe.untrained), _STYLES)
+                    parts += chart.elements(40 + column * LineChart.WIDTH, top + 44 + row * LineChart.HEIGHT)
+                top += 30 + -(-len(probes) // _COLUMNS) * LineChart.HEIGHT
+        return svg(_COLUMNS * LineChart.WIDTH + 50, top + 6, "What each layer encodes", parts)
 
     def html(self) -> str:
-        """One self-contained page."""
-        head = ["property and layer", "right", "control", "untrained", "commonest"]
+        """Return one self-contained page."""
+        columns = ["task and layer", "accuracy", "control", "untrained", "majority"]
         rows = [
             [
-                f"{one.task}, layer {layer}",
-                f"{figure:.3f}",
-                f"{one.control[layer]:.3f}",
-                f"{one.untrained[layer]:.3f}",
-                f"{one.commonest:.3f}",
+                f"{probe.task}, layer {layer}",
+                f"{accuracy:.3f}",
+                f"{probe.control[layer]:.3f}",
+                f"{probe.untrained[layer]:.3f}",
+                f"{probe.majority:.3f}",
             ]
-            for one in self.probes
-            for layer, figure in enumerate(one.layers)
+            for probe in self.measurement.probes
+            for layer, accuracy in enumerate(probe.layers)
         ]
-        said = paragraphs([self._title()]) + picture(self.svg(), "Plots") + paragraphs(self._reading())
-        said += "<h2>Where each is known best</h2>" + self._summary()
-        return page("Layers, measured", said + "<h2>Every layer</h2>" + table(head, rows))
+        body = paragraphs([self._title()]) + picture(self.svg(), "Charts") + paragraphs(self._explanation())
+        body += "<h2>Best layer of each task</h2>" + self._summary()
+        return page("Probes", body + "<h2>All layers</h2>" + table(columns, rows))
 
     def _summary(self) -> str:
-        head = ["property", "stack", "answers", "commonest", "best layer", "right there", "untrained", "expected layer"]
+        columns = ["task", "stack", "labels", "majority", "best layer", "accuracy there", "untrained", "expected layer"]
         rows = []
-        for one in self.probes:
-            best = _best(one)
-            where = "–" if one.expected_layer is None else f"{one.expected_layer:.1f}"
-            numbers = [f"{one.labels}", f"{one.commonest:.2f}", f"{best}", f"{one.layers[best]:.2f}"]
-            rows.append([one.task, one.stack, *numbers, f"{one.untrained[best]:.2f}", where])
-        return table(head, rows)
+        for probe in self.measurement.probes:
+            best = _best_layer(probe)
+            expected = "–" if probe.expected_layer is None else f"{probe.expected_layer:.1f}"
+            numbers = [f"{probe.labels}", f"{probe.majority:.2f}", f"{best}", f"{probe.layers[best]:.2f}"]
+            rows.append([probe.task, probe.stack, *numbers, f"{probe.untrained[best]:.2f}", expected])
+        return table(columns, rows)
 
     def _title(self) -> str:
-        return f"What each layer of {self.model} knows; {self.sentences} {self.data}"
+        return f"What each layer of {self.model} encodes; {self.measurement.sentences} {self.measurement.data}"
 
-    def _said(self, one: ProbeResult) -> str:
-        best = _best(one)
-        lift = one.layers[best].value - one.untrained[best]
-        where = (
-            f"expected layer {one.expected_layer:.1f}"
-            if one.expected_layer is not None
-            else f"no expected layer (what the layers add is below {SMALL_LIFT:.2f}, or may be chance)"
-        )
-        return (
-            f"{one.stack}: {one.task} ({one.labels} answers, the commonest {one.commonest:.2f}): best at layer {best}, "
-            f"{one.layers[best].value:.2f}, {lift:+.2f} over untrained; {where}"
-        )
-
-    def _reading(self) -> Iterator[str]:
+    def _explanation(self) -> Iterator[str]:
         yield (
-            "Linear probes, learnt on two thirds of the sentences and tested on the rest. Control: labels dealt out to "
-            "words at random. What an untrained model gives too, or the control, is no knowledge of the layer."
+            "Linear probes, trained on two thirds of the sentences and tested on the rest. Control task: random labels "
+            "per word type. Accuracy that the untrained model or the control task also reaches is not evidence that "
+            "the layer encodes the property."
         )
-        left = [task for task in TASKS if task not in {one.task for one in self.probes}]
         yield (
-            "In the decoder, a word is looked for in the row that has just read its last piece, or in the one that is "
-            "about to write its first. Layer 0 is embedding and position: there nothing is known of the source."
+            "In the decoder, a word is probed in the row that has just read its last token, or in the row that is "
+            "about to write its first token. Layer 0 is embedding plus position, with no information about the source."
         )
-        yield f"Not tested: {UNTESTED}{''.join(f', {task} (too few cases)' for task in left)}."
+        measured = {probe.task for probe in self.measurement.probes}
+        skipped = "".join(f", {task} (too few cases)" for task in TASKS if task not in measured)
+        yield f"Not tested: {UNTESTED}{skipped}."
 
 
-def _best(one: ProbeResult) -> int:
-    return max(range(len(one.layers)), key=lambda layer: one.layers[layer].value)
+def _description(probe: ProbeResult) -> str:
+    best = _best_layer(probe)
+    lift = probe.layers[best].value - probe.untrained[best]
+    expected = (
+        f"expected layer {probe.expected_layer:.1f}"
+        if probe.expected_layer is not None
+        else f"no expected layer (the gain over layer 0 is below {MIN_GAIN:.2f}, or may be chance)"
+    )
+    return (
+        f"{probe.stack}: {probe.task} ({probe.labels} labels, majority {probe.majority:.2f}): best at layer {best}, "
+        f"{probe.layers[best].value:.2f}, {lift:+.2f} over untrained; {expected}"
+    )
 
 
-def _legend() -> Iterator[str]:
-    for number, (name, ink, dash) in enumerate(_LINES):
-        x = 8 + 140 * number
-        yield f'<path d="M{x} 58 h28" stroke="{ink}" stroke-width="2" stroke-dasharray="{dash}"/>'
-        yield f'<text x="{x + 34}" y="62">{name}</text>'
-
-
-def _panel(top: int, number: int, one: ProbeResult) -> Iterator[str]:
-    """The plot of one property: a frame with its scale, three lines, and the intervals of the first."""
-    left = 40 + (number % _COLUMNS) * _PANEL_WIDE
-    top += (number // _COLUMNS) * _PANEL_HIGH + 20
-    across = (_PANEL_WIDE - 50) / max(1, len(one.layers) - 1)
-    high = _PANEL_HIGH - 58
-    xs = [left + across * layer for layer in range(len(one.layers))]
-
-    def y(value: float) -> float:
-        return top + high * (1 - value)
-
-    small = 'font-size="11"'
-    yield f'<text x="{left}" y="{top - 8}" font-size="12" font-weight="bold">{escape(one.task)}</text>'
-    for value in (0.0, 0.5, 1.0):
-        yield f'<path d="M{left} {y(value):.0f} H{xs[-1]:.0f}" stroke="#999" stroke-width="0.5"/>'
-        yield f'<text x="{left - 6}" y="{y(value) + 4:.0f}" text-anchor="end" {small}>{value:g}</text>'
-    for layer, x in enumerate(xs):
-        yield f'<text x="{x:.0f}" y="{top + high + 16}" text-anchor="middle" {small}>{layer}</text>'
-    each = ([figure.value for figure in one.layers], one.control, one.untrained)
-    for values, (_, ink, dash) in zip(each, _LINES, strict=True):
-        points = " ".join(f"{x:.1f},{y(value):.1f}" for x, value in zip(xs, values, strict=True))
-        yield f'<polyline points="{points}" fill="none" stroke="{ink}" stroke-width="2" stroke-dasharray="{dash}"/>'
-    for layer, (x, figure) in enumerate(zip(xs, one.layers, strict=True)):
-        title = escape(f"{one.task}, layer {layer}: {figure:.3f}")
-        yield f'<circle cx="{x:.1f}" cy="{y(figure.value):.1f}" r="3.5" fill="{_INK}"><title>{title}</title></circle>'
-        yield f'<path d="M{x:.1f} {y(figure.low):.1f} V{y(figure.high):.1f}" stroke="{_INK}"/>'
+def _best_layer(probe: ProbeResult) -> int:
+    return max(range(len(probe.layers)), key=lambda layer: probe.layers[layer].value)

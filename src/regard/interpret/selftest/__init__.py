@@ -1,1 +1,1 @@
-"""The inspection tools checked on a model whose attention is known."""
+"""Tests of the inspection tools on a model whose attention is known."""

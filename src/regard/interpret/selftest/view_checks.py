@@ -1,7 +1,7 @@
-"""Are the views and measures right? They are shown a model whose heads are known, and told a lie about it.
+"""Checks views and measurements on the planted model, whose attention is known.
 
-Every planted head must be named for what it is, and every view must show the word it looks at; where labels are
-swapped, the same checks must fail. Wrong labels are the commonest fault of such tools, and nobody sees them.
+Every planted head must get its role, and every view must show the word that the head attends to. The same checks must
+fail when labels are swapped on purpose: wrong labels are the most common fault of such tools and easy to miss.
 """
 
 import html
@@ -12,13 +12,14 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from regard.errors import LookError
+from regard.interpret.address import locate_head
 from regard.interpret.look.attention_map import AttentionMap, attention_map
 from regard.interpret.look.inspection import Inspector
-from regard.interpret.measure.head_roles import HeadProfile, measure_heads
+from regard.interpret.measure.head_roles import HeadProfile, measure_roles
 from regard.interpret.report.look_page import map_bytes
 from regard.interpret.report.sentence_text import show_map
 from regard.interpret.selftest.planted_model import PLANTED, planted_model, planted_sample
-from regard.interpret.trace import Trace
+from regard.interpret.trace import Attention, Trace
 from regard.progress import run_to_end
 from regard.render.terminal import TerminalStyle
 from regard.settings.decode import DecodeSettings
@@ -26,7 +27,7 @@ from regard.settings.decode import DecodeSettings
 
 @dataclass(frozen=True)
 class Check:
-    """What was checked, whether it holds, and what was found."""
+    """The result of one check: its name, whether it passed, and the details."""
 
     name: str
     passed: bool
@@ -34,88 +35,84 @@ class Check:
 
 
 def check_views() -> list[Check]:
-    """Every view and measure on the planted model, and then on lies about it."""
+    """Check every view and role on the planted model, then check that wrong labels are detected."""
     from regard.inference.backends.torch import TorchBackend
 
     model, tokenizer = planted_model()
     sample = planted_sample(tokenizer)
-    cards = run_to_end(measure_heads(model, sample))
-    checks = [_check(f"{head} is named {role}", disagreements(cards, {head: role})) for head, role in PLANTED.items()]
-    lie = {**PLANTED, "encoder.1.self.1": "next", "encoder.1.self.3": "previous"}
-    checks.append(_caught("labels of two heads swapped", disagreements(cards, lie), 2))
-    item = sample.pairs[0]
+    profiles = run_to_end(measure_roles(model, sample))
+    checks = [_check(f"role of {head}: {role}", role_errors(profiles, {head: role})) for head, role in PLANTED.items()]
+    swapped_roles = {**PLANTED, "encoder.1.self.1": "next", "encoder.1.self.3": "previous"}
+    checks.append(_detection("roles of two heads swapped", role_errors(profiles, swapped_roles), 2))
+    pair = sample.pairs[0]
     translator = TorchBackend(model, tokenizer, max_positions=model.settings.max_positions)
     inspector = Inspector(translator, lambda: model, tokenizer, name="planted")
-    trace = inspector.inspect(item.source, DecodeSettings(), target=None, without=None).trace
+    trace = inspector.inspect(pair.source, DecodeSettings(), target=None, without=None).trace
     text = " ".join(word.text for word in trace.written.words[:-1])
     checks.append(
-        _check("the planted translation", [] if text == item.target else [f"{item.source!r} became {text!r}"])
+        _check("the planted translation", [] if text == pair.target else [f"{pair.source!r} became {text!r}"])
     )
-    checks += [_check(f"views of {head}", misshown(trace, head)) for head in PLANTED if PLANTED[head] != "even"]
-    swapped = replace(trace, read=trace.written, written=trace.read)
-    checks.append(_caught("words read and written swapped", misshown(swapped, "decoder.1.cross.1"), 1))
-    backwards = replace(trace, source=replace(trace.source, words=trace.source.words[::-1]))
-    checks.append(_caught("words of the source reversed", misshown(backwards, "encoder.1.self.1"), 1))
+    checks += [_check(f"views of {head}", view_errors(trace, head)) for head in PLANTED if PLANTED[head] != "uniform"]
+    swapped_labels = replace(trace, read=trace.written, written=trace.read)
+    checks.append(_detection("words read and written swapped", view_errors(swapped_labels, "decoder.1.cross.1"), 1))
+    reversed_source = replace(trace, source=replace(trace.source, words=trace.source.words[::-1]))
+    checks.append(_detection("words of the source reversed", view_errors(reversed_source, "encoder.1.self.1"), 1))
     return checks
 
 
-def disagreements(cards: Sequence[HeadProfile], claims: Mapping[str, str]) -> list[str]:
-    """Where what heads are said to do is not what they are measured to do."""
-    roles = {card.address: card.role for card in cards}
-    return [
-        f"{head} is {roles.get(head)}, not {claimed}" for head, claimed in claims.items() if roles.get(head) != claimed
-    ]
+def role_errors(profiles: Sequence[HeadProfile], expected: Mapping[str, str]) -> list[str]:
+    """Return a message for each head whose measured role is not the expected one."""
+    roles = {profile.address: profile.role for profile in profiles}
+    return [f"{head} is {roles.get(head)}, not {role}" for head, role in expected.items() if roles.get(head) != role]
 
 
-def misshown(trace: Trace, head: str) -> list[str]:
-    """Rows of a planted head that a view shows as looking elsewhere than they were made to."""
-    attention = trace.attention(head.rpartition(".")[0])
+def view_errors(trace: Trace, head: str) -> list[str]:
+    """Return a message for each row of a planted head in which a view shows the wrong word as attended to most."""
+    attention = trace.attention(locate_head(head)[0])
     try:
-        found = attention_map(trace, head)
+        map_ = attention_map(trace, head)
     except (LookError, ValueError, IndexError) as error:
         return [f"no map: {error}"]
-    wrong = []
-    for row, goal in _goals(trace, PLANTED[head], attention.kind):
-        for view, shown in _shown(trace, found, head, row):
-            if shown != goal:
-                wrong.append(f"{view}: {found.rows[row].sentence} looks at {shown}, not {goal}")
-    return wrong
+    errors = []
+    for row, expected in _expected_words(trace, attention, PLANTED[head]):
+        for view, shown in _shown_words(trace, map_, head, row):
+            if shown != expected:
+                errors.append(f"{view}: {map_.rows[row].description} attends to {shown}, not {expected}")
+    return errors
 
 
-def _goals(trace: Trace, role: str, kind: str) -> Iterator[tuple[int, str]]:
-    """The rows that look at a word, and that word, told from the text alone."""
-    source, read, written = ([*side.texts] for side in (trace.source, trace.read, trace.written))
-    looked_at = read if kind == "decoder.self" else source
-    rows = written if kind.startswith("decoder") else source
-    for row in range(1, len(rows) - 1):
-        goal = {
-            "previous": looked_at[row - 1],
-            "next": looked_at[min(row + 1, len(looked_at) - 1)],
-            "self": looked_at[row],
-            "first": looked_at[0],
-            "end": looked_at[-1],
-            "align, read": read[row],
-            "align, written": written[row],
+def _expected_words(trace: Trace, attention: Attention, role: str) -> Iterator[tuple[int, str]]:
+    """Yield rows of a planted head and the word each must attend to, derived from the texts alone."""
+    columns = attention.columns.texts
+    for row in range(1, len(attention.rows.texts) - 1):
+        expected = {
+            "previous": columns[row - 1],
+            "next": columns[min(row + 1, len(columns) - 1)],
+            "self": columns[row],
+            "first": columns[0],
+            "end": columns[-1],
+            "align, read": trace.read.texts[row],
+            "align, written": trace.written.texts[row],
         }[role]
-        yield row, goal.removeprefix("\u2581")
+        yield row, expected.removeprefix("\u2581")
 
 
-def _shown(trace: Trace, found: AttentionMap, head: str, row: int) -> Iterator[tuple[str, str]]:
-    """The word that each view shows as looked at most."""
-    yield "map", found.ranked(row)[0][0]
-    plain = list(show_map(found, TerminalStyle()))[1 + row]
-    yield "terminal", plain.removeprefix(f"{found.rows[row].sentence}: ").split(" ")[0]
-    label = re.escape(found.rows[row].sentence)
-    drawn = re.findall(rf"<title>{label} → (.+?): ([\d.]+)</title>", html.unescape(found.svg()))
-    weights = {word: float(weight) for word, weight in drawn}
+def _shown_words(trace: Trace, map_: AttentionMap, head: str, row: int) -> Iterator[tuple[str, str]]:
+    """Yield the name of each view and the word that it shows as attended to most."""
+    yield "map", map_.ranked(row)[0][0]
+    line = list(show_map(map_, TerminalStyle()))[1 + row]
+    yield "terminal", line.removeprefix(f"{map_.rows[row].description}: ").split(" ")[0]
+    label = re.escape(map_.rows[row].description)
+    cells = re.findall(rf"<title>{label} → (.+?): ([\d.]+)</title>", html.unescape(map_.svg()))
+    weights = {word: float(weight) for word, weight in cells}
     yield "picture", max(weights, key=lambda word: weights[word])
     packed = map_bytes(trace[f"{head}.weight"])
-    yield "page", found.columns[int(np.argmax(packed[row]))]
+    yield "page", map_.columns[int(np.argmax(packed[row]))]
 
 
-def _check(name: str, wrong: Sequence[str]) -> Check:
-    return Check(name, not wrong, "; ".join(wrong[:3]) or "as planted")
+def _check(name: str, errors: Sequence[str]) -> Check:
+    return Check(name, not errors, "; ".join(errors[:3]) or "as planted")
 
 
-def _caught(name: str, wrong: Sequence[str], least: int) -> Check:
-    return Check(f"caught: {name}", len(wrong) >= least, "; ".join(wrong[:2]) or "nobody noticed")
+def _detection(name: str, errors: Sequence[str], expected: int) -> Check:
+    return Check(f"detected: {name}", len(errors) >= expected, "; ".join(errors[:2]) or "not detected")

@@ -1,6 +1,6 @@
-"""The models that come with Regard: which there are, and where. A name says the languages, `en-fr` from English.
+"""The models that come with Regard. A name gives the languages: `en-fr` is from English to French.
 
-They are model folders like any other, but never written to: an installed package belongs to all who use it.
+They are ordinary model folders, but Regard never writes to them: an installed package may be shared by many users.
 """
 
 from pathlib import Path
@@ -13,31 +13,31 @@ DEFAULT = "en-fr"
 
 
 def available() -> list[str]:
-    """Of those that are there."""
+    """Return the names of the bundled models."""
     return sorted(manifest.parent.name for manifest in HERE.glob("*/manifest.json"))
 
 
 def for_languages(languages: tuple[str, str] | None = None) -> Path:
-    """The folder of the model of these languages, or of the default."""
+    """Return the folder of the bundled model for these languages, by default of en-fr."""
     if not available():
         raise FolderError(
-            "this copy of Regard comes without models; name a model folder of your own: "
-            "`regard train SOURCE TARGET --out my-model` makes one, and --model my-model uses it"
+            "this copy of Regard has no bundled models; train one with `regard train SOURCE TARGET --out my-model` and "
+            "use it with --model my-model"
         )
     name = "-".join(languages) if languages else DEFAULT
     if name not in available():
         raise FolderError(
-            f"no model {name} comes with Regard, only {', '.join(available())}; train your own: "
-            "`regard train SOURCE TARGET --out my-model` makes it, and --model my-model uses it"
+            f"no bundled model {name}; the bundled models are {', '.join(available())}; train your own with "
+            "`regard train SOURCE TARGET --out my-model` and use it with --model my-model"
         )
     return HERE / name
 
 
 def resolve(path: Path) -> Path:
-    """What a path means: a folder or file that is there; else, if it is the name of a bundled model, that one."""
+    """Return an existing path unchanged; otherwise the bundled model of that name, if there is one."""
     return HERE / path if not path.exists() and str(path) in available() else path
 
 
 def is_bundled(path: Path) -> bool:
-    """Whether a folder is one of ours."""
+    """Return whether a folder is a bundled model."""
     return path.resolve().parent == HERE.resolve()

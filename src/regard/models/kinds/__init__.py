@@ -1,1 +1,1 @@
-"""One file for each kind of model."""
+"""The kinds of models, one file each."""

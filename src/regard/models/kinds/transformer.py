@@ -1,7 +1,7 @@
-"""The Transformer (section 3, Figure 1): an encoder that reads, a decoder that writes, one embedding for both.
+"""The Transformer (section 3, Figure 1): an encoder and a decoder with a shared embedding.
 
-`encode` the source, `start` a state from it, `decode` pieces (many at once or one at a time, the same method),
-`project` to the vocabulary. The state belongs to the caller; the model keeps none.
+`encode` the source, `start` a decoder state from it, `decode` tokens (many at once or one at a time, with the same
+method), and `project` to the vocabulary. The state belongs to the caller; the model stores none.
 Shapes: B sentences, K beams, N = B * K rows, S source length, T target length, D width, V vocabulary.
 """
 
@@ -25,7 +25,7 @@ AnyLayer = TypeVar("AnyLayer", EncoderLayer, DecoderLayer)
 
 @dataclass(frozen=True)
 class EncoderOutput:
-    """What the encoder made of the source, and where the source is real. No mask means no padding anywhere."""
+    """The output of the encoder, and the mask of the source; no mask means no padding."""
 
     hidden_BSD: Tensor
     mask: Tensor | None
@@ -33,32 +33,32 @@ class EncoderOutput:
 
 @dataclass(frozen=True)
 class TransformerState:
-    """What the decoder carries from piece to piece."""
+    """The state of the decoder: the KV caches of its layers, the source mask, and the number of tokens so far."""
 
     layers: tuple[KVCache, ...]
     source_mask: Tensor | None
     length: int = 0
 
     def select(self, beams_BK: Tensor) -> Self:
-        """Beam k of sentence b goes on from what was its beam `beams_BK[b, k]`."""
+        """Return the state in which beam k of sentence b continues the former beam `beams_BK[b, k]`."""
         sentences = self.layers[0].cross_keys_BHSE.size(0)
         keys = self.layers[0].keys_NHTE
         before = keys.size(0) // sentences if keys is not None else 1
         rows_N = (torch.arange(sentences, device=beams_BK.device)[:, None] * before + beams_BK).flatten()
-        return replace(self, layers=tuple(layer.beams(rows_N) for layer in self.layers))
+        return replace(self, layers=tuple(layer.select_beams(rows_N) for layer in self.layers))
 
     def keep(self, sentences: Tensor) -> Self:
-        """Only these sentences go on, with all their beams."""
+        """Return the state of these sentences only, with all their beams."""
         keys = self.layers[0].keys_NHTE
         beams = keys.size(0) // self.layers[0].cross_keys_BHSE.size(0) if keys is not None else 1
         rows_N = (sentences[:, None] * beams + torch.arange(beams, device=sentences.device)).flatten()
         mask = self.source_mask[sentences] if self.source_mask is not None else None
-        layers = tuple(layer.beams(rows_N).sentences(sentences) for layer in self.layers)
+        layers = tuple(layer.select_beams(rows_N).keep_sentences(sentences) for layer in self.layers)
         return replace(self, layers=layers, source_mask=mask)
 
 
 class Stack(nn.ModuleDict, Generic[AnyLayer]):
-    """Layers with names that count from 1, and, with pre-norm, a last norm over what they add up to."""
+    """A stack of layers, named from 1 on; with pre-norm, it ends with a layer norm."""
 
     def __init__(self, layers: list[AnyLayer], settings: TransformerSettings) -> None:
         super().__init__({str(number): layer for number, layer in enumerate(layers, start=1)})
@@ -68,13 +68,13 @@ class Stack(nn.ModuleDict, Generic[AnyLayer]):
     def layers(self) -> list[tuple[str, AnyLayer]]:
         return [(name, cast(AnyLayer, layer)) for name, layer in self.items() if name != "norm"]
 
-    def last(self, x: Tensor) -> Tensor:
+    def final_norm(self, x: Tensor) -> Tensor:
         out: Tensor = self["norm"](x) if "norm" in self else x
         return out
 
 
 class Transformer(nn.Module):
-    """Give it ids, get ids' scores; text, files and learning are others' work."""
+    """The Transformer: maps source and target token ids to the logits of the next target tokens."""
 
     def __init__(self, settings: TransformerSettings, dropout: float = 0.0) -> None:
         super().__init__()
@@ -89,52 +89,52 @@ class Transformer(nn.Module):
         self._initialise()
 
     def encode(self, source_BS: Tensor, lens: Lens | None = None) -> EncoderOutput:
-        """Read the source."""
+        """Encode the padded token ids of the sources."""
         real_BS = source_BS != PAD
-        # The fused kernel is quicker with no mask at all.
+        # The fused kernel is faster without a mask.
         mask = None if bool(real_BS.all()) else real_BS[:, None, None, :]
         x_BSD = self._embed(source_BS, 0, "encoder", lens)
         for number, layer in self.encoder.layers():
             x_BSD = layer(x_BSD, mask, f"encoder.{number}", lens)
             if lens is not None:
                 lens.see(f"encoder.{number}", x_BSD)
-        hidden_BSD = self.encoder.last(x_BSD)
+        hidden_BSD = self.encoder.final_norm(x_BSD)
         record(lens, "encoder", output=hidden_BSD)
         return EncoderOutput(hidden_BSD, mask)
 
-    def start(self, memory: EncoderOutput) -> TransformerState:
-        """A state in which nothing is written yet. The source's keys and values are projected here, once."""
-        layers = (KVCache(*layer.cross.keys_and_values(memory.hidden_BSD)) for _, layer in self.decoder.layers())
-        return TransformerState(tuple(layers), memory.mask)
+    def start(self, encoded: EncoderOutput) -> TransformerState:
+        """Return the decoder state before the first token. Computes the keys and values of the source, once."""
+        caches = (KVCache(*layer.cross.keys_and_values(encoded.hidden_BSD)) for _, layer in self.decoder.layers())
+        return TransformerState(tuple(caches), encoded.mask)
 
     def decode(
         self, tokens_NT: Tensor, state: TransformerState, lens: Lens | None = None
     ) -> tuple[Tensor, TransformerState]:
-        """Add these pieces to what is written; what the model thinks after each of them, and the new state."""
+        """Feed target tokens; return the hidden vector of each, and the new state."""
         x_NTD = self._embed(tokens_NT, state.length, "decoder", lens)
-        layers: list[KVCache] = []
-        for (number, layer), before in zip(self.decoder.layers(), state.layers, strict=True):
-            x_NTD, after = layer(x_NTD, before, state.source_mask, f"decoder.{number}", lens)
-            layers.append(after)
+        caches: list[KVCache] = []
+        for (number, layer), cache in zip(self.decoder.layers(), state.layers, strict=True):
+            x_NTD, extended = layer(x_NTD, cache, state.source_mask, f"decoder.{number}", lens)
+            caches.append(extended)
             if lens is not None:
                 lens.see(f"decoder.{number}", x_NTD)
         length = state.length + tokens_NT.size(1)
-        hidden_NTD = self.decoder.last(x_NTD)
+        hidden_NTD = self.decoder.final_norm(x_NTD)
         record(lens, "decoder", output=hidden_NTD)
-        return hidden_NTD, replace(state, layers=tuple(layers), length=length)
+        return hidden_NTD, replace(state, layers=tuple(caches), length=length)
 
     def project(self, hidden: Tensor) -> Tensor:
-        """Scores of every piece, by the same matrix that embeds them (section 3.4)."""
+        """Return logits, computed with the embedding matrix (section 3.4)."""
         return F.linear(hidden, self.embedding.weight)
 
     def forward(self, source_BS: Tensor, target_BT: Tensor, lens: Lens | None = None) -> Tensor:
-        """Scores (B, T, V) of what follows each target piece, all at once."""
+        """Return the logits (B, T, V) of the token after each target token."""
         hidden_BTD, _ = self.decode(target_BT, self.start(self.encode(source_BS, lens)), lens)
         return self.project(hidden_BTD)
 
     def _embed(self, tokens_BT: Tensor, start: int, name: str, lens: Lens | None) -> Tensor:
         embedding_BTD = self.embedding(tokens_BT)
-        # Embeddings are small, so that the shared matrix projects well; sqrt(width) makes them match the positions.
+        # The shared matrix needs small values to project well; sqrt(width) scales embeddings to match the positions.
         scaled_BTD = embedding_BTD * self.settings.width**0.5
         position_TD = self.positions(start, tokens_BT.size(1))
         x_BTD = scaled_BTD + position_TD

@@ -1,16 +1,16 @@
-"""How fast to learn at each step: pure functions of the step."""
+"""The learning rate as a pure function of the step."""
 
 from regard.settings.train import TrainSettings
 
 
 def learning_rate(step: int, settings: TrainSettings, width: int) -> float:
-    """The learning rate of step 1, 2, …"""
+    """Return the learning rate of a step, counted from 1."""
     if settings.schedule == "paper":
         # width^-0.5 * min(step^-0.5, step * warmup^-1.5), section 5.3.
         return float(
             settings.learning_rate * width**-0.5 * min(step**-0.5, step * max(1, settings.warmup_steps) ** -1.5)
         )
-    # A run shorter than a few warm-ups still rises for its first quarter only.
+    # The warmup of a short run takes at most its first quarter.
     warmup = min(settings.warmup_steps, settings.steps // 4)
     rising = step / max(1, warmup)
     falling = (settings.steps + 1 - step) / (settings.steps + 1 - warmup)
@@ -18,7 +18,7 @@ def learning_rate(step: int, settings: TrainSettings, width: int) -> float:
 
 
 def peak_rate(settings: TrainSettings, width: int) -> float:
-    """The learning rate at the end of its rise."""
+    """Return the learning rate at the end of the warmup."""
     if settings.schedule == "paper":
         return float(settings.learning_rate * (width * max(1, settings.warmup_steps)) ** -0.5)
     return settings.learning_rate

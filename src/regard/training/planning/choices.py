@@ -1,4 +1,4 @@
-"""Rules that choose model size, number of steps, weight decay and device when the user does not."""
+"""Rules that choose the model size, number of steps, weight decay and device when the user does not."""
 
 import os
 import re
@@ -11,32 +11,32 @@ from regard.settings.train import TrainSettings
 from regard.training.optimizers.schedule import peak_rate
 from regard.training.planning.step_time import StepTime
 
-SMALL_FROM_PAIRS = 100_000  # below this, a processor gets more out of `tiny` in the same time
+SMALL_FROM_PAIRS = 100_000  # with fewer pairs, `tiny` reaches better scores than `small` in the same CPU time
 
-MAX_SECONDS = 2 * 3600  # what we take on ourselves when nobody named a time
+DEFAULT_MAX_SECONDS = 2 * 3600  # the longest run that is planned without a --budget
 
-SHARE_FOR_STEPS = 0.92  # of a budget; validation and the end take the rest
+SHARE_FOR_STEPS = 0.92  # of a budget; validation and the end of the run take the rest
 
 MAX_VALIDATIONS = 20
 
-FORGET_PASSES, FORGET_STEPS = 3, 250  # in how many of each, at least, a matrix forgets what it was
+MIN_DECAY_PASSES, MIN_DECAY_STEPS = 3, 250  # minimum time constant of weight decay, in passes over the data and steps
 
 
 def parse_duration(text: str) -> float:
-    """Seconds of `90s`, `20m`, `1h30m`, `2h`."""
-    found = re.fullmatch(r"(?:(\d+(?:\.\d+)?)h)?(?:(\d+(?:\.\d+)?)m)?(?:(\d+(?:\.\d+)?)s)?", text.strip())
-    if not text.strip() or found is None:
+    """Return the seconds of a duration such as `90s`, `20m`, `1h30m` or `2h`."""
+    match = re.fullmatch(r"(?:(\d+(?:\.\d+)?)h)?(?:(\d+(?:\.\d+)?)m)?(?:(\d+(?:\.\d+)?)s)?", text.strip())
+    if not text.strip() or match is None:
         raise SettingsError(f"--budget {text}: write a time such as 90s, 20m or 1h30m")
-    hours, minutes, seconds = (float(part or 0) for part in found.groups())
+    hours, minutes, seconds = (float(number or 0) for number in match.groups())
     total = hours * 3600 + minutes * 60 + seconds
     if total == 0:
-        raise SettingsError(f"--budget {text}: that is no time at all; write a time such as 90s, 20m or 1h30m")
+        raise SettingsError(f"--budget {text}: the time must be longer than zero, such as 90s, 20m or 1h30m")
     return total
 
 
 def choose_model_size(pairs: int, device: str) -> tuple[str, str]:
-    """A size, and why."""
-    machine = "a GPU" if device != "cpu" else f"{os.cpu_count()} processor cores"
+    """Return a model size for the amount of data and the device, and the reason for it."""
+    machine = "a GPU" if device != "cpu" else f"{os.cpu_count()} CPU cores"
     if device != "cpu":
         size = "base" if pairs >= 10 * SMALL_FROM_PAIRS else "small"
     else:
@@ -45,59 +45,63 @@ def choose_model_size(pairs: int, device: str) -> tuple[str, str]:
 
 
 def choose_steps(target_tokens: int, speed: StepTime) -> tuple[int, str]:
-    """Enough passes over the data to learn it, within a time one can wait for; and why."""
+    """Return enough steps to learn data of `target_tokens`, within DEFAULT_MAX_SECONDS, and the reason."""
     passes = min(40.0, max(5.0, 30e6 / target_tokens))
     wanted = max(500, round(passes * target_tokens / speed.tokens))
-    affordable = max(1, round(SHARE_FOR_STEPS * MAX_SECONDS / speed.seconds))
+    affordable = max(1, round(SHARE_FOR_STEPS * DEFAULT_MAX_SECONDS / speed.seconds))
     if affordable < wanted:
         return affordable, (
-            f"{affordable:,} steps, what fits in {MAX_SECONDS // 3600} hours on this machine "
-            f"({wanted:,} would be better: --steps {wanted}, or a --budget)"
+            f"{affordable:,} steps, as many as fit in {DEFAULT_MAX_SECONDS // 3600} hours on this machine "
+            f"({wanted:,} would be better: use --steps {wanted}, or a --budget)"
         )
     return wanted, f"{wanted:,} steps, about {wanted * speed.tokens / target_tokens:.0f} passes over the data"
 
 
 def choose_decay(target_tokens: int, settings: TrainSettings, width: int) -> tuple[float, str]:
-    """A weight decay, and why.
+    """Return a weight decay, and the reason for it.
 
-    What a model learns by heart are the pairs it sees again, so how long it remembers is counted in passes over them;
-    what it sees once or twice it keeps. Much shorter than three passes costs more than it saves (docs/measurements.md).
+    A model memorises pairs that it sees repeatedly, so the time constant of the decay is a number of passes over the
+    data; pairs seen once or twice are not forgotten. A time constant well below three passes costs more than it gains
+    (docs/measurements.md).
     """
-    steps = max(FORGET_STEPS, round(FORGET_PASSES * target_tokens / settings.batch_tokens))
+    steps = max(MIN_DECAY_STEPS, round(MIN_DECAY_PASSES * target_tokens / settings.batch_tokens))
     decay = 1 / (steps * peak_rate(settings, width))
-    return decay, f"weight decay {decay:.2g}, so that what was learnt {steps:,} steps ago fades"
+    return decay, f"weight decay {decay:.2g}, a time constant of {steps:,} steps"
 
 
-def choose_validations(steps: int, seconds_per_step: float) -> int:
-    """Steps between validations: not more often than every minute or so, and a few times at least."""
+def choose_validation_interval(steps: int, seconds_per_step: float) -> int:
+    """Return the number of steps between validations: about a minute, with 4 to MAX_VALIDATIONS in the run."""
     count = min(MAX_VALIDATIONS, max(4, round(steps * seconds_per_step / 60)))
     return max(1, steps // count)
 
 
 def steps_within(budget: float, spent: float, seconds_per_step: float) -> int:
-    """How many steps a budget of seconds has room for, of which some are spent already."""
+    """Return the number of steps that fit in a budget of which some seconds are already spent."""
     steps = int(SHARE_FOR_STEPS * (budget - spent) / seconds_per_step)
     if steps < 1:
         raise RunError(
-            f"a budget of {budget:.0f} s has no room for a step: preparing took {spent:.0f} s, and a step takes "
-            f"{seconds_per_step:.1f} s; give a larger --budget, or --steps"
+            f"a budget of {budget:.0f} s is too short for a single step: preparation took {spent:.0f} s, and a step "
+            f"takes {seconds_per_step:.1f} s; use a larger --budget, or --steps"
         )
     return steps
 
 
 def pick_device(wanted: str, precision: str) -> str:
-    """The device of a run that is to compute in this precision."""
+    """Return the device for the setting `train.device`, after checking that it can compute in this precision."""
     if wanted == "cuda" and not torch.cuda.is_available():
-        raise RunError("train.device=cuda, but torch sees no CUDA GPU here; leave it at auto, or install a CUDA torch")
+        raise RunError(
+            "train.device=cuda, but torch finds no CUDA GPU on this machine; leave the setting at auto, or install "
+            "torch with CUDA support"
+        )
     if wanted == "mps" and not torch.backends.mps.is_available():
-        raise RunError("train.device=mps, but torch sees no Apple GPU here; leave it at auto")
-    # mps, which few have run, is only for who asks.
+        raise RunError("train.device=mps, but torch finds no Apple GPU on this machine; leave the setting at auto")
+    # mps has had little testing, so it is used only on request.
     device = wanted if wanted != "auto" else "cuda" if torch.cuda.is_available() else "cpu"
     if device == "cpu" and precision == "bfloat16" and not bfloat16.is_safe():
         [(name, value)] = bfloat16.DISABLE_AMX.items()
         raise RunError(
-            "train.precision=bfloat16, but torch dies of it on this machine, as on virtual machines that announce AMX "
-            f"and do not have it; set the environment variable {name}={value} before the command, or leave the "
+            "train.precision=bfloat16 crashes torch on this machine, as on virtual machines that report AMX support "
+            f"without having it; set the environment variable {name}={value} before the command, or leave the "
             "precision at float32"
         )
     return device

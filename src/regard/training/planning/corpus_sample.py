@@ -17,48 +17,53 @@ from regard.settings.sections import Settings
 from regard.tokenizers.sentencepiece import SentencePieceTokenizer
 from regard.tokenizers.vocabulary import choose_vocab_size, train_tokenizer
 
-SAMPLE = 20_000  # pairs: pieces found in them are close to those found in all
+SAMPLE_PAIRS = 20_000  # enough for a tokenizer close to that of all the data
 
 
 @dataclass(frozen=True)
-class Sample:
-    """Some of the training data, prepared; `long` are all pairs that may be too long, `tokens` a whole epoch's."""
+class CorpusSample:
+    """Prepared pairs from the training data.
+
+    `long_pairs` are all pairs of the training data that may be too long; `epoch_tokens` are the target tokens of all
+    the training data.
+    """
 
     texts: TextStore
     tokenizer: SentencePieceTokenizer
-    shards: EncodedCorpus
-    long: Corpus
-    tokens: int
+    corpus: EncodedCorpus
+    long_pairs: Corpus
+    epoch_tokens: int
 
 
-def take_sample(folder: Path, train: Sequence[Corpus], report: CorpusReport, settings: Settings) -> Work[Sample]:
-    """Prepare a sample of the training data in a folder, as `train` would prepare all of it."""
+def take_sample(folder: Path, train: Sequence[Corpus], report: CorpusReport, settings: Settings) -> Work[CorpusSample]:
+    """Prepare a sample of the training data in a folder, as a run would prepare all of the data."""
     pairs = training_pairs(report)
-    some, long = yield from _sample(folder, train, pairs, settings.model.max_positions)
-    texts = yield from build_text_store(folder / "texts", [some], [some], seed=1)
-    yield Progress("finding pieces", 0, 1)
+    sample, long_pairs = yield from _write_sample(folder, train, pairs, settings.model.max_positions)
+    texts = yield from build_text_store(folder / "texts", [sample], [sample], seed=1)
+    yield Progress("training the tokenizer", 0, 1)
     data = train_tokenizer(
-        texts.train.sentences(),
+        texts.train.sample_texts(),
         kind=settings.tokenizer.kind,
         vocab_size=settings.tokenizer.vocab_size or choose_vocab_size(texts.words * pairs // len(texts.train)),
     )
     tokenizer = SentencePieceTokenizer(data)
-    shards = yield from build_token_store(folder / "ids", texts, tokenizer, longest=settings.model.max_positions)
-    drawn = sum(corpus.weight * corpus.pairs for corpus in report.corpora if corpus.split == "training")
-    tokens = math.ceil(len(shards.train.target_ids) * drawn / len(shards.train))
-    return Sample(texts, tokenizer, shards, long, tokens)
+    corpus = yield from build_token_store(folder / "ids", texts, tokenizer, max_positions=settings.model.max_positions)
+    epoch_pairs = sum(entry.weight * entry.pairs for entry in report.corpora if entry.split == "training")
+    epoch_tokens = math.ceil(len(corpus.train.target_ids) * epoch_pairs / len(corpus.train))
+    return CorpusSample(texts, tokenizer, corpus, long_pairs, epoch_tokens)
 
 
 def training_pairs(report: CorpusReport) -> int:
-    return next(part.pairs for part in report.splits if part.name == "training")
+    """Return the number of training pairs in a report."""
+    return next(split.pairs for split in report.splits if split.name == "training")
 
 
-def _sample(folder: Path, train: Sequence[Corpus], pairs: int, longest: int) -> Work[tuple[Corpus, Corpus]]:
-    """Evenly spread pairs with text on both sides, and beside them all that may be too long, as two corpora on disk."""
-    every = max(1, pairs // SAMPLE)
+def _write_sample(folder: Path, train: Sequence[Corpus], pairs: int, max_positions: int) -> Work[tuple[Corpus, Corpus]]:
+    """Write two corpora: evenly spaced pairs that are not empty, and all pairs that may be too long."""
+    interval = max(1, pairs // SAMPLE_PAIRS)
     names = [tuple(folder / f"{name}.{side}" for side in SIDES) for name in ("sample", "long")]
     with ExitStack() as stack:
-        sample, long = (
+        sample, long_pairs = (
             [stack.enter_context(path.open("w", encoding="utf-8", newline="\n")) for path in paths] for paths in names
         )
         count = 0
@@ -67,16 +72,18 @@ def _sample(folder: Path, train: Sequence[Corpus], pairs: int, longest: int) -> 
                 yield progress
             if isinstance(record, InvalidRecord) or not record.source.strip() or not record.target.strip():
                 continue
-            for chosen, files in ((count % every == 0, sample), (_may_exceed(record, longest), long)):
-                if chosen:
+            for is_chosen, files in ((count % interval == 0, sample), (_may_exceed(record, max_positions), long_pairs)):
+                if is_chosen:
                     files[0].write(record.source + "\n")
                     files[1].write(record.target + "\n")
             count += 1
     return Corpus(names[0]), Corpus(names[1])
 
 
-def _may_exceed(pair: Pair, longest: int) -> bool:
-    """Whether a side could have more pieces than allowed: one for each byte at worst, and a few for its escapes."""
+def _may_exceed(pair: Pair, max_positions: int) -> bool:
+    """Return whether a side may have too many tokens: at worst one per byte, and a few more for escaped characters."""
     return any(
-        4 * len(text.encode()) // 3 + 3 > longest for text in (pair.source, pair.target) if 8 * len(text) > longest
+        4 * len(text.encode()) // 3 + 3 > max_positions
+        for text in (pair.source, pair.target)
+        if 8 * len(text) > max_positions
     )

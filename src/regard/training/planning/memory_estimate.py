@@ -1,7 +1,7 @@
-"""How much memory learning takes, estimated before it starts, and the micro-batch that fits in what is free.
+"""Estimates the memory of a run before it starts, and chooses a micro-batch that fits in the free memory.
 
-The weights, their gradients and Adam's two memories are counted; what a pass keeps for its way back is measured on a
-few pairs, because it grows with the pieces of a micro-batch and with nothing else.
+Parameters, gradients and optimizer state are computed from the model's shape. The activations that a forward pass keeps
+for the backward pass are measured on a few pairs, because they grow only with the tokens of a micro-batch.
 """
 
 import math
@@ -13,73 +13,78 @@ from regard.data.batching.batches import Batch
 from regard.errors import RunError
 from regard.models.interface import SequenceModel
 from regard.models.kinds.transformer import Transformer
-from regard.render.units import format_memory
+from regard.render.units import format_bytes
 from regard.settings.kinds.transformer import TransformerSettings
 from regard.settings.train import TrainSettings
-from regard.training.loss import CHUNK_NUMBERS, GPU_CHUNK_NUMBERS
+from regard.training.loss import CHUNK_LOGITS, GPU_CHUNK_LOGITS
 
-SHARE = 0.8  # of what is free; others want some too
+USABLE_SHARE = 0.8  # of the free memory; the rest is left to other programs
 
-LEAST_TOKENS = 256  # smaller micro-batches are hardly smaller, and slow
+MIN_TOKENS = 256  # smaller micro-batches hardly save memory, and are slow
 
-_NUMBER = 4  # bytes
+_FLOAT_BYTES = 4
 
-_BACKWARD = 1.75  # what a pass keeps, and what its way back holds beside that
+_BACKWARD_FACTOR = 1.75  # memory of the forward and backward pass, relative to the activations kept in between
 
-_LIBRARIES = 100_000_000  # what they set aside for themselves, once there is work
+_LIBRARY_BYTES = 100_000_000  # allocated by the libraries themselves during the first computations
 
-_LOGITS = 3  # chunks of scores at once: the scores, their gradient, and one in the making
+_LOGITS_COPIES = 3  # chunks of logits held at once: the logits, their gradient, and a temporary copy
 
 
 def fixed_bytes(settings: TransformerSettings, device: str, replicas: int = 1) -> int:
-    """What learning takes beside what grows with the micro-batch. Nothing is allocated to find out."""
+    """Return the bytes of a run that do not depend on the micro-batch, without allocating the model."""
     with torch.device("meta"):
         sizes = [parameter.numel() for parameter in Transformer(settings).parameters()]
-    scores = CHUNK_NUMBERS if device == "cpu" else GPU_CHUNK_NUMBERS
-    # Weight and two of Adam; for each hand a gradient, that of the largest once more, before it is added, and scores.
-    return _LIBRARIES + _NUMBER * (3 * sum(sizes) + replicas * (sum(sizes) + max(sizes) + _LOGITS * scores))
+    logits = CHUNK_LOGITS if device == "cpu" else GPU_CHUNK_LOGITS
+    # Parameters and two Adam moments; per replica the gradients, an additional copy of the largest gradient while it is
+    # summed, and the chunks of logits.
+    per_replica = sum(sizes) + max(sizes) + _LOGITS_COPIES * logits
+    return _LIBRARY_BYTES + _FLOAT_BYTES * (3 * sum(sizes) + replicas * per_replica)
 
 
 def activation_bytes_per_token(model: SequenceModel, batch: Batch, settings: TrainSettings) -> float:
-    """What a pass takes for each piece of a micro-batch, both sides counted as of equal length."""
-    weights = {parameter.untyped_storage().data_ptr() for parameter in model.parameters()}
-    kept: dict[int, int] = {}
+    """Return the bytes that a pass takes per token of a micro-batch, assuming that both sides have equal length."""
+    parameters = {parameter.untyped_storage().data_ptr() for parameter in model.parameters()}
+    saved: dict[int, int] = {}
 
-    def keep(tensor: torch.Tensor) -> torch.Tensor:
+    def record(tensor: torch.Tensor) -> torch.Tensor:
         storage = tensor.untyped_storage()
-        if storage.data_ptr() not in weights:
-            kept[storage.data_ptr()] = storage.nbytes()
+        if storage.data_ptr() not in parameters:
+            saved[storage.data_ptr()] = storage.nbytes()
         return tensor
 
     device = next(model.parameters()).device
     source_BS, target_BT = (torch.from_numpy(ids).to(device) for ids in (batch.source_BS, batch.target_BT))
-    mixed = torch.autocast(device.type, torch.bfloat16, enabled=settings.precision == "bfloat16")
-    with torch.random.fork_rng(devices=[]), mixed, torch.autograd.graph.saved_tensors_hooks(keep, lambda kept: kept):
+    autocast = torch.autocast(device.type, torch.bfloat16, enabled=settings.precision == "bfloat16")
+    hooks = torch.autograd.graph.saved_tensors_hooks(record, lambda tensor: tensor)
+    with torch.random.fork_rng(devices=[]), autocast, hooks:
         hidden_BTD, _ = model.decode(target_BT, model.start(model.encode(source_BS)))
     del hidden_BTD
-    return _BACKWARD * 2 * sum(kept.values()) / (source_BS.numel() + target_BT.numel())
+    return _BACKWARD_FACTOR * 2 * sum(saved.values()) / (source_BS.numel() + target_BT.numel())
 
 
-def fit_micro_batch(weights: Callable[[int], int], per_piece: float, micro_tokens: int, free: int) -> tuple[int, str]:
-    """The largest micro-batch, halved as often as need be, that fits; and what was found.
+def fit_micro_batch(
+    fixed: Callable[[int], int], bytes_per_token: float, wanted_tokens: int, free: int
+) -> tuple[int, str]:
+    """Halve the tokens of a micro-batch until a step fits in the free memory; return them, and the reason.
 
-    `weights` gives the bytes of `weights_bytes` for a micro-batch: a smaller one has fewer hands.
+    `fixed` returns `fixed_bytes` for a micro-batch of this many tokens: a smaller one has fewer replicas.
     """
-    tokens = micro_tokens
-    while weights(tokens) + per_piece * tokens > SHARE * free and tokens > LEAST_TOKENS:
-        tokens = max(LEAST_TOKENS, math.ceil(tokens / 2))
-    needed = weights(tokens) + per_piece * tokens
-    check(needed, free)
-    found = f"about {format_memory(needed)} of memory for a step of {tokens:,} pieces at a time"
-    if tokens < micro_tokens:
-        found += f" (train.micro_batch_tokens was {micro_tokens:,}, but only {format_memory(free)} are free)"
-    return tokens, found
+    tokens = wanted_tokens
+    while fixed(tokens) + bytes_per_token * tokens > USABLE_SHARE * free and tokens > MIN_TOKENS:
+        tokens = max(MIN_TOKENS, math.ceil(tokens / 2))
+    needed = fixed(tokens) + bytes_per_token * tokens
+    check_fits(needed, free)
+    reason = f"about {format_bytes(needed)} of memory for micro-batches of {tokens:,} tokens"
+    if tokens < wanted_tokens:
+        reason += f" (train.micro_batch_tokens was {wanted_tokens:,}, but only {format_bytes(free)} are free)"
+    return tokens, reason
 
 
-def check(needed: float, free: int) -> None:
-    """Stop before the start if what is needed is not there."""
-    if needed > SHARE * free:
+def check_fits(needed: float, free: int) -> None:
+    """Raise a `RunError` if a run needs more than the usable share of the free memory."""
+    if needed > USABLE_SHARE * free:
         raise RunError(
-            f"learning would take about {format_memory(needed)} of memory, and {format_memory(free)} are free, "
-            f"of which a run takes at most {SHARE:.0%}; end other programs, or choose a smaller --size"
+            f"training would need about {format_bytes(needed)} of memory, but only {format_bytes(free)} are free, and "
+            f"a run uses at most {USABLE_SHARE:.0%} of that; close other programs, or choose a smaller --size"
         )

@@ -1,13 +1,13 @@
-"""What a run will do, decided once before its first step and only read afterwards.
+"""The plan of a run: decided once, before the first step, and only read afterwards.
 
-Where the user named neither size nor time, both are chosen here from the data and the machine, with the reason said.
-A budget of time becomes a number of steps by measuring a few, so that an interrupted run keeps its schedule.
+Where the user chose neither a size nor a duration, both are chosen here from the data and the machine, and the reasons
+are recorded. A budget of time is converted to steps by measuring a few, so that an interrupted run keeps its schedule.
 """
 
 import dataclasses
 import platform
 import time
-from collections.abc import Generator, Mapping
+from collections.abc import Generator, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from importlib.metadata import version
 from pathlib import Path
@@ -18,7 +18,7 @@ import torch
 from regard.data.batching.batches import batches, epoch_tokens
 from regard.data.batching.minimal_pairs import has_minimal_pairs
 from regard.data.prepare.token_store import EncodedCorpus
-from regard.errors import RunError
+from regard.errors import RunError, SettingsError
 from regard.machine import memory
 from regard.models.kinds.transformer import Transformer
 from regard.progress import Progress
@@ -31,17 +31,15 @@ from regard.settings.train import TrainSettings
 from regard.storage.json_files import read_hashed_json, write_hashed_json
 from regard.training.parallel.replicas import replica_count
 from regard.training.planning import choices, memory_estimate, step_time
-from regard.training.planning import plan as plan_module
-from regard.training.planning.choices import SHARE_FOR_STEPS
 from regard.training.planning.request import TrainingRequest
 from regard.training.planning.step_time import StepTime
 
 
 @dataclass(frozen=True)
 class Plan:
-    """A run, whole: the same plan on the same machine gives the same weights, bit for bit."""
+    """Everything that determines a run: the same plan on the same machine gives the same parameters, bit for bit."""
 
-    request: dict[str, Any]  # what the user asked for, to recognise the same command
+    request: dict[str, Any]  # the data and options of the command, to recognise the same command
     settings: Settings
     validate_every: int
     seconds_per_step: float
@@ -52,34 +50,35 @@ class Plan:
 
     @property
     def seconds(self) -> float:
-        """How long it should take, validation included."""
-        return self.settings.train.steps * self.seconds_per_step / SHARE_FOR_STEPS
+        """The expected duration of the run, including validation."""
+        return self.settings.train.steps * self.seconds_per_step / choices.SHARE_FOR_STEPS
 
     def validates(self, step: int) -> bool:
+        """Return whether the run validates after a step."""
         return step > 0 and (step % self.validate_every == 0 or step == self.settings.train.steps)
 
     def averaged_steps(self, last: int) -> list[int]:
-        """The checkpoints that an average ending at step `last` takes in."""
-        points = sorted({*range(self.validate_every, last + 1, self.validate_every), last})
-        return points[-self.settings.train.average :]
+        """Return the steps whose checkpoints are averaged if the run ends at step `last`."""
+        steps = sorted({*range(self.validate_every, last + 1, self.validate_every), last})
+        return steps[-self.settings.train.average :]
 
 
 def versions() -> dict[str, str]:
-    """What computes, as far as it can change the last bit."""
+    """Return the versions of the software that can change the last bit of a result."""
     names = ("regard", "torch", "numpy", "sentencepiece")
     return {"python": platform.python_version(), **{name: version(name) for name in names}}
 
 
 def differences(before: Mapping[str, Any], now: Mapping[str, Any]) -> list[str]:
-    """How a request differs from the one a run was started with, in words."""
+    """Return one line for each difference between the request that started a run and the current one."""
     return [
-        f"  {name}: was {_show(before.get(name))}, is now {_show(now.get(name))}"
+        f"  {name}: was {_format(before.get(name))}, is now {_format(now.get(name))}"
         for name in sorted(before.keys() | now.keys())
         if before.get(name) != now.get(name)
     ]
 
 
-def _show(value: Any) -> str:
+def _format(value: Any) -> str:
     match value:
         case None:
             return "not given"
@@ -90,7 +89,7 @@ def _show(value: Any) -> str:
         case dict():
             return ", ".join(f"{name}={entry}" for name, entry in value.items())
         case list():
-            return " ".join(map(_show, value))
+            return " ".join(map(_format, value))
     return str(value)
 
 
@@ -99,10 +98,21 @@ def save_plan(path: Path, plan: Plan) -> None:
 
 
 def load_plan(path: Path) -> Plan:
+    """Read a plan, or raise a `RunError` if the file was changed or written by an incompatible version."""
     try:
         saved = read_hashed_json(path)
     except ValueError as error:
         raise RunError(f"{error}; restore it from a copy, or start a new run in another --out") from None
+    try:
+        return _plan_from_dict(saved)
+    except (KeyError, TypeError, SettingsError) as error:  # the hash is right, so the file is as it was written
+        raise RunError(
+            f"{path} was written by an older version of Regard, and this version cannot continue the run; start again "
+            "in a new --out, or finish the run with the older version"
+        ) from error
+
+
+def _plan_from_dict(saved: dict[str, Any]) -> Plan:
     sections = saved["settings"]
     settings = Settings(
         model=from_dict(TransformerSettings, sections["model"]),
@@ -114,78 +124,103 @@ def load_plan(path: Path) -> Plan:
 
 
 def with_steps(settings: Settings, steps: int) -> Settings:
+    """Return settings with another number of steps."""
     return dataclasses.replace(settings, train=dataclasses.replace(settings.train, steps=steps))
 
 
 def make_plan(
-    wish: TrainingRequest,
+    request: TrainingRequest,
     settings: Settings,
     reasons: list[str],
-    request: dict[str, Any],
-    shards: EncodedCorpus,
+    identity: dict[str, Any],
+    corpus: EncodedCorpus,
     device: str,
     began: float,
 ) -> Generator[Progress, None, Plan]:
-    """Measure the machine and fix the micro-batch and the number of steps."""
+    """Measure the machine, and fix the micro-batch, weight decay, number of steps and validation interval of a run.
+
+    `identity` is the request with the hashes of its data, `began` the time at which a budget starts.
+    """
     yield Progress("measuring speed", 0, 1)
-    if settings.train.minimal_pair_weight and not has_minimal_pairs(shards.train):
-        raise RunError(
-            "train.minimal_pair_weight needs neighbouring lines (1 and 2, 3 and 4, …) whose sources differ in little, "
-            "in texts, TSVs or JSON lines, and there are none: put such sentences together, or leave the setting out"
-        )
-    free = memory.free_memory(device)
-
-    def weights(tokens: int) -> int:
-        return memory_estimate.fixed_bytes(settings.model, device, replica_count(settings.model.width, tokens, device))
-
-    memory_estimate.check(weights(memory_estimate.LEAST_TOKENS), free)
-    model = Transformer(settings.model, settings.train.dropout).to(device)
-    mixed = request.get("weights", ())
-    one_pass = epoch_tokens(shards.train, mixed)
-    few, _ = next(batches(shards.train, tokens=memory_estimate.LEAST_TOKENS, seed=settings.train.seed, weights=mixed))
-    per_piece = memory_estimate.activation_bytes_per_token(model, few, settings.train)
-    tokens, reason = memory_estimate.fit_micro_batch(weights, per_piece, settings.train.micro_batch_tokens, free)
-    settings = replace(settings, train=replace(settings.train, micro_batch_tokens=tokens))
+    _check_minimal_pairs(settings.train, corpus)
+    weights = identity.get("weights", ())
+    tokens_per_epoch = epoch_tokens(corpus.train, weights)
+    model, tokens, reason = _fit_memory(settings, corpus, weights, device)
     reasons.append(reason)
-    if settings.train.weight_decay == AUTO:
-        decay, reason = choices.choose_decay(one_pass, settings.train, settings.model.width)
-        settings = replace(settings, train=replace(settings.train, weight_decay=decay))
+    train = replace(settings.train, micro_batch_tokens=tokens)
+    if train.weight_decay == AUTO:
+        decay, reason = choices.choose_decay(tokens_per_epoch, train, settings.model.width)
         reasons.append(reason)
-    stream = batches(shards.train, tokens=settings.train.micro_batch_tokens, seed=settings.train.seed, weights=mixed)
-    # Steps that are given need only a rough estimate of their time.
-    speed = step_time.measure_step_time(model, stream, settings.train, 2.0 if wish.steps is not None else 6.0)
+        train = replace(train, weight_decay=decay)
+    stream = batches(corpus.train, tokens=train.micro_batch_tokens, seed=train.seed, weights=weights)
+    # With a given number of steps, a rough estimate of the time is enough.
+    speed = step_time.measure_step_time(model, stream, train, 2.0 if request.steps is not None else 6.0)
     yield Progress("measuring speed", 1, 1)
-    steps, reason = _steps(wish, settings.train, one_pass, speed, time.monotonic() - began)
+    steps, reason = _choose_steps(request, train, tokens_per_epoch, speed, time.monotonic() - began)
     reasons.append(reason)
-    if settings.train.schedule == "paper" and steps <= settings.train.warmup_steps:
+    if train.schedule == "paper" and steps <= train.warmup_steps:
         reasons.append(
-            f"note: the learning rate rises for {settings.train.warmup_steps:,} steps (train.warmup_steps), to the end"
+            f"note: the learning rate rises to the end, because train.warmup_steps is {train.warmup_steps:,}"
         )
-    # A size's own interval is meant for its own number of steps.
-    every = settings.train.validate_every
-    if not every or (steps != settings.train.steps and "validate_every" not in wish.user.get("train", {})):
-        every = choices.choose_validations(steps, speed.seconds)
     return Plan(
-        request=request,
-        settings=plan_module.with_steps(settings, steps),
-        validate_every=every,
+        request=identity,
+        settings=with_steps(replace(settings, train=train), steps),
+        validate_every=_validation_interval(request, train, steps, speed),
         seconds_per_step=speed.seconds,
         threads=torch.get_num_threads(),
         device=device,
-        versions=plan_module.versions(),
+        versions=versions(),
         reasons=tuple(reasons),
     )
 
 
-def _steps(
-    wish: TrainingRequest, train: TrainSettings, one_pass: int, speed: StepTime, spent: float
+def _check_minimal_pairs(train: TrainSettings, corpus: EncodedCorpus) -> None:
+    if train.minimal_pair_weight and not has_minimal_pairs(corpus.train):
+        raise RunError(
+            "train.minimal_pair_weight needs minimal pairs: neighbouring lines (1 and 2, 3 and 4, …) with similar "
+            "sources, in text, TSV or JSON Lines files, and the data has none; put the two sentences of each minimal "
+            "pair on neighbouring lines, or leave the setting out"
+        )
+
+
+def _fit_memory(
+    settings: Settings, corpus: EncodedCorpus, weights: Sequence[float], device: str
+) -> tuple[Transformer, int, str]:
+    """Build the model and fit the micro-batch to the free memory; return both, and the reason for the micro-batch."""
+    free = memory.free_memory(device)
+
+    def fixed_bytes(tokens: int) -> int:
+        return memory_estimate.fixed_bytes(settings.model, device, replica_count(settings.model.width, tokens, device))
+
+    min_tokens = memory_estimate.MIN_TOKENS
+    memory_estimate.check_fits(fixed_bytes(min_tokens), free)
+    model = Transformer(settings.model, settings.train.dropout).to(device)
+    batch, _ = next(batches(corpus.train, tokens=min_tokens, seed=settings.train.seed, weights=weights))
+    bytes_per_token = memory_estimate.activation_bytes_per_token(model, batch, settings.train)
+    wanted_tokens = settings.train.micro_batch_tokens
+    return model, *memory_estimate.fit_micro_batch(fixed_bytes, bytes_per_token, wanted_tokens, free)
+
+
+def _choose_steps(
+    request: TrainingRequest, train: TrainSettings, tokens_per_epoch: int, speed: StepTime, spent: float
 ) -> tuple[int, str]:
-    """How many steps, and why; `spent` are the seconds of a budget that are gone already."""
-    if wish.steps is not None:
-        return wish.steps, f"{wish.steps:,} steps, as asked"
-    if wish.budget is not None:
-        steps = choices.steps_within(wish.budget, spent, speed.seconds)
-        return steps, f"{steps:,} steps, what fits in the budget at {speed.tokens / speed.seconds:,.0f} pieces a second"
-    if "steps" in wish.user.get("train", {}) or wish.size in ("base", "big"):
+    """Return the number of steps and the reason for it; `spent` are the seconds of the budget already used."""
+    if request.steps is not None:
+        return request.steps, f"{request.steps:,} steps, as requested"
+    if request.budget is not None:
+        steps = choices.steps_within(request.budget, spent, speed.seconds)
+        return steps, (
+            f"{steps:,} steps, as many as fit in the budget at {speed.tokens / speed.seconds:,.0f} target tokens per "
+            "second"
+        )
+    if "steps" in request.overrides.get("train", {}) or request.size in ("base", "big"):
         return train.steps, f"{train.steps:,} steps, from the settings"
-    return choices.choose_steps(one_pass, speed)
+    return choices.choose_steps(tokens_per_epoch, speed)
+
+
+def _validation_interval(request: TrainingRequest, train: TrainSettings, steps: int, speed: StepTime) -> int:
+    """Return the steps between validations: the interval of a size is meant for that size's own number of steps."""
+    is_users = "validate_every" in request.overrides.get("train", {})
+    if train.validate_every and (is_users or steps == train.steps):
+        return train.validate_every
+    return choices.choose_validation_interval(steps, speed.seconds)

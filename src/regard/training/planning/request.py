@@ -1,7 +1,4 @@
-"""What the user asked of a run, and the plan that is made of it: settings, micro-batch and steps.
-
-What is not asked for is chosen from the data and by measuring the machine, and the plan says why.
-"""
+"""The user's request for a run, checked before any work, and the settings that follow from it."""
 
 from dataclasses import dataclass, replace
 from importlib.util import find_spec
@@ -18,58 +15,65 @@ from regard.training.planning import choices
 
 @dataclass(frozen=True)
 class TrainingRequest:
-    """What the user chose, and what that leaves to us."""
+    """The options that the user chose; None and missing overrides are chosen by the plan."""
 
     size: str | None
     budget: float | None
     steps: int | None
-    user: Overrides
+    overrides: Overrides
     parent: ModelFolder | None
 
     def check(self) -> None:
-        """Mistakes come before any work; what would have no effect is refused."""
+        """Raise a `RunError` for contradictory options, and for options that would have no effect."""
         if self.steps is not None and self.budget is not None:
-            raise RunError("give --steps or --budget, not both: a budget is turned into steps")
-        if (self.steps is not None or self.budget is not None) and "steps" in self.user.get("train", {}):
-            raise RunError("give train.steps, or --steps, or --budget: one of them says how long to train")
-        if "vocab_size" in self.user.get("model", {}):
+            raise RunError("use either --steps or --budget, not both: a budget is converted to steps")
+        if (self.steps is not None or self.budget is not None) and "steps" in self.overrides.get("train", {}):
+            raise RunError("use only one of train.steps, --steps and --budget: each sets the length of the run")
+        if "vocab_size" in self.overrides.get("model", {}):
             raise RunError("model.vocab_size follows from the tokenizer; set tokenizer.vocab_size instead")
         if self.parent is not None:
             if self.size is not None:
-                raise RunError("a fine-tune keeps the size of the model it starts from; leave --size out")
-            for part in ("model", "tokenizer"):
-                if part in self.user:
-                    raise RunError(f"a fine-tune keeps the {part} it starts from; leave {part}.* settings out")
+                raise RunError("fine-tuning keeps the size of the parent model; leave out --size")
+            for section in ("model", "tokenizer"):
+                if section in self.overrides:
+                    raise RunError(
+                        f"fine-tuning keeps the {section} settings of the parent model; leave out {section}.* settings"
+                    )
         if self.train.tensorboard:
             check_tensorboard()
         choices.pick_device(self.train.device, self.train.precision)
 
-    def request(self) -> dict[str, Any]:
-        """What makes another command another run."""
+    def to_dict(self) -> dict[str, Any]:
+        """Return the options that identify a run: a command with other options is another run."""
         return {
             "size": self.size,
             "budget": self.budget,
             "steps": self.steps,
             "from": sha256(self.parent.path / "manifest.json") if self.parent else None,
-            "settings": {f"{part}.{name}": value for part in self.user for name, value in self.user[part].items()},
+            "settings": {
+                f"{section}.{name}": value
+                for section, values in self.overrides.items()
+                for name, value in values.items()
+            },
         }
 
     @property
     def train(self) -> TrainSettings:
-        """What does not depend on the size: seed, device, precision."""
-        return assemble(size_overrides(self.size or "tiny"), self.user).train
+        """The training settings, of which only those that do not depend on the size are final."""
+        return assemble(size_overrides(self.size or "tiny"), self.overrides).train
 
     def settings(self, pairs: int, device: str) -> tuple[Settings, list[str]]:
+        """Return the settings of the run, and the reasons for those that the user did not choose."""
         if self.parent is not None:
-            reason = f"a fine-tune of {self.parent.path.name}, with its size and pieces"
-            return replace(assemble(FINE_TUNE, self.user), model=self.parent.settings), [reason]
+            reason = f"fine-tuned from {self.parent.path.name}, with its size and tokenizer"
+            return replace(assemble(FINE_TUNE, self.overrides), model=self.parent.settings), [reason]
         size, reason = choices.choose_model_size(pairs, device)
         if self.size is not None:
-            size, reason = self.size, f"size {self.size}, as asked"
-        return assemble(size_overrides(size), self.user), [reason]
+            size, reason = self.size, f"size {self.size}, as requested"
+        return assemble(size_overrides(size), self.overrides), [reason]
 
 
 def check_tensorboard() -> None:
-    """Whether TensorBoard is there, before any work."""
+    """Raise a `RunError` if TensorBoard is not installed."""
     if find_spec("tensorboard") is None:
         raise RunError("train.tensorboard needs TensorBoard: pip install 'regard[tensorboard]'")

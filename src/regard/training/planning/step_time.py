@@ -1,4 +1,4 @@
-"""How long a training step takes on this machine."""
+"""Measures how long a training step takes on this machine."""
 
 import time
 from collections.abc import Iterator
@@ -8,14 +8,14 @@ from regard.data.batching.batches import Batch, StreamPosition
 from regard.models.kinds.transformer import Transformer
 from regard.settings.train import TrainSettings
 from regard.training.optimizers.adam import make_optimizer
-from regard.training.out_of_memory import split_batches
+from regard.training.out_of_memory import slice_batches
 from regard.training.parallel.replicas import make_replicas, replica_count
-from regard.training.step import accumulate_gradients, micro_batches
+from regard.training.step import accumulate_gradients, micro_batches_per_step
 
 
 @dataclass(frozen=True)
 class StepTime:
-    """What one step takes on this machine, and how many target pieces it has."""
+    """The time of one training step on this machine, and its number of target tokens."""
 
     seconds: float
     tokens: float
@@ -24,22 +24,22 @@ class StepTime:
 def measure_step_time(
     model: Transformer, stream: Iterator[tuple[Batch, StreamPosition]], settings: TrainSettings, seconds: float
 ) -> StepTime:
-    """How long a step takes here, from a few micro-batches, and an update at a rate of 0, which changes no weight."""
+    """Time a few micro-batches for about `seconds`, and one update with a learning rate of 0, which changes nothing."""
     model.train()
     device = next(model.parameters()).device.type
-    models = make_replicas(model, replica_count(model.settings.width, settings.micro_batch_tokens, device))
-    # The first few are slower: memory is fetched, threads are made.
-    for seconds_here, least in ((seconds / 4, 1), (seconds, 3)):
+    replicas = make_replicas(model, replica_count(model.settings.width, settings.micro_batch_tokens, device))
+    # The first round is a warm-up: it allocates memory and starts threads, so it is slower.
+    for round_seconds, min_batches in ((seconds / 4, 1), (seconds, 3)):
         began, batches, tokens = time.perf_counter(), 0, 0
-        while batches < least or time.perf_counter() - began < seconds_here:
+        while batches < min_batches or time.perf_counter() - began < round_seconds:
             batch = next(stream)[0]
-            accumulate_gradients(models, split_batches([batch], len(models)), settings, 0)
+            accumulate_gradients(replicas, slice_batches([batch], len(replicas)), settings, 0)
             batches, tokens = batches + 1, tokens + batch.target_tokens
-    per_micro = (time.perf_counter() - began) / batches
+    seconds_per_batch = (time.perf_counter() - began) / batches
     optimizer = make_optimizer(model, settings)
-    optimizer.step()  # a first time is slower
+    optimizer.step()  # warm-up
     began = time.perf_counter()
     optimizer.step()
-    update = time.perf_counter() - began
-    count = micro_batches(settings)
-    return StepTime(per_micro * count + update, tokens / batches * count)
+    update_seconds = time.perf_counter() - began
+    count = micro_batches_per_step(settings)
+    return StepTime(seconds_per_batch * count + update_seconds, tokens / batches * count)

@@ -1,4 +1,4 @@
-"""What a training run says while it goes: events that a caller shows or ignores."""
+"""The events of a training run, which a caller may show or ignore."""
 
 from dataclasses import dataclass
 from pathlib import Path
@@ -11,14 +11,14 @@ from regard.training.validation import Validation
 
 @dataclass(frozen=True)
 class Note:
-    """Something worth saying."""
+    """A message for the user."""
 
     text: str
 
 
 @dataclass(frozen=True)
 class Planned:
-    """The plan is fixed; learning begins, or goes on, after step `resumed`."""
+    """The plan is fixed, and training starts or resumes after step `resumed`."""
 
     plan: Plan
     resumed: int
@@ -26,14 +26,14 @@ class Planned:
 
 @dataclass(frozen=True)
 class Stopped:
-    """Asked to stop, the run saved itself after `step`. The same command goes on."""
+    """The run was asked to stop and saved a checkpoint after `step`; the same command resumes it."""
 
     step: int
 
 
 @dataclass(frozen=True)
 class Finished:
-    """The model is in `folder`, with these validation scores."""
+    """The model is in `folder`; `scores` and `kept` describe the chosen parameters, if they were chosen just now."""
 
     folder: Path
     scores: Validation | None = None

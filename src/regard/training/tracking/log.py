@@ -1,4 +1,4 @@
-"""A run's diary: one JSON object per line in `run/log.jsonl`, and TensorBoard files if asked for."""
+"""The log of a run: one JSON object per line in `run/log.jsonl`, and TensorBoard files if enabled."""
 
 import json
 import math
@@ -10,7 +10,7 @@ from regard.storage.atomic_files import explain_full_disk, write_atomically
 
 
 class Log:
-    """Appends records that carry a step. A resumed run first forgets what came after the step it resumes from."""
+    """A log of records, one or more per step; a resumed run first drops records after the step it resumes from."""
 
     def __init__(self, folder: Path, resumed_step: int, *, tensorboard: bool) -> None:
         self._path = path = folder / "log.jsonl"
@@ -21,11 +21,11 @@ class Log:
         self._board = _tensorboard(folder / "tensorboard", resumed_step) if tensorboard else None
 
     def write(self, step: int, **values: Any) -> None:
-        # JSON has no word for a loss that is not a number.
-        finite = {name: None if _is_nan(value) else value for name, value in values.items()}
+        # JSON cannot represent NaN or infinity.
+        finite = {name: None if _is_not_finite(value) else value for name, value in values.items()}
         line = (json.dumps({"step": step, **finite}, ensure_ascii=False) + "\n").encode()
         with explain_full_disk(self._path, len(line)):
-            while line:  # a disk that fills up takes a part first
+            while line:  # a disk that fills up may take only the first bytes
                 line = line[self._file.write(line) :]
         if self._board is not None:
             for name, value in values.items():
@@ -43,7 +43,7 @@ class Log:
             self._board.close()
 
 
-def _is_nan(value: Any) -> bool:
+def _is_not_finite(value: Any) -> bool:
     return isinstance(value, float) and not math.isfinite(value)
 
 
@@ -51,7 +51,7 @@ def _step(line: bytes) -> float:
     try:
         return float(json.loads(line)["step"]) if line.endswith(b"\n") else float("inf")
     except (KeyError, TypeError, ValueError):
-        return float("inf")  # a line cut off by a crash
+        return float("inf")  # a crash cut the line off
 
 
 def _tensorboard(folder: Path, resumed_step: int) -> Any:

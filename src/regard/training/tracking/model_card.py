@@ -1,14 +1,14 @@
-"""The card of a model: what it was made of and how, for people."""
+"""The model card: a description for people of a model's data, training and scores."""
 
 import datetime
 import os
 import platform
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 
-from regard.model_folder.folder import Languages
+from regard.data.formats.records import LanguagePair
 from regard.settings.kinds.transformer import TransformerSettings
 from regard.training.checkpoints import RunState
-from regard.training.out_of_memory import MicroBatchSplits
+from regard.training.out_of_memory import MicroBatchSlices
 from regard.training.planning.plan import Plan
 from regard.training.prepared_data import PreparedData
 from regard.training.validation import Validation
@@ -16,89 +16,97 @@ from regard.training.validation import Validation
 
 def write_card(
     plan: Plan,
-    made: PreparedData,
-    progress: RunState,
-    splits: MicroBatchSplits,
+    data: PreparedData,
+    state: RunState,
+    slices: MicroBatchSlices,
     candidates: Sequence[tuple[str, Validation]],
     kept: str,
 ) -> str:
-    """The card as Markdown."""
-    train, decode = plan.settings.train, plan.settings.decode
-    files = [
-        f"- {part}: {file['name']}, SHA-256 `{file['sha256']}`"
-        for part in ("training data", "validation data")
-        for corpus in plan.request[part]
-        for file in corpus
-    ]
-    mixed = plan.request.get("weights", ())
-    weights = [f"- weights of the training data: {', '.join(f'{weight:g}' for weight in mixed)}"] if mixed else []
-    dropped = "".join(f", {count:,} left out ({reason})" for reason, count in made.shards.dropped.items())
-    held_out = " held out of the training data, by source sentence" if made.texts.held_out else ""
-    scores = [
-        f"| {name}{' (kept)' if name == kept else ''} | {v.loss:.3f} | {v.bleu:.1f} | {v.chrf:.1f} |"
-        for name, v in candidates
-    ]
+    """Return the model card as Markdown; `candidates` are the parameters to choose from, `kept` the chosen ones."""
     lines = [
-        title(made.languages),
+        title(data.languages),
         "",
-        f"Made with Regard {plan.versions['regard']} on {datetime.date.today().isoformat()}.",
-        *(
-            [f"Fine-tuned from the model `{made.parent.path.name}` (its manifest's SHA-256: `{plan.request['from']}`)."]
-            if made.parent
-            else []
-        ),
+        *_origin(plan, data),
         "",
         "## Data",
-        *files,
-        *weights,
-        "",
-        f"{len(made.shards.train):,} training pairs, {len(made.shards.valid):,} validation pairs{held_out}{dropped}.",
+        *_data(plan, data),
         "",
         "## Model",
         describe_model(plan.settings.model),
         "",
         "## Training",
-        *(f"- {reason}" for reason in plan.reasons),
-        f"- {progress.step:,} steps of about {train.batch_tokens:,} target pieces at {plan.seconds_per_step:.2f} s, "
-        f"dropout {train.dropout}, label smoothing {train.label_smoothing}, seed {train.seed}, {train.precision}",
-        *_events(progress, splits),
-        f"- {platform.system()} {platform.machine()}, {os.cpu_count()} cores, {plan.device}, "
-        + ", ".join(f"{name} {number}" for name, number in plan.versions.items()),
+        *_training(plan, state, slices),
         "",
         "## Scores on the validation pairs",
-        "| weights | loss | BLEU | chrF |",
-        "|---|---|---|---|",
-        *scores,
-        "",
-        f"Beam {decode.beam_size}, length penalty {decode.length_penalty}, sacreBLEU's defaults. "
-        "The weights were chosen by these scores, so a test set of its own will be a little less kind.",
+        *_scores(plan, candidates, kept),
         "",
         "## Licence",
-        "That of the data above, as far as it reaches. Fill in.",
+        "The licence of the data above, where it applies to the model. Please fill in.",
         "",
     ]
     return "\n".join(lines)
 
 
-def _events(progress: RunState, splits: MicroBatchSplits) -> list[str]:
-    """What happened on the way that is not in the plan."""
-    skipped = progress.divergence.skipped
-    lines = [f"- {skipped:,} steps skipped, because their gradients were not finite"] if skipped else []
-    return lines + [
-        f"- from step {step:,} on each micro-batch cut {parts} times as fine, to fit in memory"
-        for step, parts in splits.until(progress.step)
-    ]
-
-
-def title(languages: Languages) -> str:
+def title(languages: LanguagePair) -> str:
     source, target = (language or "unknown" for language in languages)
     return f"# A translator from {source} to {target}"
 
 
 def describe_model(model: TransformerSettings) -> str:
-    """The shape in a sentence."""
+    """Describe the architecture of a model in one sentence."""
     return (
         f"Transformer, {model.encoder_layers} + {model.decoder_layers} layers, width {model.width}, feed-forward "
         f"{model.feedforward}, {model.heads} heads, {model.norm}-norm, {model.positions} positions, "
-        f"{model.vocab_size:,} rows of pieces."
+        f"{model.vocab_size:,} rows of token embeddings."
+    )
+
+
+def _origin(plan: Plan, data: PreparedData) -> Iterator[str]:
+    yield f"Made with Regard {plan.versions['regard']} on {datetime.date.today().isoformat()}."
+    if data.parent:
+        yield (
+            f"Fine-tuned from the model `{data.parent.path.name}` (SHA-256 of its manifest: `{plan.request['from']}`)."
+        )
+
+
+def _data(plan: Plan, data: PreparedData) -> Iterator[str]:
+    for split in ("training data", "validation data"):
+        for corpus in plan.request[split]:
+            for file in corpus:
+                yield f"- {split}: {file['name']}, SHA-256 `{file['sha256']}`"
+    if weights := plan.request.get("weights", ()):
+        yield f"- weights of the training corpora: {', '.join(f'{weight:g}' for weight in weights)}"
+    held_out = " held out of the training data, by source sentence" if data.texts.held_out else ""
+    dropped = "".join(f", {count:,} left out ({reason})" for reason, count in data.corpus.dropped.items())
+    yield ""
+    yield f"{len(data.corpus.train):,} training pairs, {len(data.corpus.valid):,} validation pairs{held_out}{dropped}."
+
+
+def _training(plan: Plan, state: RunState, slices: MicroBatchSlices) -> Iterator[str]:
+    train = plan.settings.train
+    for reason in plan.reasons:
+        yield f"- {reason}"
+    yield (
+        f"- {state.step:,} steps of about {train.batch_tokens:,} target tokens, {plan.seconds_per_step:.2f} s each, "
+        f"dropout {train.dropout}, label smoothing {train.label_smoothing}, seed {train.seed}, {train.precision}"
+    )
+    if skipped := state.divergence.skipped:
+        yield f"- {skipped:,} steps skipped because their gradients were not finite"
+    for step, count in slices.until(state.step):
+        yield f"- from step {step:,} on, micro-batches {count} times smaller, to fit in memory"
+    versions = ", ".join(f"{name} {version}" for name, version in plan.versions.items())
+    yield f"- {platform.system()} {platform.machine()}, {os.cpu_count()} cores, {plan.device}, {versions}"
+
+
+def _scores(plan: Plan, candidates: Sequence[tuple[str, Validation]], kept: str) -> Iterator[str]:
+    decode = plan.settings.decode
+    yield "| parameters | loss | BLEU | chrF |"
+    yield "|---|---|---|---|"
+    for name, scores in candidates:
+        mark = " (kept)" if name == kept else ""
+        yield f"| {name}{mark} | {scores.loss:.3f} | {scores.bleu:.1f} | {scores.chrf:.1f} |"
+    yield ""
+    yield (
+        f"Beam size {decode.beam_size}, length penalty {decode.length_penalty}, sacreBLEU's defaults. The parameters "
+        "were chosen by these scores, so expect slightly lower scores on a separate test set."
     )

@@ -1,11 +1,11 @@
-"""Clauses: a subject, what it does, to what; in both languages, with tense, negation and agreement."""
+"""Clauses of both languages: subject, verb and object, with tense, negation and agreement."""
 
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 
 from regard.data.synthetic.grammar.lexicon import Adjective, Verb, verb
 from regard.data.synthetic.grammar.phrases import Draft, Leaf, NounPhrase, Phrase, VerbFacts
-from regard.data.synthetic.grammar.verb_groups import How, plan
+from regard.data.synthetic.grammar.verb_groups import VerbForm, verb_group
 
 BE = verb("be", "être", state=True)
 
@@ -16,46 +16,48 @@ def clause(
     draft: Draft,
     subject: NounPhrase,
     action: Verb,
-    how: How,
-    about: NounPhrase | None = None,
+    form: VerbForm,
+    object_phrase: NounPhrase | None = None,
     rest: Sequence[Phrase] = (),
     *,
     instrument: NounPhrase | None = None,
-    before: NounPhrase | None = None,
+    preceding_object: NounPhrase | None = None,
     clitic: str = "",
 ) -> Phrase:
-    """Subject, verb, object (`about`), and the rest in the order given.
+    """Return a clause of subject, verb, object and further phrases in the given order.
 
-    `before` is an object that stands before the French verb, as a relative or a `clitic` pronoun: the participle
-    agrees with it.
+    `preceding_object` is an object that comes before the French verb, as a relative pronoun or as the pronoun
+    `clitic`. The participle agrees with it.
     """
-    words = plan(action, how, subject.who, before.who if before else None, clitic)
-    en = [Leaf(text, kind) for text, kind in words.en]
-    fr = [Leaf(text, kind) for text, kind in words.fr]
-    draft.links += [(en[source], fr[target]) for source, target in words.links]
-    thing = about or before
+    group = verb_group(
+        action, form, subject.agreement, preceding_object.agreement if preceding_object else None, clitic
+    )
+    en = [Leaf(text, kind) for text, kind in group.en]
+    fr = [Leaf(text, kind) for text, kind in group.fr]
+    draft.links += [(en[source], fr[target]) for source, target in group.links]
+    any_object = object_phrase or preceding_object
     facts = VerbFacts(
-        en[words.main],
-        how.tense,
-        words.tense,
-        how.denial != "",
+        en[group.main],
+        form.tense,
+        group.target_tense,
+        form.negation != "",
         subject.head,
-        thing.head if thing else None,
+        any_object.head if any_object else None,
         instrument.head if instrument else None,
     )
     draft.verbs.append(facts)
     draft.main = draft.main or facts
-    # A question begins with the auxiliary; whatever else there is stays behind the subject.
-    phrase = Phrase(en[:1] + subject.en + en[1:] if how.asks else subject.en + en, subject.fr + fr)
-    if about is not None:
-        phrase.add(about)
-    for other in rest:
-        phrase.add(other)
+    # In a question, the auxiliary precedes the subject, and the other words of the verb follow it.
+    phrase = Phrase(en[:1] + subject.en + en[1:] if form.interrogative else subject.en + en, subject.fr + fr)
+    if object_phrase is not None:
+        phrase.add(object_phrase)
+    for further in rest:
+        phrase.add(further)
     return phrase
 
 
 def predicate(draft: Draft, subject: NounPhrase, adjective: Adjective, degree: str = "") -> Phrase:
-    """An adjective said of the subject, perhaps "too", "very" or (after it) "enough"."""
+    """Return an adjective that agrees with the subject, with "too", "very" or "enough" if given as `degree`."""
     source = Leaf(adjective.english, "adjective")
     target = Leaf(adjective.fr(subject.gender, subject.plural), "adjective")
     draft.links.append((source, target))
@@ -63,34 +65,39 @@ def predicate(draft: Draft, subject: NounPhrase, adjective: Adjective, degree: s
     draft.adjectives.append((source, subject.head))
     if not degree:
         return Phrase([source], [target])
-    ours, theirs = Leaf(degree, "adverb"), Leaf(_DEGREES[degree], "adverb")
-    draft.links.append((ours, theirs))
-    return Phrase([source, ours] if degree == "enough" else [ours, source], [theirs, target])
+    adverb, target_adverb = Leaf(degree, "adverb"), Leaf(_DEGREES[degree], "adverb")
+    draft.links.append((adverb, target_adverb))
+    return Phrase([source, adverb] if degree == "enough" else [adverb, source], [target_adverb, target])
 
 
 def copula(
-    draft: Draft, subject: NounPhrase, adjective: Adjective, how: How, degree: str = "", rest: Sequence[Phrase] = ()
+    draft: Draft,
+    subject: NounPhrase,
+    adjective: Adjective,
+    form: VerbForm,
+    degree: str = "",
+    rest: Sequence[Phrase] = (),
 ) -> Phrase:
-    """Something is such: "the house was too big"."""
-    return clause(draft, subject, BE, how, rest=[predicate(draft, subject, adjective, degree), *rest])
+    """Return a clause with "be" and an adjective: "the house was too big"."""
+    return clause(draft, subject, BE, form, rest=[predicate(draft, subject, adjective, degree), *rest])
 
 
 def relative_object(
-    draft: Draft, phrase: NounPhrase, subject: NounPhrase, action: Verb, how: How, rest: Sequence[Phrase] = ()
+    draft: Draft, phrase: NounPhrase, subject: NounPhrase, action: Verb, form: VerbForm, rest: Sequence[Phrase] = ()
 ) -> NounPhrase:
-    """ "the letter that she wrote", "la lettre qu'elle a écrite"."""
+    """Add a relative clause with an object gap: "the letter that she wrote", "la lettre qu'elle a écrite"."""
     main = draft.main
-    that = draft.fixed("that", "que", "pronoun")
-    inner = clause(draft, subject, action, how, rest=rest, before=phrase)
+    that = draft.fixed_phrase("that", "que", "pronoun")
+    inner = clause(draft, subject, action, form, rest=rest, preceding_object=phrase)
     draft.main = main
     return replace(phrase, en=phrase.en + that.en + inner.en, fr=phrase.fr + that.fr + inner.fr)
 
 
-def relative_subject(draft: Draft, phrase: NounPhrase, makes: Callable[[NounPhrase], Phrase]) -> NounPhrase:
-    """ "the girl who sings", "la fille qui chante": `makes` builds the clause from its subject."""
+def relative_subject(draft: Draft, phrase: NounPhrase, build_clause: Callable[[NounPhrase], Phrase]) -> NounPhrase:
+    """Add a relative clause with a subject gap, built from its subject: "the girl who sings", "la fille qui chante"."""
     main = draft.main
-    who = draft.fixed("who", "qui", "pronoun")
+    who = draft.fixed_phrase("who", "qui", "pronoun")
     subject = replace(phrase, en=who.en, fr=who.fr)
-    inner = makes(subject)
+    inner = build_clause(subject)
     draft.main = main
     return replace(phrase, en=phrase.en + inner.en, fr=phrase.fr + inner.fr)

@@ -3,7 +3,7 @@
 from functools import cache
 from typing import NamedTuple
 
-# Past and participle where they are not in -ed.
+# Irregular verbs: past and participle.
 _IRREGULAR = {
     "bring": ("brought", "brought"),
     "break": ("broke", "broken"),
@@ -61,7 +61,7 @@ _NOT_VOWELS = ("one", "uni", "use", "eu")
 
 
 class Forms(NamedTuple):
-    """A verb: "see", "sees", "saw", "seen", "seeing"."""
+    """The forms of a verb: "see", "sees", "saw", "seen", "seeing"."""
 
     base: str
     third: str
@@ -71,7 +71,7 @@ class Forms(NamedTuple):
 
 
 def plural(noun: str) -> str:
-    """The plural of a noun, by rule: "foxes", "parties"."""
+    """Return the regular plural of a noun: "foxes", "parties"."""
     if noun.endswith(("s", "x", "z", "sh", "ch")):
         return noun + "es"
     return noun[:-1] + "ies" if _ends_in_y(noun) else noun + "s"
@@ -79,7 +79,7 @@ def plural(noun: str) -> str:
 
 @cache
 def forms(base: str) -> Forms:
-    """The forms of a verb other than "be"."""
+    """Return the forms of a verb other than "be"."""
     past, participle = _IRREGULAR.get(base, (_ed(base), _ed(base)))
     return Forms(base, _s(base), past, participle, _ing(base))
 
@@ -111,7 +111,7 @@ def _ends_in_y(base: str) -> bool:
 
 
 def be(person: int, plural: bool, tense: str) -> str:
-    """ "am", "is", "are", "was", "were" or "will be"."""
+    """Return "am", "is", "are", "was", "were" or "will be"."""
     if tense == "future":
         return "will be"
     if plural or person == 2:
@@ -123,7 +123,7 @@ def be(person: int, plural: bool, tense: str) -> str:
 
 @cache
 def article(following: str) -> str:
-    """ "a" or "an"."""
+    """Return "a" or "an"."""
     word = following.lower()
     vowel = word[0] in "aeiou" and not word.startswith(_NOT_VOWELS)
     return "an" if vowel or word.startswith(("hour", "honest")) else "a"

@@ -1,17 +1,19 @@
-"""French forms: plurals, agreement, conjugation, and how words change before the next one.
+"""French forms: plurals, agreement, conjugation, elision and contraction, as far as the synthetic language needs them.
 
-Only what the built-in language needs. There is no "tu"; persons are je, il, nous, vous, ils.
+There is no "tu"; the persons are je, il, nous, vous and ils.
 """
 
 from dataclasses import dataclass
 from functools import cache
 from itertools import starmap
 
+from regard.data.synthetic.word_lists import rows
+
 PERSONS = ("je", "il", "nous", "vous", "ils")
 
 _VOWELS = frozenset("aeiouyàâæéèêëîïôœùûü")
 
-# "le hérisson", not "l'hérisson": these begin as if with a consonant.
+# Words with an aspirated h, before which nothing is elided: "le hérisson", not "l'hérisson".
 _ASPIRATED = ("hach", "haie", "hamac", "hamster", "hangar", "hardi", "harp", "haut", "hériss", "hibou", "huit")
 
 _ELIDED = {
@@ -29,36 +31,36 @@ _ELIDED = {
     "sa": "son",
 }
 
-# Words that may look otherwise before the next one.
-CHANGING = frozenset((*_ELIDED, "si", "à"))
+# Words whose form depends on the next word.
+CONTEXT_DEPENDENT = frozenset((*_ELIDED, "si", "à"))
 
 _CONTRACTED = {("de", "le"): "du", ("de", "les"): "des", ("à", "le"): "au", ("à", "les"): "aux"}
 
 
 @cache
 def begins_with_vowel(word: str) -> bool:
-    """Whether words before it are elided: "l'arbre", "l'homme", but "la haie"."""
+    """Return whether the previous word is elided: "l'arbre", "l'homme", but "la haie"."""
     word = word.lower()
     if word.startswith("h"):
         return not word.startswith(_ASPIRATED)
     return word[0] in _VOWELS and not word.startswith("onz")
 
 
-def elided(word: str, following: str) -> str | None:
-    """What becomes of "le", "que", "ma", "ce", … before `following`; None if nothing does."""
+def elide(word: str, following: str) -> str | None:
+    """Return the form of "le", "que", "ma", "ce", … before `following`; None if it does not change."""
     if word == "si":
         return "s'" if following in ("il", "ils") else None
-    found = _ELIDED.get(word)
-    return found if found and begins_with_vowel(following) else None
+    elided = _ELIDED.get(word)
+    return elided if elided and begins_with_vowel(following) else None
 
 
-def contracted(preposition: str, article: str) -> str | None:
-    """ "du" for "de le", and so on."""
+def contract(preposition: str, article: str) -> str | None:
+    """Return "du" for "de le", and so on; None if the two are not contracted."""
     return _CONTRACTED.get((preposition, article))
 
 
 def plural(word: str) -> str:
-    """The plural of a noun or an adjective, by rule."""
+    """Return the regular plural of a noun or an adjective."""
     if word.endswith(("s", "x", "z")):
         return word
     if word.endswith("al"):
@@ -67,24 +69,24 @@ def plural(word: str) -> str:
 
 
 def feminine(word: str) -> str:
-    """The feminine of an adjective, by rule."""
+    """Return the regular feminine of an adjective."""
     if word.endswith("e"):
         return word
-    for ending, other in (("eux", "euse"), ("er", "ère"), ("if", "ive"), ("euf", "euve"), ("on", "onne")):
+    for ending, feminine_ending in (("eux", "euse"), ("er", "ère"), ("if", "ive"), ("euf", "euve"), ("on", "onne")):
         if word.endswith(ending):
-            return word.removesuffix(ending) + other
+            return word.removesuffix(ending) + feminine_ending
     return word + "e"
 
 
 def agree(participle: str, gender: str, several: bool) -> str:
-    """A participle in its gender and number."""
+    """Return a participle inflected for gender and number."""
     word = participle + "e" if gender == "f" else participle
     return plural(word) if several else word
 
 
 @dataclass(frozen=True, slots=True)
 class Conjugation:
-    """The forms of a verb. Each tuple holds one form for each of PERSONS."""
+    """The forms of a verb. Each tuple has one form for each of PERSONS."""
 
     present: tuple[str, ...]
     imparfait: tuple[str, ...]
@@ -95,17 +97,15 @@ class Conjugation:
 
 @cache
 def _irregular() -> dict[str, dict[str, str]]:
-    from regard.data.synthetic.word_lists import rows
-
     return {row["infinitive"]: row for row in rows("irregular_french_verbs.tsv")}
 
 
 @cache
 def conjugate(infinitive: str) -> Conjugation:
-    """All forms of a verb, from the table of irregular verbs or by rule."""
+    """Return all forms of a verb, from the table of irregular verbs or by rule."""
     row = _irregular().get(infinitive, {})
     present = tuple(row[person] for person in PERSONS) if row.get("je") else _regular_present(infinitive)
-    # The imparfait is made from "nous": "nous buvons", "je buvais"; only être is not.
+    # The imparfait is derived from the "nous" form ("nous buvons", "je buvais"), except for être.
     stem = "ét" if infinitive == "être" else present[2].removesuffix("ons")
     imparfait = tuple(starmap(_attach, zip([stem] * 5, ("ais", "ait", "ions", "iez", "aient"), strict=True)))
     future_stem = row.get("future stem") or _regular_future(infinitive)
@@ -133,7 +133,7 @@ def _regular_future(infinitive: str) -> str:
 
 
 def _stressed(stem: str) -> str:
-    """The stem where it bears the stress: "achèt", "préfèr", "nettoi"."""
+    """Return the stem as it is when stressed: "achèt", "préfèr", "nettoi"."""
     if stem.endswith("y"):
         return stem[:-1] + "i"
     if stem[-2:-1] in ("e", "é") and stem[-1] not in "aeiou":
@@ -142,7 +142,7 @@ def _stressed(stem: str) -> str:
 
 
 def _attach(stem: str, ending: str) -> str:
-    """Keep the sound of g and c: "mangeons", "commençons", "mangions"."""
+    """Attach an ending and preserve the sound of g and c: "mangeons", "commençons", "mangions"."""
     if ending[0] in "ao":
         if stem.endswith("g"):
             return stem + "e" + ending

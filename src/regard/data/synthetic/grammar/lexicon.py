@@ -1,4 +1,4 @@
-"""The words, read from the TSV files beside this one: nouns, adjectives and verbs with both their languages."""
+"""Nouns, adjectives and verbs of both languages, read from the word lists."""
 
 from dataclasses import dataclass
 from functools import cache
@@ -9,7 +9,7 @@ from regard.data.synthetic.word_lists import rows
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Noun:
-    """A noun. English one-to-one French, so that a sentence has one translation."""
+    """A noun. English and French nouns map one-to-one, so that a sentence has one translation."""
 
     english: str
     english_plural: str
@@ -27,14 +27,14 @@ class Noun:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Adjective:
-    """An adjective. `forms` are its four French ones; `before_vowel` is for beau and vieux."""
+    """An adjective. `forms` has the four French forms; `before_vowel` is the fifth form of beau and vieux."""
 
     english: str
     comparative: str
     forms: dict[tuple[str, bool], str]
     before_vowel: str
-    leads: bool
-    graded: bool
+    precedes_noun: bool
+    gradable: bool
     sentiment: str | None
 
     def fr(self, gender: str, plural: bool) -> str:
@@ -43,9 +43,9 @@ class Adjective:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Verb:
-    """A verb and what stands fast between it and its object: `sit` (`on`), `asseoir` (`sur`).
+    """A verb and its tail, the fixed words between it and its object: `sit` (`on`), `asseoir` (`sur`).
 
-    A `*` in the French tail marks a participle that agrees with the subject. States are told in the imparfait.
+    A `*` in the French tail marks a participle that agrees with the subject. The past of a state is in the imparfait.
     """
 
     english: str
@@ -67,7 +67,7 @@ class Action:
 
 
 def verb(english: str, french: str, *, state: bool = False) -> Verb:
-    """A verb from how a dictionary would list it: `verb("sit on", "s'asseoir sur")`."""
+    """Return a verb from its dictionary entry: `verb("sit on", "s'asseoir sur")`."""
     base, *english_tail = english.split()
     reflexive = french.startswith(("se ", "s'"))
     infinitive, *french_tail = french.removeprefix("se ").removeprefix("s'").split()
@@ -76,7 +76,7 @@ def verb(english: str, french: str, *, state: bool = False) -> Verb:
 
 @cache
 def nouns() -> dict[str, Noun]:
-    """Every noun by its English name."""
+    """Return every noun by its English singular."""
     return {row["english"]: _noun(row) for row in rows("nouns.tsv")}
 
 
@@ -92,15 +92,15 @@ def _noun(row: dict[str, str]) -> Noun:
 
 
 @cache
-def of_class(name: str, gender: str = "") -> tuple[Noun, ...]:
-    """The nouns of a class, or of several separated by spaces; perhaps of one gender only."""
+def nouns_of_class(name: str, gender: str = "") -> tuple[Noun, ...]:
+    """Return the nouns of a class, or of several classes separated by spaces, optionally of one gender only."""
     wanted = frozenset(name.split())
     return tuple(noun for noun in nouns().values() if noun.classes & wanted and gender in ("", noun.gender))
 
 
 @cache
 def adjectives() -> dict[str, Adjective]:
-    """Every adjective by its English name."""
+    """Return every adjective by its English form."""
     return {row["english"]: _adjective(row) for row in rows("adjectives.tsv")}
 
 
@@ -126,7 +126,7 @@ def _adjective(row: dict[str, str]) -> Adjective:
 
 @cache
 def actions() -> tuple[Action, ...]:
-    """What people and animals do."""
+    """Return the actions of people and animals."""
     return tuple(
         Action(
             verb(row["english"], row["french"], state=row["state"] == "state"),

@@ -1,7 +1,7 @@
-"""Phrases of two languages at once, made of words that know which words of the other side they translate.
+"""Phrases of both languages at once.
 
-A phrase is two lists of leaves; a `Draft` collects what links them and what is true of them while a sentence is put
-together, and numbers the leaves at the end. Before that, "de le" and "que elle" stand as they are.
+A phrase is two lists of leaves, one per language. A `Draft` collects the alignment links and the other annotations
+while a sentence is built; positions are known when the sentence is realised. Elision and contraction happen then, too.
 """
 
 from collections.abc import Sequence
@@ -10,13 +10,13 @@ from functools import cache
 
 from regard.data.synthetic.grammar import french
 from regard.data.synthetic.grammar.lexicon import Adjective, Noun
-from regard.data.synthetic.grammar.verb_groups import Who
+from regard.data.synthetic.grammar.verb_groups import Agreement
 
 Leaves = list["Leaf"]
 
 
 class Leaf:
-    """A word of a sentence that is still being made; when the sentence is written, it learns its place."""
+    """A word of an unfinished sentence. Its position `at` is set when the sentence is realised."""
 
     __slots__ = ("at", "kind", "text")
     at: int
@@ -28,23 +28,23 @@ class Leaf:
 
 @dataclass(slots=True)
 class Phrase:
-    """What is said, in English and in French."""
+    """A phrase in English and in French."""
 
     en: Leaves = field(default_factory=list)
     fr: Leaves = field(default_factory=list)
 
-    def add(self, other: "Phrase") -> "Phrase":
-        self.en += other.en
-        self.fr += other.fr
+    def add(self, phrase: "Phrase") -> "Phrase":
+        self.en += phrase.en
+        self.fr += phrase.fr
         return self
 
 
-_who = cache(Who)
+_agreement = cache(Agreement)
 
 
 @dataclass(slots=True)
 class NounPhrase(Phrase):
-    """A phrase that can be a subject or an object; `head` and `target` are its nouns (or pronouns)."""
+    """A phrase that can be a subject or an object. `head` and `target` are its English and French noun or pronoun."""
 
     head: Leaf | None = None
     target: Leaf | None = None
@@ -54,14 +54,14 @@ class NounPhrase(Phrase):
     noun: Noun | None = None
 
     @property
-    def who(self) -> Who:
-        """What a verb must know of it."""
-        return _who(self.person, self.plural, self.gender)
+    def agreement(self) -> Agreement:
+        """The features that a verb agrees with."""
+        return _agreement(self.person, self.plural, self.gender)
 
 
 @dataclass(slots=True)
 class VerbFacts:
-    """What becomes a `truth.Verb`."""
+    """The leaves and values that become a `VerbAnnotation`."""
 
     leaf: Leaf
     tense: str
@@ -73,14 +73,14 @@ class VerbFacts:
 
 
 @dataclass(slots=True)
-class ItFacts:
-    """What becomes a `truth.It`."""
+class CoreferenceFacts:
+    """The leaves and values that become a `CoreferenceAnnotation`."""
 
     pronoun: NounPhrase
     antecedent: NounPhrase
-    other: NounPhrase | None = None
-    decider: Leaf | None = None
-    decider_target: Leaf | None = None
+    distractor: NounPhrase | None = None
+    cue: Leaf | None = None
+    cue_target: Leaf | None = None
     slot: str | None = None
     frame: str | None = None
     both_roles: bool = False
@@ -88,7 +88,7 @@ class ItFacts:
 
 @dataclass(slots=True)
 class Draft:
-    """What is true of a sentence that is still being made. The first verb noted as `main` gives the tense."""
+    """The annotations of an unfinished sentence. The first verb becomes `main`, which gives the sentence its tense."""
 
     kind: str
     links: list[tuple[Leaf, Leaf]] = field(default_factory=list)
@@ -96,18 +96,18 @@ class Draft:
     adjectives: list[tuple[Leaf, Leaf]] = field(default_factory=list)
     main: VerbFacts | None = None
     sentiment: str | None = None
-    it: ItFacts | None = None
+    coreference: CoreferenceFacts | None = None
     en: Leaves = field(default_factory=list)
     fr: Leaves = field(default_factory=list)
 
     def link(self, sources: Sequence[Leaf], targets: Sequence[Leaf]) -> None:
-        """Say that each of `targets` translates each of `sources`."""
+        """Align each of `sources` with each of `targets`."""
         for source in sources:
             for target in targets:
                 self.links.append((source, target))
 
-    def fixed(self, source: str, target: str, kind: str, target_kind: str = "") -> Phrase:
-        """A set phrase: word by word if there are as many on both sides, else all belong together."""
+    def fixed_phrase(self, source: str, target: str, kind: str, target_kind: str = "") -> Phrase:
+        """Return a fixed phrase, aligned word by word if both sides have the same length, else all with all."""
         en = [Leaf(word, kind) for word in _words(source)]
         fr = [Leaf(word, target_kind or kind) for word in _words(target)]
         if len(en) == len(fr) == 1:
@@ -124,7 +124,7 @@ def _words(text: str) -> tuple[str, ...]:
     return tuple(text.split())
 
 
-# How each determiner is said before a masculine, a feminine and a plural noun.
+# The French determiner before a masculine, a feminine and a plural noun.
 DETERMINERS = {
     "the": ("le", "la", "les"),
     "a": ("un", "une", "des"),
@@ -149,19 +149,19 @@ NUMBERS = {"two": "deux", "three": "trois", "four": "quatre", "five": "cinq", "s
 # After a negation "un", "des" and "du" become "de".
 _INDEFINITE = ("a", "some", "any", "bare")
 
-_UNSAID = ("all", "bare")  # "I like cats", "she eats apples": no English determiner
+_NOT_IN_ENGLISH = ("all", "bare")  # "I like cats", "she eats apples"
 
 
 @cache
-def determiner(name: str, gender: str, plural: bool, leads: bool, denied: bool) -> tuple[str, str, str]:
-    """A determiner in English and in French, and its kind. `leads`: an adjective follows it in French."""
+def determiner(name: str, gender: str, plural: bool, before_adjective: bool, negated: bool) -> tuple[str, str, str]:
+    """Return a determiner in English and in French, and its word class."""
     if name in NUMBERS:
         return name, NUMBERS[name], "numeral"
     target = DETERMINERS[name][2 if plural else gender == "f"]
     # "de belles maisons"; "pas de maison"
-    if name in _INDEFINITE and (denied or (leads and target == "des")):
+    if name in _INDEFINITE and (negated or (before_adjective and target == "des")):
         target = "de"
-    return "" if name in _UNSAID else "these" if name == "this" and plural else name, target, "determiner"
+    return "" if name in _NOT_IN_ENGLISH else "these" if name == "this" and plural else name, target, "determiner"
 
 
 def noun_phrase(
@@ -171,25 +171,25 @@ def noun_phrase(
     *,
     plural: bool = False,
     adjective: Adjective | None = None,
-    denied: bool = False,
+    negated: bool = False,
 ) -> NounPhrase:
-    """A noun with its determiner and perhaps an adjective on its French side of the noun."""
-    leads = adjective is not None and adjective.leads
-    start = draft.fixed(*determiner(name, noun.gender, plural, leads, denied))
+    """Return a noun with its determiner and perhaps an adjective, which French puts before or after the noun."""
+    precedes_noun = adjective is not None and adjective.precedes_noun
+    start = draft.fixed_phrase(*determiner(name, noun.gender, plural, precedes_noun, negated))
     head, target = Leaf(noun.en(plural), "noun"), Leaf(noun.fr(plural), "noun")
     draft.links.append((head, target))
     if not start.en:
         draft.link([head], start.fr)
     phrase = NounPhrase(start.en, start.fr, head, target, noun.gender, plural, 3, noun)
     if adjective is not None:
-        _describe(draft, phrase, adjective)
+        _add_adjective(draft, phrase, adjective)
     phrase.en.append(head)
-    phrase.fr.insert(len(phrase.fr) - (adjective is not None and not leads), target)
+    phrase.fr.insert(len(phrase.fr) - (adjective is not None and not precedes_noun), target)
     return phrase
 
 
-def _describe(draft: Draft, phrase: NounPhrase, adjective: Adjective) -> None:
-    """Put an adjective where the noun will follow, and make it agree: "vieil" before a vowel."""
+def _add_adjective(draft: Draft, phrase: NounPhrase, adjective: Adjective) -> None:
+    """Append an adjective that agrees with the noun: "vieil" before a vowel."""
     assert phrase.head is not None and phrase.target is not None
     source, target = Leaf(adjective.english, "adjective"), Leaf(adjective.fr(phrase.gender, phrase.plural), "adjective")
     if adjective.before_vowel and phrase.gender == "m" and not phrase.plural:
@@ -210,38 +210,40 @@ PRONOUNS = {
     "they": ("they", "ils", 3, True, "m"),
 }
 
-OWN = {"I": "my", "you": "your", "he": "his", "she": "her", "we": "our", "they": "their"}
+POSSESSIVES = {"I": "my", "you": "your", "he": "his", "she": "her", "we": "our", "they": "their"}
 
 
 def pronoun(draft: Draft, name: str, gender: str = "") -> NounPhrase:
-    """A personal pronoun as a subject; `gender` for those of the third person that stand for a noun."""
+    """Return a personal pronoun as a subject. `gender` matters for third-person pronouns that refer to a noun."""
     source, target, person, plural, default = PRONOUNS[name]
     if gender == "f" and name == "they":
         target = "elles"
-    return subject_leaf(draft, source, target, person, plural, gender or default)
+    return one_word_subject(draft, source, target, person, plural, gender or default)
 
 
-def subject_leaf(
+def one_word_subject(
     draft: Draft, source: str, target: str, person: int, plural: bool, gender: str, kind: str = "pronoun"
 ) -> NounPhrase:
-    """A subject of one word."""
+    """Return a subject of one word."""
     head, leaf = Leaf(source, kind), Leaf(target, kind)
     draft.links.append((head, leaf))
     return NounPhrase([head], [leaf], head, leaf, gender, plural, person)
 
 
-def owned(draft: Draft, owner: NounPhrase, noun: Noun, *, plural: bool = False) -> NounPhrase:
-    """ "the girl's dog", "le chien de la fille"."""
+def possessive_phrase(draft: Draft, owner: NounPhrase, noun: Noun, *, plural: bool = False) -> NounPhrase:
+    """Return a noun with its owner: "the girl's dog", "le chien de la fille"."""
     article = "les" if plural else "la" if noun.gender == "f" else "le"
     head, target = Leaf(noun.en(plural), "noun"), Leaf(noun.fr(plural), "noun")
-    mark, of = Leaf("'s", "particle"), Leaf("de", "preposition")
-    draft.links += [(head, target), (mark, of)]
+    possessive, of = Leaf("'s", "particle"), Leaf("de", "preposition")
+    draft.links += [(head, target), (possessive, of)]
     the = Leaf(article, "determiner")
     draft.links.append((head, the))
-    return NounPhrase([*owner.en, mark, head], [the, target, of, *owner.fr], head, target, noun.gender, plural, 3, noun)
+    return NounPhrase(
+        [*owner.en, possessive, head], [the, target, of, *owner.fr], head, target, noun.gender, plural, 3, noun
+    )
 
 
-def place(draft: Draft, source: str, target: str, where: NounPhrase) -> Phrase:
-    """A preposition and what it stands before."""
-    start = draft.fixed(source, target, "preposition")
+def prepositional_phrase(draft: Draft, source: str, target: str, where: NounPhrase) -> Phrase:
+    """Return a preposition with its noun phrase."""
+    start = draft.fixed_phrase(source, target, "preposition")
     return Phrase(start.en + where.en, start.fr + where.fr)

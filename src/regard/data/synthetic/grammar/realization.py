@@ -1,4 +1,4 @@
-"""A finished draft becomes text: words are numbered, neighbours change each other, and the truth gets its positions."""
+"""Turn a finished draft into text: apply elision and contraction, number the words, and build the annotations."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
@@ -17,62 +17,62 @@ _FRENCH = ((" .", "."), (" ,", ","), ("' ", "'"), (" -", "-"))
 
 @dataclass(frozen=True)
 class Pair:
-    """An English sentence, its French translation, and what is known about them."""
+    """An English sentence and its French translation, with annotations."""
 
     source: str
     target: str
     draft: Draft = field(repr=False, compare=False)
 
     @cached_property
-    def truth(self) -> Annotations:
-        """Made when asked for: most sentences are only learnt from."""
-        return _truth(self)
+    def annotations(self) -> Annotations:
+        """The annotations, computed on first use because training does not need them."""
+        return _annotations(self)
 
 
-def write(draft: Draft, phrase: Phrase, ending: str = ".") -> Pair:
-    """The pair that `phrase` says, closed by a full stop or another ending."""
+def realise(draft: Draft, phrase: Phrase, ending: str = ".") -> Pair:
+    """Return the pair of sentences of a phrase, with a full stop or another ending."""
     stops = Leaf(ending, "punctuation"), Leaf(ending, "punctuation")
     draft.links.append(stops)
     draft.en = _english([*phrase.en, stops[0]])
     draft.fr = _french([*phrase.fr, stops[1]])
-    return Pair(_set_down(draft.en, _ENGLISH), _set_down(draft.fr, _FRENCH), draft)
+    return Pair(_text_of(draft.en, _ENGLISH), _text_of(draft.fr, _FRENCH), draft)
 
 
 def _english(leaves: Leaves) -> Leaves:
-    for place, leaf in enumerate(leaves):
-        leaf.at = place
+    for position, leaf in enumerate(leaves):
+        leaf.at = position
         if leaf.text == "a":
-            leaf.text = english.article(leaves[place + 1].text)
+            leaf.text = english.article(leaves[position + 1].text)
     return leaves
 
 
 def _french(leaves: Leaves) -> Leaves:
-    """Elide and contract. A contracted article has the place of its preposition."""
+    """Apply elision and contraction. A contracted article shares the position of its preposition."""
     kept: Leaves = []
     skip = False
-    for place, (leaf, following) in enumerate(pairwise(leaves)):
+    for position, (leaf, following) in enumerate(pairwise(leaves)):
         if skip:
             skip = False
             continue
         leaf.at = len(kept)
         kept.append(leaf)
-        if leaf.text not in french.CHANGING:
+        if leaf.text not in french.CONTEXT_DEPENDENT:
             continue
-        if following.kind == "determiner" and (found := french.contracted(leaf.text, following.text)):
-            if following.text == "le" and french.begins_with_vowel(leaves[place + 2].text):
+        if following.kind == "determiner" and (changed := french.contract(leaf.text, following.text)):
+            if following.text == "le" and french.begins_with_vowel(leaves[position + 2].text):
                 continue  # "de l'arbre"
-            leaf.text = found
+            leaf.text = changed
             following.at = leaf.at
             skip = True
-        elif found := french.elided(leaf.text, following.text):
-            leaf.text = found
+        elif changed := french.elide(leaf.text, following.text):
+            leaf.text = changed
     leaves[-1].at = len(kept)
     kept.append(leaves[-1])
     return kept
 
 
-def _set_down(leaves: Leaves, joined: Sequence[tuple[str, str]]) -> str:
-    """The text: words with spaces between, but for those that are `joined` without."""
+def _text_of(leaves: Leaves, joined: Sequence[tuple[str, str]]) -> str:
+    """Join the words with spaces, then apply the replacements of `joined`."""
     first = leaves[0]
     first.text = first.text[0].upper() + first.text[1:]
     text = " ".join([leaf.text for leaf in leaves])
@@ -90,7 +90,7 @@ def _words(text: str, leaves: Leaves) -> tuple[WordAnnotation, ...]:
     return tuple(words)
 
 
-def _truth(pair: Pair) -> Annotations:
+def _annotations(pair: Pair) -> Annotations:
     draft = pair.draft
     verbs = [
         VerbAnnotation(
@@ -98,9 +98,9 @@ def _truth(pair: Pair) -> Annotations:
             facts.tense,
             facts.target_tense,
             facts.negated,
-            _at(facts.subject),
-            _at(facts.object),
-            _at(facts.instrument),
+            _optional_position(facts.subject),
+            _optional_position(facts.object),
+            _optional_position(facts.instrument),
         )
         for facts in draft.verbs
     ]
@@ -108,39 +108,39 @@ def _truth(pair: Pair) -> Annotations:
         draft.kind,
         _words(pair.source, draft.en),
         _words(pair.target, draft.fr),
-        tuple(sorted({(one.at, other.at) for one, other in draft.links})),
+        tuple(sorted({(source.at, target.at) for source, target in draft.links})),
         tuple(sorted(verbs, key=lambda verb: verb.at)),
         tuple(sorted((adjective.at, noun.at) for adjective, noun in draft.adjectives)),
         draft.main.tense if draft.main else None,
         draft.sentiment,
-        _it(draft),
+        _coreference(draft),
     )
 
 
-def _it(draft: Draft) -> CoreferenceAnnotation | None:
-    facts = draft.it
+def _coreference(draft: Draft) -> CoreferenceAnnotation | None:
+    facts = draft.coreference
     if facts is None:
         return None
-    other = facts.other
+    distractor = facts.distractor
     return CoreferenceAnnotation(
-        _place(facts.pronoun.head),
-        _place(facts.pronoun.target),
-        _place(facts.antecedent.head),
+        _position_of(facts.pronoun.head),
+        _position_of(facts.pronoun.target),
+        _position_of(facts.antecedent.head),
         facts.antecedent.gender,
         "plural" if facts.antecedent.plural else "singular",
-        _at(other.head) if other else None,
-        _at(facts.decider),
+        _optional_position(distractor.head) if distractor else None,
+        _optional_position(facts.cue),
         facts.slot,
         facts.frame,
         facts.both_roles,
-        other is not None and other.gender == facts.antecedent.gender,
+        distractor is not None and distractor.gender == facts.antecedent.gender,
     )
 
 
-def _at(leaf: Leaf | None) -> int | None:
+def _optional_position(leaf: Leaf | None) -> int | None:
     return None if leaf is None else leaf.at
 
 
-def _place(leaf: Leaf | None) -> int:
+def _position_of(leaf: Leaf | None) -> int:
     assert leaf is not None
     return leaf.at

@@ -1,9 +1,17 @@
-"""Who does things: pronouns, names, and people with their determiners."""
+"""Subjects: personal pronouns, names, and nouns for persons with their determiners."""
 
 from typing import NamedTuple
 
-from regard.data.synthetic.grammar.lexicon import Noun, of_class
-from regard.data.synthetic.grammar.phrases import OWN, PRONOUNS, Draft, NounPhrase, noun_phrase, pronoun, subject_leaf
+from regard.data.synthetic.grammar.lexicon import Noun, nouns_of_class
+from regard.data.synthetic.grammar.phrases import (
+    POSSESSIVES,
+    PRONOUNS,
+    Draft,
+    NounPhrase,
+    noun_phrase,
+    one_word_subject,
+    pronoun,
+)
 from regard.data.synthetic.rng import Rng
 
 # fmt: off
@@ -18,47 +26,49 @@ _NAMES, _PRONOUNS = tuple(NAMES), tuple(PRONOUNS)
 
 
 class Person(NamedTuple):
-    """A person to be named: by a noun with its determiner, or by a name or pronoun."""
+    """A person, given as a determiner and a noun, or as a name or pronoun."""
 
     name: str
     noun: Noun | None = None
     plural: bool = False
 
     @property
-    def own(self) -> str:
-        """What is theirs: "my", "her", …"""
-        if self.name in OWN:
-            return OWN[self.name]
+    def possessive(self) -> str:
+        """The possessive determiner: "my", "her", …"""
+        if self.name in POSSESSIVES:
+            return POSSESSIVES[self.name]
         if self.plural:
             return "their"
         return "her" if (self.noun.gender if self.noun else NAMES[self.name]) == "f" else "his"
 
 
-def person(dice: Rng, *, single: bool = False) -> Person:
-    """Someone with a noun: "my sister", "the queen", or a name."""
-    if dice.chance(0.25):
-        return Person(dice.pick(_NAMES))
-    noun = dice.pick(of_class("person"))
-    name = dice.pick(("my", "your", "our")) if "kin" in noun.classes else "the"
-    plural = not single and "one" not in noun.classes and dice.chance(0.15)
+def sample_person(rng: Rng, *, single: bool = False) -> Person:
+    """Sample a person with a noun or a name: "my sister", "the queen", "Paul"."""
+    if rng.bernoulli(0.25):
+        return Person(rng.choice(_NAMES))
+    noun = rng.choice(nouns_of_class("person"))
+    name = rng.choice(("my", "your", "our")) if "kin" in noun.classes else "the"
+    plural = not single and "one" not in noun.classes and rng.bernoulli(0.15)
     return Person(name, noun, plural)
 
 
-def someone(dice: Rng) -> Person:
-    """Anyone who can be a subject."""
-    return Person(dice.pick(_PRONOUNS)) if dice.chance(0.5) else person(dice)
+def sample_person_or_pronoun(rng: Rng) -> Person:
+    """Sample a person, half of the time as a pronoun."""
+    return Person(rng.choice(_PRONOUNS)) if rng.bernoulli(0.5) else sample_person(rng)
 
 
-def person_phrase(draft: Draft, who: Person) -> NounPhrase:
-    """How they are said."""
-    if who.noun is not None:
-        return noun_phrase(draft, who.noun, who.name, plural=who.plural)
-    if who.name in PRONOUNS:
-        return pronoun(draft, who.name)
-    return subject_leaf(draft, who.name, who.name, 3, False, NAMES[who.name], "name")
+def person_phrase(draft: Draft, person: Person) -> NounPhrase:
+    """Return the noun phrase of a person."""
+    if person.noun is not None:
+        return noun_phrase(draft, person.noun, person.name, plural=person.plural)
+    if person.name in PRONOUNS:
+        return pronoun(draft, person.name)
+    return one_word_subject(draft, person.name, person.name, 3, False, NAMES[person.name], "name")
 
 
-def it(draft: Draft, antecedent: NounPhrase) -> NounPhrase:
-    """The pronoun for a noun: "it" or "they"; "il", "elle", "ils" or "elles"."""
+def pronoun_for(draft: Draft, antecedent: NounPhrase) -> NounPhrase:
+    """Return the pronoun for a noun: "it" or "they"; "il", "elle", "ils" or "elles"."""
     target = ("elles" if antecedent.plural else "elle") if antecedent.gender == "f" else "il" + "s" * antecedent.plural
-    return subject_leaf(draft, "they" if antecedent.plural else "it", target, 3, antecedent.plural, antecedent.gender)
+    return one_word_subject(
+        draft, "they" if antecedent.plural else "it", target, 3, antecedent.plural, antecedent.gender
+    )

@@ -1,1 +1,4 @@
-"""Sentence templates of the synthetic language."""
+"""Sentence templates of the synthetic language.
+
+A template is a function that samples one sentence pair. Its docstring shows an example.
+"""

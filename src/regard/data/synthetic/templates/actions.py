@@ -1,25 +1,32 @@
-"""Sentences about what people, animals and things do."""
+"""Templates for actions of people, animals and things."""
 
 from dataclasses import replace
 from functools import cache
 
 from regard.data.synthetic.grammar import english, french
 from regard.data.synthetic.grammar.clauses import clause
-from regard.data.synthetic.grammar.lexicon import Action, Noun, Verb, actions, of_class, verb
-from regard.data.synthetic.grammar.phrases import Draft, Leaf, NounPhrase, Phrase, noun_phrase, place
-from regard.data.synthetic.grammar.realization import Pair, write
-from regard.data.synthetic.grammar.subjects import Person, person, person_phrase, someone
-from regard.data.synthetic.grammar.verb_groups import How, told
-from regard.data.synthetic.plausibility import a_way, movable, some, sometime, somewhere, thing
+from regard.data.synthetic.grammar.lexicon import Action, Noun, Verb, actions, nouns_of_class, verb
+from regard.data.synthetic.grammar.phrases import Draft, Leaf, NounPhrase, Phrase, noun_phrase, prepositional_phrase
+from regard.data.synthetic.grammar.realization import Pair, realise
+from regard.data.synthetic.grammar.subjects import Person, person_phrase, sample_person, sample_person_or_pronoun
+from regard.data.synthetic.grammar.verb_groups import VerbForm, resolve_tense
+from regard.data.synthetic.plausibility import (
+    indefinite_determiner,
+    is_movable,
+    sample_noun_phrase,
+    sample_place,
+    sample_time,
+    sample_verb_form,
+)
 from regard.data.synthetic.rng import Rng
 
-# Over in a moment: nobody is doing them just now.
-_MOMENTS = {"see", "hear", "find", "lose", "forget", "break", "choose", "arrive", "leave", "fall", "sit", "land"}
+# Verbs of momentary events, which have no progressive form here.
+_MOMENTARY = {"see", "hear", "find", "lose", "forget", "break", "choose", "arrive", "leave", "fall", "sit", "land"}
 
-# Of these, what lasts long enough to be told of now.
-_SENSED = {"see", "hear"}
+# Verbs among them that can be in the present.
+_PERCEPTION = {"see", "hear"}
 
-# Done to a thing once: a habit of it needs ever new things.
+# Verbs of actions that can be done to a thing only once. Their habitual form needs an indefinite plural object.
 # fmt: off
 _ONCE = {
     "break", "bring", "buy", "choose", "come", "cut", "eat", "enter", "find", "forget", "give", "go", "lend", "lose",
@@ -27,10 +34,10 @@ _ONCE = {
 }
 
 # fmt: on
-# "laughed at the school" would be another thing.
-_NOT_AT = {"laugh", "smile", "run", "jump"}
+# Verbs that change their meaning before "at": "laughed at the school".
+_WITHOUT_AT = {"laugh", "smile", "run", "jump"}
 
-_ALONE = tuple(
+_INTRANSITIVE = tuple(
     verb(source, target)
     for source, target in (
         ("sleep", "dormir"),
@@ -51,9 +58,9 @@ _ALONE = tuple(
     )
 )
 
-_OF_ANIMALS = 5  # how many of them animals do as well
+_FOR_ANIMALS = 5  # the first verbs, which fit animals too
 
-_GOING = (
+_MOVEMENT = (
     (verb("go to", "aller à"), "at"),
     (verb("arrive at", "arriver à"), "at"),
     (verb("come back from", "revenir de"), "at"),
@@ -71,7 +78,7 @@ _GIVING = (
     verb("bring", "apporter"),
 )
 
-_DREAMT = (
+_DREAM_VERBS = (
     verb("sit on", "s'asseoir sur"),
     verb("eat", "manger"),
     verb("follow", "suivre", state=True),
@@ -86,206 +93,219 @@ _DREAMT = (
 LOCK_WITH_A_KEY = verb("lock", "fermer")
 
 
-def doer(dice: Rng, draft: Draft, how: How, classes: tuple[str, ...], *avoid: Noun) -> tuple[NounPhrase, Person | None]:
-    """Someone or something of the classes, as a subject; and whose things are theirs."""
-    chosen = dice.pick(classes)
+def sample_subject(
+    rng: Rng, draft: Draft, form: VerbForm, classes: tuple[str, ...], *avoid: Noun
+) -> tuple[NounPhrase, Person | None]:
+    """Sample a subject of one of the classes; also return it as a `Person` if it is one."""
+    chosen = rng.choice(classes)
     if chosen == "person":
-        who = someone(dice)
-        return person_phrase(draft, who), who
-    noun = dice.pick(of_class(chosen))
+        person = sample_person_or_pronoun(rng)
+        return person_phrase(draft, person), person
+    noun = rng.choice(nouns_of_class(chosen))
     while noun in avoid:
-        noun = dice.pick(of_class(chosen))
-    # Not "a dog does not sleep", and not "a dog sleeps every week".
-    happens = not (how.denial or how.habit or how.modal) and (how.tense != "present" or how.progressive)
-    name = dice.pick(("the", "the", "the", "this", "my", "a") if happens else ("the", "the", "the", "this", "my"))
-    return noun_phrase(draft, noun, name, plural=name == "the" and dice.chance(0.25)), None
+        noun = rng.choice(nouns_of_class(chosen))
+    # Exclude "a dog does not sleep" and "a dog sleeps every week".
+    allow_a = not (form.negation or form.habitual or form.modal) and (form.tense != "present" or form.progressive)
+    name = rng.choice(("the", "the", "the", "this", "my", "a") if allow_a else ("the", "the", "the", "this", "my"))
+    return noun_phrase(draft, noun, name, plural=name == "the" and rng.bernoulli(0.25)), None
 
 
-def draw_how(dice: Rng, action: Verb, *, modal: float = 0.1, deny: float = 0.2) -> How:
+def sample_action_form(rng: Rng, action: Verb, *, modal: float = 0.1, negated: float = 0.2) -> VerbForm:
+    """Sample a verb form that is plausible for the verb."""
     name = action.english
     if action.state:
-        return How(dice.pick(("present", "past")), "not" if dice.chance(deny) else "", short=dice.chance(0.5))
-    how = a_way(dice, lasting=name not in _MOMENTS, modal=modal, deny=deny)
-    if how.denial == "no longer" and name in _ONCE | _MOMENTS:
-        return how._replace(denial="never", habit=False)
-    if how.progressive and how.denial and name in _ONCE:
-        return how._replace(progressive=False)
-    happens = how.tense == "present" and not how.often and not how.modal and how.denial in ("", "not")
-    if happens and name in _MOMENTS - _SENSED:
-        return how._replace(tense="past", habit=how.habit and not how.denial)
-    return how
+        return VerbForm(
+            rng.choice(("present", "past")), "not" if rng.bernoulli(negated) else "", contracted=rng.bernoulli(0.5)
+        )
+    form = sample_verb_form(rng, progressive=name not in _MOMENTARY, modal=modal, negated=negated)
+    if form.negation == "no longer" and name in _ONCE | _MOMENTARY:
+        return form._replace(negation="never", habitual=False)
+    if form.progressive and form.negation and name in _ONCE:
+        return form._replace(progressive=False)
+    single_event = form.tense == "present" and not form.frequency and not form.modal and form.negation in ("", "not")
+    if single_event and name in _MOMENTARY - _PERCEPTION:
+        return form._replace(tense="past", habitual=form.habitual and not form.negation)
+    return form
 
 
-def just_now(action: Verb, how: How) -> How:
-    """What happens once, told as English tells it: "is crossing", not "crosses"; "broke", not "breaks"."""
-    if how.tense != "present" or how.modal or action.english in _SENSED:
-        return how
-    return how._replace(tense="past") if action.english in _MOMENTS else how._replace(progressive=True)
+def as_single_event(action: Verb, form: VerbForm) -> VerbForm:
+    """Choose the form of a single event: "is crossing", not "crosses"; "broke", not "breaks"."""
+    if form.tense != "present" or form.modal or action.english in _PERCEPTION:
+        return form
+    return form._replace(tense="past") if action.english in _MOMENTARY else form._replace(progressive=True)
 
 
-def settled(
-    dice: Rng,
+def sample_place_and_time(
+    rng: Rng,
     draft: Draft,
-    how: How,
+    form: VerbForm,
     noun: Noun | None = None,
     *,
     where: float = 0.3,
     when: float = 0.35,
     at: bool = True,
 ) -> list[Phrase]:
-    """Perhaps where, perhaps when."""
-    found = [somewhere(dice, draft, noun, at=at)] if (noun is None or movable(noun)) and dice.chance(where) else []
-    time = _time(dice, draft, how, when)
-    return [*found, time] if time else found
+    """Sample a place and a time, each with the given probability."""
+    places = (
+        [sample_place(rng, draft, noun, at=at)] if (noun is None or is_movable(noun)) and rng.bernoulli(where) else []
+    )
+    time = _sample_time(rng, draft, form, when)
+    return [*places, time] if time else places
 
 
-def _time(dice: Rng, draft: Draft, how: How, when: float = 0.35) -> Phrase | None:
-    """Perhaps when. A habit of the past must be said to be one."""
-    must = how.habit and how.tense == "past" and how.denial != "no longer" and not how.often
-    free = not how.modal and not how.perfect and not how.often and how.denial not in ("never", "no longer")
-    simple_present = how.tense == "present" and not how.progressive and not how.habit
-    if must or (free and not simple_present and dice.chance(when)):
-        return sometime(dice, draft, how)
+def _sample_time(rng: Rng, draft: Draft, form: VerbForm, when: float = 0.35) -> Phrase | None:
+    """Sample a time with the probability `when`. A habitual past always gets one, which makes it habitual."""
+    required = form.habitual and form.tense == "past" and form.negation != "no longer" and not form.frequency
+    allowed = not form.modal and not form.perfect and not form.frequency and form.negation not in ("never", "no longer")
+    simple_present = form.tense == "present" and not form.progressive and not form.habitual
+    if required or (allowed and not simple_present and rng.bernoulli(when)):
+        return sample_time(rng, draft, form)
     return None
 
 
-def action(dice: Rng, draft: Draft) -> Pair:
-    """ "She locked the door with a key"."""
-    chosen = dice.pick(actions())
-    how = draw_how(dice, chosen.verb)
-    noun = dice.pick(of_class(" ".join(chosen.objects)))
-    subject, who = doer(dice, draft, how, chosen.subjects, noun)
-    how = told(chosen.verb, subject.who, how)
-    about = _object(dice, draft, chosen.verb, noun, who, how)
-    tool, instrument = _tool(dice, draft, chosen, noun)
-    does = LOCK_WITH_A_KEY if instrument and chosen.tool == "tool-lock" else chosen.verb
-    where = [somewhere(dice, draft, noun)] if movable(noun) and dice.chance(0.3) else []
-    said = clause(draft, subject, does, how, about, [*tool, *where], instrument=instrument)
-    time = None if does.state else _time(dice, draft, how)
+def action(rng: Rng, draft: Draft) -> Pair:
+    """Sample "She locked the door with a key"."""
+    chosen = rng.choice(actions())
+    form = sample_action_form(rng, chosen.verb)
+    noun = rng.choice(nouns_of_class(" ".join(chosen.objects)))
+    subject, person = sample_subject(rng, draft, form, chosen.subjects, noun)
+    form = resolve_tense(chosen.verb, subject.agreement, form)
+    object_phrase = _sample_object(rng, draft, chosen.verb, noun, person, form)
+    tool, instrument = _sample_instrument(rng, draft, chosen, noun)
+    chosen_verb = LOCK_WITH_A_KEY if instrument and chosen.tool == "tool-lock" else chosen.verb
+    where = [sample_place(rng, draft, noun)] if is_movable(noun) and rng.bernoulli(0.3) else []
+    sentence = clause(draft, subject, chosen_verb, form, object_phrase, [*tool, *where], instrument=instrument)
+    time = None if chosen_verb.state else _sample_time(rng, draft, form)
     if time is None:
-        return write(draft, said)
-    if how.tense != "present" and dice.chance(0.25):
-        return write(draft, time.add(draft.fixed(",", ",", "punctuation")).add(said))
-    return write(draft, said.add(time))
+        return realise(draft, sentence)
+    if form.tense != "present" and rng.bernoulli(0.25):
+        return realise(draft, time.add(draft.fixed_phrase(",", ",", "punctuation")).add(sentence))
+    return realise(draft, sentence.add(time))
 
 
-def _object(dice: Rng, draft: Draft, action: Verb, noun: Noun, who: Person | None, how: How) -> NounPhrase:
+def _sample_object(
+    rng: Rng, draft: Draft, action: Verb, noun: Noun, person: Person | None, form: VerbForm
+) -> NounPhrase:
     if "person" in noun.classes:
-        return person_phrase(draft, _other_than(dice, who))
-    denied = bool(how.denial)
-    if how.habit and action.english in _ONCE:
-        return noun_phrase(draft, noun, "bare", plural="mass" not in noun.classes, denied=denied)
-    # "pas de chaise", but "pas sur une chaise".
+        return person_phrase(draft, _sample_another_person(rng, person))
+    negated = bool(form.negation)
+    if form.habitual and action.english in _ONCE:
+        return noun_phrase(draft, noun, "bare", plural="mass" not in noun.classes, negated=negated)
+    # Negation changes the article in "pas de chaise", but not in "pas sur une chaise".
     if action.french_tail:
-        return noun_phrase(draft, noun, dice.pick(("the", "the", "a", "this")))
-    any_one = not how.often and not (denied and (how.modal or how.denial != "not"))
-    return thing(dice, draft, noun, some(how), owner=who, denied=denied, any_one=any_one)
+        return noun_phrase(draft, noun, rng.choice(("the", "the", "a", "this")))
+    allow_a = not form.frequency and not (negated and (form.modal or form.negation != "not"))
+    return sample_noun_phrase(
+        rng, draft, noun, indefinite_determiner(form), owner=person, negated=negated, allow_a=allow_a
+    )
 
 
-def _other_than(dice: Rng, who: Person | None) -> Person:
-    """Someone else: nobody follows, or gives a hat to, themselves."""
-    other = person(dice)
-    while other == who:
-        other = person(dice)
-    return other
+def _sample_another_person(rng: Rng, person: Person | None) -> Person:
+    """Sample a person other than the subject, which excludes "Paul gave a hat to Paul"."""
+    another = sample_person(rng)
+    while another == person:
+        another = sample_person(rng)
+    return another
 
 
-def _tool(dice: Rng, draft: Draft, chosen: Action, noun: Noun) -> tuple[list[Phrase], NounPhrase | None]:
+def _sample_instrument(rng: Rng, draft: Draft, chosen: Action, noun: Noun) -> tuple[list[Phrase], NounPhrase | None]:
     by_hand = chosen.tool == "tool-eat" and "forked" not in noun.classes
-    if not chosen.tool or by_hand or not dice.chance(0.5):
+    if not chosen.tool or by_hand or not rng.bernoulli(0.5):
         return [], None
     if chosen.tool == "tool-lock":
         return with_a_key(draft)
-    noun = dice.pick(of_class(chosen.tool))
-    phrase = noun_phrase(draft, noun, dice.pick(("a", "a", "a", "the", "this")))
-    return [place(draft, "with", "avec", phrase)], phrase
+    noun = rng.choice(nouns_of_class(chosen.tool))
+    phrase = noun_phrase(draft, noun, rng.choice(("a", "a", "a", "the", "this")))
+    return [prepositional_phrase(draft, "with", "avec", phrase)], phrase
 
 
 def with_a_key(draft: Draft) -> tuple[list[Phrase], NounPhrase]:
-    """How a door is locked, where French closes it "à clé"."""
-    start = draft.fixed("with", "à", "preposition")
+    """Return "with a key" with its French translation "à clé", and the instrument in it."""
+    start = draft.fixed_phrase("with", "à", "preposition")
     article, key, target = Leaf("a", "determiner"), Leaf("key", "noun"), Leaf("clé", "noun")
     draft.link([article, key], [target])
     phrase = NounPhrase([article, key], [target], key, target, "f")
     return [start.add(phrase)], phrase
 
 
-def alone(dice: Rng, draft: Draft) -> Pair:
-    """ "The children sleep in the garden"."""
-    animal = dice.chance(0.25)
-    chosen = dice.pick(_ALONE[:_OF_ANIMALS] if animal else _ALONE)
-    how = draw_how(dice, chosen, modal=0.0 if chosen.english == "fall" else 0.1)
-    subject, _ = doer(dice, draft, how, ("animal",) if animal else ("person",))
-    rest = settled(dice, draft, how, where=0.45, at=chosen.english not in _NOT_AT)
-    return write(draft, clause(draft, subject, chosen, how, rest=rest))
+def intransitive(rng: Rng, draft: Draft) -> Pair:
+    """Sample "The children sleep in the garden"."""
+    animal = rng.bernoulli(0.25)
+    chosen = rng.choice(_INTRANSITIVE[:_FOR_ANIMALS] if animal else _INTRANSITIVE)
+    form = sample_action_form(rng, chosen, modal=0.0 if chosen.english == "fall" else 0.1)
+    subject, _ = sample_subject(rng, draft, form, ("animal",) if animal else ("person",))
+    rest = sample_place_and_time(rng, draft, form, where=0.45, at=chosen.english not in _WITHOUT_AT)
+    return realise(draft, clause(draft, subject, chosen, form, rest=rest))
 
 
-def going(dice: Rng, draft: Draft) -> Pair:
-    """ "She went to the market"."""
-    chosen, where = dice.pick(_GOING)
-    how = draw_how(dice, chosen) if not chosen.state else How(dice.pick(("present", "past")), "")
-    subject, _ = doer(dice, draft, how, ("person",))
-    about = noun_phrase(draft, dice.pick(of_class(where)))
-    when = [] if chosen.state else settled(dice, draft, how, where=0.0)
-    return write(draft, clause(draft, subject, chosen, how, about, when))
+def movement(rng: Rng, draft: Draft) -> Pair:
+    """Sample "She went to the market"."""
+    chosen, where = rng.choice(_MOVEMENT)
+    form = sample_action_form(rng, chosen) if not chosen.state else VerbForm(rng.choice(("present", "past")), "")
+    subject, _ = sample_subject(rng, draft, form, ("person",))
+    object_phrase = noun_phrase(draft, rng.choice(nouns_of_class(where)))
+    when = [] if chosen.state else sample_place_and_time(rng, draft, form, where=0.0)
+    return realise(draft, clause(draft, subject, chosen, form, object_phrase, when))
 
 
-def giving(dice: Rng, draft: Draft) -> Pair:
-    """ "He gave the book to the girl"."""
-    chosen = dice.pick(_GIVING)
-    how = draw_how(dice, chosen)
-    subject, who = doer(dice, draft, how, ("person",))
-    about = _object(dice, draft, chosen, dice.pick(of_class("carried wearable")), who, how)
-    receiver = place(draft, "to", "à", person_phrase(draft, _other_than(dice, who)))
-    return write(draft, clause(draft, subject, chosen, how, about, [receiver, *settled(dice, draft, how, where=0.1)]))
+def giving(rng: Rng, draft: Draft) -> Pair:
+    """Sample "He gave the book to the girl"."""
+    chosen = rng.choice(_GIVING)
+    form = sample_action_form(rng, chosen)
+    subject, person = sample_subject(rng, draft, form, ("person",))
+    object_phrase = _sample_object(rng, draft, chosen, rng.choice(nouns_of_class("carried wearable")), person, form)
+    receiver = prepositional_phrase(draft, "to", "à", person_phrase(draft, _sample_another_person(rng, person)))
+    rest = [receiver, *sample_place_and_time(rng, draft, form, where=0.1)]
+    return realise(draft, clause(draft, subject, chosen, form, object_phrase, rest))
 
 
-def dream(dice: Rng, draft: Draft) -> Pair:
-    """ "In my dream, the mat sat on the cat": where anything can do anything."""
-    chosen = dice.pick(_DREAMT)
-    first, second = dice.pick(of_class(_ANYTHING)), dice.pick(of_class(_ANYTHING))
-    # Even here birds land, and whoever "porte" a hat wears it.
+def dream(rng: Rng, draft: Draft) -> Pair:
+    """Sample "In my dream, the mat sat on the cat", where nouns and verbs combine freely."""
+    chosen = rng.choice(_DREAM_VERBS)
+    first, second = rng.choice(nouns_of_class(_ANYTHING)), rng.choice(nouns_of_class(_ANYTHING))
+    # Even here birds land rather than sit, and "porter" with a hat would mean to wear it.
     while chosen.english == "sit" and "bird" in first.classes:
-        first = dice.pick(of_class(_ANYTHING))
+        first = rng.choice(nouns_of_class(_ANYTHING))
     while second is first or (chosen.english == "carry" and "wearable" in second.classes):
-        second = dice.pick(of_class(_ANYTHING))
-    start = draft.fixed("in", "dans", "preposition").add(draft.fixed("my", "mon", "determiner"))
-    start.add(draft.fixed("dream", "rêve", "noun")).add(draft.fixed(",", ",", "punctuation"))
-    said = clause(draft, noun_phrase(draft, first), chosen, How("past"), noun_phrase(draft, second))
-    return write(draft, start.add(said))
+        second = rng.choice(nouns_of_class(_ANYTHING))
+    start = draft.fixed_phrase("in", "dans", "preposition").add(draft.fixed_phrase("my", "mon", "determiner"))
+    start.add(draft.fixed_phrase("dream", "rêve", "noun")).add(draft.fixed_phrase(",", ",", "punctuation"))
+    sentence = clause(draft, noun_phrase(draft, first), chosen, VerbForm("past"), noun_phrase(draft, second))
+    return realise(draft, start.add(sentence))
 
 
 _ANYTHING = "animal furniture vehicle snack breakable building portable"
 
 
-def passive(dice: Rng, draft: Draft) -> Pair:
-    """ "The door was opened by the man"."""
-    chosen = dice.pick(direct())
-    turned = turn(chosen.verb)
-    noun = dice.pick(of_class(" ".join(chosen.objects)))
-    subject = noun_phrase(draft, noun, dice.pick(("the", "the", "this")), plural=dice.chance(0.25))
-    by = person_phrase(draft, person(dice))
-    tense = "past" if chosen.verb.english in _MOMENTS else dice.pick(("past", "past", "future"))
-    how = How(tense, "not" if dice.chance(0.2) else "", short=dice.chance(0.5))
-    said = clause(draft, subject, turned, how, by, settled(dice, draft, how, noun, where=0.15, when=0.3))
-    return write(draft, said)
+def passive(rng: Rng, draft: Draft) -> Pair:
+    """Sample "The door was opened by the man"."""
+    chosen = rng.choice(transitive_actions())
+    passive_verb = passive_of(chosen.verb)
+    noun = rng.choice(nouns_of_class(" ".join(chosen.objects)))
+    subject = noun_phrase(draft, noun, rng.choice(("the", "the", "this")), plural=rng.bernoulli(0.25))
+    by = person_phrase(draft, sample_person(rng))
+    tense = "past" if chosen.verb.english in _MOMENTARY else rng.choice(("past", "past", "future"))
+    form = VerbForm(tense, "not" if rng.bernoulli(0.2) else "", contracted=rng.bernoulli(0.5))
+    rest = sample_place_and_time(rng, draft, form, noun, where=0.15, when=0.3)
+    return realise(draft, clause(draft, subject, passive_verb, form, by, rest))
 
 
 @cache
-def direct() -> tuple[Action, ...]:
-    """What people do to things with a plain object in both languages."""
+def transitive_actions() -> tuple[Action, ...]:
+    """Return the actions of people that take a direct object in both languages."""
     return tuple(
-        one
-        for one in actions()
-        if "person" in one.subjects
-        and not (one.verb.english_tail or one.verb.french_tail or one.verb.reflexive or one.verb.state)
-        and not {"drink", "meal", "prepared", "person"} & set(one.objects)
+        candidate
+        for candidate in actions()
+        if "person" in candidate.subjects
+        and not (candidate.verb.english_tail or candidate.verb.french_tail)
+        and not (candidate.verb.reflexive or candidate.verb.state)
+        and not {"drink", "meal", "prepared", "person"} & set(candidate.objects)
     )
 
 
 @cache
-def turn(chosen: Verb) -> Verb:
-    """The passive of a verb."""
+def passive_of(chosen: Verb) -> Verb:
+    """Return the passive of a verb."""
     participle = french.conjugate(chosen.french).participle
     return replace(
         chosen,

@@ -1,26 +1,35 @@
-"""Sentences of more than one clause, questions and requests."""
+"""Templates for sentences of more than one clause."""
 
 from regard.data.synthetic.grammar.clauses import clause, copula, relative_object, relative_subject
-from regard.data.synthetic.grammar.lexicon import of_class, verb
+from regard.data.synthetic.grammar.lexicon import nouns_of_class, verb
 from regard.data.synthetic.grammar.phrases import (
     PRONOUNS,
+    CoreferenceFacts,
     Draft,
-    ItFacts,
     Leaf,
     NounPhrase,
     Phrase,
     noun_phrase,
     pronoun,
 )
-from regard.data.synthetic.grammar.realization import Pair, write
-from regard.data.synthetic.grammar.subjects import Person, person_phrase, someone
-from regard.data.synthetic.grammar.verb_groups import How, told
-from regard.data.synthetic.plausibility import TIMES, movable, some, somewhere, suits, thing, time_phrase
+from regard.data.synthetic.grammar.realization import Pair, realise
+from regard.data.synthetic.grammar.subjects import Person, person_phrase, sample_person_or_pronoun
+from regard.data.synthetic.grammar.verb_groups import VerbForm, resolve_tense
+from regard.data.synthetic.plausibility import (
+    TIMES,
+    indefinite_determiner,
+    is_movable,
+    plausible_adjectives,
+    sample_noun_phrase,
+    sample_place,
+    time_phrase,
+)
 from regard.data.synthetic.rng import Rng
-from regard.data.synthetic.templates.actions import direct, just_now
-from regard.data.synthetic.templates.copular_clauses import degree, draw_how, subject_of
+from regard.data.synthetic.templates.actions import as_single_event, transitive_actions
+from regard.data.synthetic.templates.copular_clauses import sample_copula_form, sample_degree, sample_noun_subject
 
-_FATES = (
+# A verb, the classes of its object, and the conjunction before it: "I bought a key but I lost it".
+_SECOND_VERBS = (
     (verb("lose", "perdre"), "wearable carried", "but", "mais"),
     (verb("sell", "vendre"), "wearable goods", "but", "mais"),
     (verb("break", "casser"), "breakable", "but", "mais"),
@@ -29,9 +38,9 @@ _FATES = (
     (verb("repair", "réparer"), "repairable", "and", "et"),
 )
 
-_ACQUIRED = (verb("buy", "acheter"), verb("find", "trouver"), verb("choose", "choisir"))
+_ACQUISITION_VERBS = (verb("buy", "acheter"), verb("find", "trouver"), verb("choose", "choisir"))
 
-_KNOWN = (
+_REPORTING_VERBS = (
     (verb("say", "dire"), "past"),
     (verb("think", "penser", state=True), "present"),
     (verb("know", "savoir", state=True), "present"),
@@ -39,86 +48,95 @@ _KNOWN = (
 )
 
 
-def far(dice: Rng, draft: Draft) -> Pair:
-    """ "The letters that the girl wrote in the garden are long": the verb is far from its subject."""
-    chosen = dice.pick(direct())
-    noun = dice.pick(of_class(" ".join(chosen.objects)))
-    head = noun_phrase(draft, noun, plural=dice.chance(0.3))
-    who = person_phrase(draft, someone(dice))
-    rest = [somewhere(dice, draft, noun)] if movable(noun) and dice.chance(0.5) else []
-    does = just_now(chosen.verb, How(dice.pick(("past", "past", "past", "present", "future"))))
-    if does.tense == "past" and dice.chance(0.25):
-        rest.append(time_phrase(draft, *dice.pick(TIMES["past"])))
-    subject = relative_object(draft, head, who, chosen.verb, told(chosen.verb, who.who, does), rest)
-    adjective = dice.pick(suits(noun))
-    how = draw_how(dice)._replace(tense=dice.pick(("present", "past")) if does.tense == "past" else "present")
-    return write(draft, copula(draft, subject, adjective, how, degree(dice, adjective, how)))
+def long_distance_agreement(rng: Rng, draft: Draft) -> Pair:
+    """Sample "The letters that the girl wrote in the garden are long": a relative clause separates subject and verb."""
+    chosen = rng.choice(transitive_actions())
+    noun = rng.choice(nouns_of_class(" ".join(chosen.objects)))
+    head = noun_phrase(draft, noun, plural=rng.bernoulli(0.3))
+    relative_subject_phrase = person_phrase(draft, sample_person_or_pronoun(rng))
+    rest = [sample_place(rng, draft, noun)] if is_movable(noun) and rng.bernoulli(0.5) else []
+    relative_form = as_single_event(chosen.verb, VerbForm(rng.choice(("past", "past", "past", "present", "future"))))
+    if relative_form.tense == "past" and rng.bernoulli(0.25):
+        rest.append(time_phrase(draft, *rng.choice(TIMES["past"])))
+    resolved_form = resolve_tense(chosen.verb, relative_subject_phrase.agreement, relative_form)
+    subject = relative_object(draft, head, relative_subject_phrase, chosen.verb, resolved_form, rest)
+    adjective = rng.choice(plausible_adjectives(noun))
+    form = sample_copula_form(rng)
+    form = form._replace(tense=rng.choice(("present", "past")) if relative_form.tense == "past" else "present")
+    return realise(draft, copula(draft, subject, adjective, form, sample_degree(rng, adjective, form)))
 
 
-def who_does(dice: Rng, draft: Draft) -> Pair:
-    """ "The girl who found the key in the garden is happy"."""
-    chosen = dice.pick(direct())
-    noun = dice.pick(of_class("person"))
-    while "kin" in noun.classes:  # "my mother" needs no telling which
-        noun = dice.pick(of_class("person"))
-    head = noun_phrase(draft, noun, plural=dice.chance(0.25))
-    thing_noun = dice.pick(of_class(" ".join(chosen.objects)))
-    how = just_now(chosen.verb, How(dice.pick(("past", "past", "present"))))
+def subject_relative(rng: Rng, draft: Draft) -> Pair:
+    """Sample "The girl who found the key in the garden is happy"."""
+    chosen = rng.choice(transitive_actions())
+    noun = rng.choice(nouns_of_class("person"))
+    while "kin" in noun.classes:  # "my mother" needs no relative clause
+        noun = rng.choice(nouns_of_class("person"))
+    head = noun_phrase(draft, noun, plural=rng.bernoulli(0.25))
+    thing_noun = rng.choice(nouns_of_class(" ".join(chosen.objects)))
+    form = as_single_event(chosen.verb, VerbForm(rng.choice(("past", "past", "present"))))
 
     def inner(subject: NounPhrase) -> Phrase:
-        about = thing(dice, draft, thing_noun, some(how))
-        rest = [somewhere(dice, draft, thing_noun)] if movable(thing_noun) and dice.chance(0.4) else []
-        return clause(draft, subject, chosen.verb, told(chosen.verb, subject.who, how), about, rest)
+        object_phrase = sample_noun_phrase(rng, draft, thing_noun, indefinite_determiner(form))
+        rest = [sample_place(rng, draft, thing_noun)] if is_movable(thing_noun) and rng.bernoulli(0.4) else []
+        resolved_form = resolve_tense(chosen.verb, subject.agreement, form)
+        return clause(draft, subject, chosen.verb, resolved_form, object_phrase, rest)
 
     subject = relative_subject(draft, head, inner)
-    adjective = dice.pick(suits(noun))
-    how_is = draw_how(dice)._replace(tense=how.tense if how.tense == "present" else dice.pick(("present", "past")))
-    return write(draft, copula(draft, subject, adjective, how_is, degree(dice, adjective, how_is)))
+    adjective = rng.choice(plausible_adjectives(noun))
+    copula_form = sample_copula_form(rng)
+    copula_form = copula_form._replace(tense="present" if form.tense == "present" else rng.choice(("present", "past")))
+    return realise(draft, copula(draft, subject, adjective, copula_form, sample_degree(rng, adjective, copula_form)))
 
 
-def report(dice: Rng, draft: Draft) -> Pair:
-    """ "The girls said that they were tired", "… qu'elles étaient fatiguées"."""
-    chosen, tense = dice.pick(_KNOWN)
-    noun = dice.pick(of_class("person"))
-    several = "one" not in noun.classes and dice.chance(0.4)
-    who = Person("my" if "kin" in noun.classes else "the", noun, several)
-    subject = person_phrase(draft, who)
-    said = clause(draft, subject, chosen, How(tense))
-    that = draft.fixed("that", "que", "conjunction")
-    if dice.chance(0.5):
+def reported_speech(rng: Rng, draft: Draft) -> Pair:
+    """Sample "The girls said that they were tired", "… qu'elles étaient fatiguées"."""
+    chosen, tense = rng.choice(_REPORTING_VERBS)
+    noun = rng.choice(nouns_of_class("person"))
+    several = "one" not in noun.classes and rng.bernoulli(0.4)
+    person = Person("my" if "kin" in noun.classes else "the", noun, several)
+    subject = person_phrase(draft, person)
+    sentence = clause(draft, subject, chosen, VerbForm(tense))
+    that = draft.fixed_phrase("that", "que", "conjunction")
+    if rng.bernoulli(0.5):
         name = "they" if several else "she" if noun.gender == "f" else "he"
-        other = pronoun(draft, name, noun.gender)
+        inner_subject = pronoun(draft, name, noun.gender)
         if several:
-            draft.it = ItFacts(other, subject)
-        adjective = dice.pick(suits(noun))
+            draft.coreference = CoreferenceFacts(inner_subject, subject)
+        adjective = rng.choice(plausible_adjectives(noun))
     else:
-        other_noun = dice.pick(of_class(dice.pick(("animal", "vehicle", "building", "wearable", "breakable"))))
-        other, adjective = subject_of(dice, draft, other_noun), dice.pick(suits(other_noun))
-    how = How("past" if tense == "past" else dice.pick(("present", "past")))
-    return write(draft, said.add(that).add(copula(draft, other, adjective, how, degree(dice, adjective, how))))
+        inner_noun = rng.choice(nouns_of_class(rng.choice(("animal", "vehicle", "building", "wearable", "breakable"))))
+        inner_subject = sample_noun_subject(rng, draft, inner_noun)
+        adjective = rng.choice(plausible_adjectives(inner_noun))
+    form = VerbForm("past" if tense == "past" else rng.choice(("present", "past")))
+    inner = copula(draft, inner_subject, adjective, form, sample_degree(rng, adjective, form))
+    return realise(draft, sentence.add(that).add(inner))
 
 
-def fate(dice: Rng, draft: Draft) -> Pair:
-    """ "I bought a key but I lost it", "… je l'ai perdue"."""
-    chosen, classes, english, target = dice.pick(_FATES)
-    several = dice.chance(0.15)
-    noun = dice.pick(of_class(classes))
-    who = someone(dice)
-    subject = person_phrase(draft, who)
-    about = noun_phrase(draft, noun, dice.pick(("some" if several else "a", "the", "this")), plural=several)
-    said = clause(draft, subject, dice.pick(_ACQUIRED), How("past"), about)
-    link = draft.fixed(english, target, "conjunction")
-    again = person_phrase(draft, who) if who.name in PRONOUNS else pronoun(draft, _pronoun_for(subject), subject.gender)
-    clitic = "les" if about.plural else "la" if about.gender == "f" else "le"
-    later = clause(draft, again, chosen, How("past"), before=about, clitic=clitic)
-    source = Leaf("them" if about.plural else "it", "pronoun")
-    leaf = next(leaf for leaf in later.fr if leaf.text == clitic and leaf.kind == "pronoun")
+def object_pronoun(rng: Rng, draft: Draft) -> Pair:
+    """Sample "I bought a key but I lost it", "… je l'ai perdue"."""
+    chosen, classes, english, target = rng.choice(_SECOND_VERBS)
+    several = rng.bernoulli(0.15)
+    noun = rng.choice(nouns_of_class(classes))
+    person = sample_person_or_pronoun(rng)
+    subject = person_phrase(draft, person)
+    object_phrase = noun_phrase(draft, noun, rng.choice(("some" if several else "a", "the", "this")), plural=several)
+    sentence = clause(draft, subject, rng.choice(_ACQUISITION_VERBS), VerbForm("past"), object_phrase)
+    conjunction = draft.fixed_phrase(english, target, "conjunction")
+    if person.name in PRONOUNS:
+        second_subject = person_phrase(draft, person)
+    else:
+        second_subject = pronoun(draft, _personal_pronoun(subject), subject.gender)
+    clitic = "les" if object_phrase.plural else "la" if object_phrase.gender == "f" else "le"
+    second = clause(draft, second_subject, chosen, VerbForm("past"), preceding_object=object_phrase, clitic=clitic)
+    source = Leaf("them" if object_phrase.plural else "it", "pronoun")
+    leaf = next(leaf for leaf in second.fr if leaf.text == clitic and leaf.kind == "pronoun")
     draft.links.append((source, leaf))
     draft.verbs[-1].object = source
-    draft.it = ItFacts(NounPhrase([source], [leaf], source, leaf), about)
-    later.en.append(source)
-    return write(draft, said.add(link).add(later))
+    draft.coreference = CoreferenceFacts(NounPhrase([source], [leaf], source, leaf), object_phrase)
+    second.en.append(source)
+    return realise(draft, sentence.add(conjunction).add(second))
 
 
-def _pronoun_for(subject: NounPhrase) -> str:
+def _personal_pronoun(subject: NounPhrase) -> str:
     return "they" if subject.plural else "she" if subject.gender == "f" else "he"

@@ -1,14 +1,32 @@
-"""Sentences about what things are, and are like."""
+"""Templates for clauses with "be": what things are, and what they are like."""
 
 from collections.abc import Sequence
 
 from regard.data.synthetic.grammar.clauses import BE, clause, copula, predicate
-from regard.data.synthetic.grammar.lexicon import Adjective, Noun, adjectives, of_class, verb
-from regard.data.synthetic.grammar.phrases import NUMBERS, Draft, ItFacts, Leaf, NounPhrase, Phrase, noun_phrase, place
-from regard.data.synthetic.grammar.realization import Pair, write
-from regard.data.synthetic.grammar.subjects import it, person, person_phrase, someone
-from regard.data.synthetic.grammar.verb_groups import How
-from regard.data.synthetic.plausibility import COLOURS, ON, PLACES, clash, contrast, ownable, somewhere, suits
+from regard.data.synthetic.grammar.lexicon import Adjective, Noun, adjectives, nouns_of_class, verb
+from regard.data.synthetic.grammar.phrases import (
+    NUMBERS,
+    CoreferenceFacts,
+    Draft,
+    Leaf,
+    NounPhrase,
+    Phrase,
+    noun_phrase,
+    prepositional_phrase,
+)
+from regard.data.synthetic.grammar.realization import Pair, realise
+from regard.data.synthetic.grammar.subjects import person_phrase, pronoun_for, sample_person, sample_person_or_pronoun
+from regard.data.synthetic.grammar.verb_groups import VerbForm
+from regard.data.synthetic.plausibility import (
+    COLOURS,
+    ON,
+    PLACES,
+    are_contrasting,
+    are_incompatible,
+    is_ownable,
+    plausible_adjectives,
+    sample_place,
+)
 from regard.data.synthetic.rng import Rng
 
 TENSES = ("present", "present", "past", "past", "future")
@@ -33,7 +51,7 @@ PROFESSIONS = (
 
 _THINK = verb("think", "penser", state=True)
 
-_QUALIFIED = ("animal", "vehicle", "building", "opinion", "wearable", "furniture", "food")
+_DESCRIBED_CLASSES = ("animal", "vehicle", "building", "opinion", "wearable", "furniture", "food")
 
 _FEELINGS = tuple(
     verb(source, target, state=True)
@@ -59,162 +77,166 @@ _COMPARED = (
 )
 
 
-def draw_how(dice: Rng) -> How:
-    return How(dice.pick(TENSES), "not" if dice.chance(0.2) else "", short=dice.chance(0.5))
+def sample_copula_form(rng: Rng) -> VerbForm:
+    """Sample the tense, negation and contraction of "be"."""
+    return VerbForm(rng.choice(TENSES), "not" if rng.bernoulli(0.2) else "", contracted=rng.bernoulli(0.5))
 
 
-def subject_of(dice: Rng, draft: Draft, noun: Noun) -> NounPhrase:
-    """A noun as a subject: "the", "this" or "my"; sometimes several."""
+def sample_noun_subject(rng: Rng, draft: Draft, noun: Noun) -> NounPhrase:
+    """Sample a determiner and number for a noun as the subject; for a noun of a person, sample another person."""
     if "person" in noun.classes:
-        return person_phrase(draft, person(dice))
-    name = dice.pick(("the", "the", "this", "my") if ownable(noun) else ("the", "the", "this"))
-    return noun_phrase(draft, noun, name, plural=not noun.classes & {"mass"} and dice.chance(0.25))
+        return person_phrase(draft, sample_person(rng))
+    name = rng.choice(("the", "the", "this", "my") if is_ownable(noun) else ("the", "the", "this"))
+    return noun_phrase(draft, noun, name, plural=not noun.classes & {"mass"} and rng.bernoulli(0.25))
 
 
-def feel(draft: Draft, adjective: Adjective, how: How) -> None:
-    """Note whether the sentence is friendly: not good is bad, but not bad is not yet good."""
-    if adjective.sentiment and how.denial:
+def set_sentiment(draft: Draft, adjective: Adjective, form: VerbForm) -> None:
+    """Annotate the sentiment: "not good" is negative, but "not bad" is neutral."""
+    if adjective.sentiment and form.negation:
         draft.sentiment = "negative" if adjective.sentiment == "positive" else None
     elif adjective.sentiment:
         draft.sentiment = adjective.sentiment
 
 
-def degree(dice: Rng, adjective: Adjective, how: How) -> str:
-    if not adjective.graded or not dice.chance(0.35):
+def sample_degree(rng: Rng, adjective: Adjective, form: VerbForm) -> str:
+    """Sample "too" or "very" for an adjective that allows it; "" for none."""
+    if not adjective.gradable or not rng.bernoulli(0.35):
         return ""
-    return "very" if how.denial or adjective.sentiment == "positive" else dice.pick(("too", "very", "very"))
+    return "very" if form.negation or adjective.sentiment == "positive" else rng.choice(("too", "very", "very"))
 
 
-def quality(dice: Rng, draft: Draft) -> Pair:
-    """ "The house was very old"; "she is happy"."""
-    how = draw_how(dice)
-    if dice.chance(0.35):
-        who = someone(dice)
-        subject = person_phrase(draft, who)
-        adjective = dice.pick(suits(of_class("person")[0]))
+def quality(rng: Rng, draft: Draft) -> Pair:
+    """Sample "The house was very old" or "She is happy"."""
+    form = sample_copula_form(rng)
+    if rng.bernoulli(0.35):
+        person = sample_person_or_pronoun(rng)
+        subject = person_phrase(draft, person)
+        adjective = rng.choice(plausible_adjectives(nouns_of_class("person")[0]))
     else:
-        noun = dice.pick(of_class(dice.pick(_QUALIFIED)))
-        subject, adjective = subject_of(dice, draft, noun), dice.pick(_lasting(suits(noun), how))
-    feel(draft, adjective, how)
-    return write(draft, copula(draft, subject, adjective, how, degree(dice, adjective, how)))
+        noun = rng.choice(nouns_of_class(rng.choice(_DESCRIBED_CLASSES)))
+        subject = sample_noun_subject(rng, draft, noun)
+        adjective = rng.choice(_suitable_for_tense(plausible_adjectives(noun), form))
+    set_sentiment(draft, adjective, form)
+    return realise(draft, copula(draft, subject, adjective, form, sample_degree(rng, adjective, form)))
 
 
-def _lasting(words: Sequence[Adjective], how: How) -> Sequence[Adjective]:
-    """Without colours for what is to come: a fox is brown for good."""
-    return [one for one in words if one.english not in COLOURS] if how.tense == "future" else words
+def _suitable_for_tense(words: Sequence[Adjective], form: VerbForm) -> Sequence[Adjective]:
+    """Exclude colours in the future: a fox does not become brown."""
+    return [word for word in words if word.english not in COLOURS] if form.tense == "future" else words
 
 
-def opinion(dice: Rng, draft: Draft) -> Pair:
-    """ "The film was boring", "I think that the film is boring"."""
-    noun = dice.pick(of_class("opinion"))
-    adjective = dice.pick([one for one in suits(noun) if one.sentiment])
-    how = How(dice.pick(("present", "past")), "not" if dice.chance(0.2) else "", short=dice.chance(0.5))
+def opinion(rng: Rng, draft: Draft) -> Pair:
+    """Sample "The film was boring" or "I think that the film is boring"."""
+    noun = rng.choice(nouns_of_class("opinion"))
+    adjective = rng.choice([word for word in plausible_adjectives(noun) if word.sentiment])
+    form = VerbForm(rng.choice(("present", "past")), "not" if rng.bernoulli(0.2) else "", contracted=rng.bernoulli(0.5))
     start = Phrase()
-    if dice.chance(0.4):
-        start = clause(draft, person_phrase(draft, someone(dice)), _THINK, How(how.tense))
-        start.add(draft.fixed("that", "que", "conjunction"))
-    subject = noun_phrase(draft, noun, dice.pick(("the", "this", "your")))
-    feel(draft, adjective, how)
-    return write(draft, start.add(copula(draft, subject, adjective, how, degree(dice, adjective, how))))
+    if rng.bernoulli(0.4):
+        start = clause(draft, person_phrase(draft, sample_person_or_pronoun(rng)), _THINK, VerbForm(form.tense))
+        start.add(draft.fixed_phrase("that", "que", "conjunction"))
+    subject = noun_phrase(draft, noun, rng.choice(("the", "this", "your")))
+    set_sentiment(draft, adjective, form)
+    return realise(draft, start.add(copula(draft, subject, adjective, form, sample_degree(rng, adjective, form))))
 
 
-def profession(dice: Rng, draft: Draft) -> Pair:
-    """ "I am a student", "je suis étudiant": no article in French."""
-    # A farmer is not a lawyer.
-    who = someone(dice)
-    while who.noun and "kin" not in who.noun.classes:
-        who = someone(dice)
-    subject = person_phrase(draft, who)
-    english, masculine, feminine = dice.pick(PROFESSIONS)
+def profession(rng: Rng, draft: Draft) -> Pair:
+    """Sample "I am a student", "je suis étudiant", without an article in French."""
+    # Nouns such as "farmer" already name a profession.
+    person = sample_person_or_pronoun(rng)
+    while person.noun and "kin" not in person.noun.classes:
+        person = sample_person_or_pronoun(rng)
+    subject = person_phrase(draft, person)
+    english, masculine, feminine = rng.choice(PROFESSIONS)
     several = subject.plural
     word = (feminine if subject.gender == "f" else masculine) + "s" * several
     noun, target = Leaf(english + "s" * several, "noun"), Leaf(word, "noun")
     article = [] if several else [Leaf("a", "determiner")]
     draft.link([*article, noun], [target])
-    said = clause(draft, subject, BE, draw_how(dice), rest=[Phrase([*article, noun], [target])])
-    return write(draft, said)
+    sentence = clause(draft, subject, BE, sample_copula_form(rng), rest=[Phrase([*article, noun], [target])])
+    return realise(draft, sentence)
 
 
-def feeling(dice: Rng, draft: Draft) -> Pair:
-    """ "I am hungry", "j'ai faim"."""
-    return write(draft, clause(draft, person_phrase(draft, someone(dice)), dice.pick(_FEELINGS), draw_how(dice)))
+def feeling(rng: Rng, draft: Draft) -> Pair:
+    """Sample "I am hungry", "j'ai faim"."""
+    subject = person_phrase(draft, sample_person_or_pronoun(rng))
+    return realise(draft, clause(draft, subject, rng.choice(_FEELINGS), sample_copula_form(rng)))
 
 
-def both(dice: Rng, draft: Draft) -> Pair:
-    """ "The cat and the cow are tired": one masculine makes the whole masculine."""
-    name = dice.pick(("animal", "vehicle", "person", "wearable", "building"))
-    nouns = dice.pick(of_class(name)), dice.pick(of_class(name))
+def coordination(rng: Rng, draft: Draft) -> Pair:
+    """Sample "The cat and the cow are tired": the adjective is masculine if one of the nouns is."""
+    name = rng.choice(("animal", "vehicle", "person", "wearable", "building"))
+    nouns = rng.choice(nouns_of_class(name)), rng.choice(nouns_of_class(name))
     while nouns[0] is nouns[1]:
-        nouns = nouns[0], dice.pick(of_class(name))
+        nouns = nouns[0], rng.choice(nouns_of_class(name))
     if name == "person":
         first, second = (noun_phrase(draft, noun, "my" if "kin" in noun.classes else "the") for noun in nouns)
     else:
         first, second = (noun_phrase(draft, noun) for noun in nouns)
-    link = draft.fixed("and", "et", "conjunction")
+    conjunction = draft.fixed_phrase("and", "et", "conjunction")
     gender = "f" if first.gender == second.gender == "f" else "m"
-    together = NounPhrase(
-        first.en + link.en + second.en, first.fr + link.fr + second.fr, first.head, first.target, gender, True
-    )
-    how = draw_how(dice)
-    adjective = dice.pick(_lasting([one for one in suits(nouns[0]) if one in suits(nouns[1])], how))
-    feel(draft, adjective, how)
-    said = copula(draft, together, adjective, how, degree(dice, adjective, how))
+    en, fr = first.en + conjunction.en + second.en, first.fr + conjunction.fr + second.fr
+    subject = NounPhrase(en, fr, first.head, first.target, gender, True)
+    form = sample_copula_form(rng)
+    shared = [word for word in plausible_adjectives(nouns[0]) if word in plausible_adjectives(nouns[1])]
+    adjective = rng.choice(_suitable_for_tense(shared, form))
+    set_sentiment(draft, adjective, form)
+    sentence = copula(draft, subject, adjective, form, sample_degree(rng, adjective, form))
     assert second.head is not None
     draft.adjectives.append((draft.adjectives[-1][0], second.head))
-    return write(draft, said)
+    return realise(draft, sentence)
 
 
-def there_is(dice: Rng, draft: Draft) -> Pair:
-    """ "There is a cat under the table"."""
-    noun = dice.pick(of_class(dice.pick(("animal", "carried wearable", "vehicle", "person"))))
+def there_is(rng: Rng, draft: Draft) -> Pair:
+    """Sample "There is a cat under the table"."""
+    noun = rng.choice(nouns_of_class(rng.choice(("animal", "carried wearable", "vehicle", "person"))))
     while "kin" in noun.classes:
-        noun = dice.pick(of_class("person"))
-    several, denied, past = dice.chance(0.35), dice.chance(0.15), dice.chance(0.35)
-    name = "no" if denied else dice.pick((*NUMBERS, "many", "some")) if several else "a"
-    adjective = dice.pick(suits(noun)) if dice.chance(0.3) else None
-    about = noun_phrase(draft, noun, name, plural=several, adjective=adjective)
+        noun = rng.choice(nouns_of_class("person"))
+    several, negated, past = rng.bernoulli(0.35), rng.bernoulli(0.15), rng.bernoulli(0.35)
+    name = "no" if negated else rng.choice((*NUMBERS, "many", "some")) if several else "a"
+    adjective = rng.choice(plausible_adjectives(noun)) if rng.bernoulli(0.3) else None
+    object_phrase = noun_phrase(draft, noun, name, plural=several, adjective=adjective)
     there, il, y = Leaf("there", "pronoun"), Leaf("il", "pronoun"), Leaf("y", "pronoun")
     be = Leaf(("were" if past else "are") if several else ("was" if past else "is"), "verb")
     a = Leaf("avait" if past else "a", "verb")
     draft.links += [(there, il), (there, y), (be, a)]
     target = [il, y, a]
-    if denied:
+    if negated:
         ne, pas = Leaf("ne", "particle"), Leaf("pas", "adverb")
-        draft.link(about.en[:1], [ne, pas])
+        draft.link(object_phrase.en[:1], [ne, pas])
         target = [il, ne, y, a, pas]
-    return write(draft, Phrase([there, be], target).add(about).add(_spot(dice, draft, noun)))
+    return realise(draft, Phrase([there, be], target).add(object_phrase).add(_sample_location(rng, draft, noun)))
 
 
-def _spot(dice: Rng, draft: Draft, noun: Noun) -> Phrase:
-    if not noun.classes & {"pet", "carried"} or dice.chance(0.4):
-        return somewhere(dice, draft, noun)
-    other = dice.pick(of_class("furniture"))
-    while other is noun:
-        other = dice.pick(of_class("furniture"))
-    return place(draft, *dice.pick((*ON, *PLACES)), noun_phrase(draft, other))
+def _sample_location(rng: Rng, draft: Draft, noun: Noun) -> Phrase:
+    if not noun.classes & {"pet", "carried"} or rng.bernoulli(0.4):
+        return sample_place(rng, draft, noun)
+    furniture = rng.choice(nouns_of_class("furniture"))
+    while furniture is noun:
+        furniture = rng.choice(nouns_of_class("furniture"))
+    return prepositional_phrase(draft, *rng.choice((*ON, *PLACES)), noun_phrase(draft, furniture))
 
 
-def comparison(dice: Rng, draft: Draft) -> Pair:
-    """ "The box is bigger than the bag", "my brother is as old as Paul"."""
-    name, words = dice.pick(_COMPARED)
-    nouns = dice.pick(of_class(name)), dice.pick(of_class(name))
+def comparison(rng: Rng, draft: Draft) -> Pair:
+    """Sample "The box is bigger than the bag" or "My brother is as old as my uncle"."""
+    noun_class, words = rng.choice(_COMPARED)
+    nouns = rng.choice(nouns_of_class(noun_class)), rng.choice(nouns_of_class(noun_class))
     while nouns[0] is nouns[1]:
-        nouns = nouns[0], dice.pick(of_class(name))
+        nouns = nouns[0], rng.choice(nouns_of_class(noun_class))
     names = ["my" if "kin" in noun.classes else "the" for noun in nouns]
-    first, second = (noun_phrase(draft, noun, said) for noun, said in zip(nouns, names, strict=True))
-    adjective = adjectives()[dice.pick(words.split())]
-    how = draw_how(dice)._replace(tense=dice.pick(("present", "past")))
-    said = clause(draft, first, BE, how, rest=[_than(dice, draft, first, adjective), second])
-    return write(draft, said)
+    first, second = (noun_phrase(draft, noun, name) for noun, name in zip(nouns, names, strict=True))
+    adjective = adjectives()[rng.choice(words.split())]
+    form = sample_copula_form(rng)._replace(tense=rng.choice(("present", "past")))
+    sentence = clause(draft, first, BE, form, rest=[_than(rng, draft, first, adjective), second])
+    return realise(draft, sentence)
 
 
-def _than(dice: Rng, draft: Draft, subject: NounPhrase, adjective: Adjective) -> Phrase:
+def _than(rng: Rng, draft: Draft, subject: NounPhrase, adjective: Adjective) -> Phrase:
     phrase = predicate(draft, subject, adjective)
     source, target = phrase.en[0], phrase.fr[0]
-    if adjective.english != "good" and dice.chance(0.3):
-        start, end = draft.fixed("as", "aussi", "adverb"), draft.fixed("as", "que", "conjunction")
+    if adjective.english != "good" and rng.bernoulli(0.3):
+        start, end = draft.fixed_phrase("as", "aussi", "adverb"), draft.fixed_phrase("as", "que", "conjunction")
         return start.add(phrase).add(end)
-    end = draft.fixed("than", "que", "conjunction")
+    end = draft.fixed_phrase("than", "que", "conjunction")
     if adjective.english == "good":
         source.text, target.text = "better", "meilleure" if subject.gender == "f" else "meilleur"
         return phrase.add(end)
@@ -228,20 +250,24 @@ def _than(dice: Rng, draft: Draft, subject: NounPhrase, adjective: Adjective) ->
     return Phrase([more, source, *end.en], [plus, target, *end.fr])
 
 
-def it_alone(dice: Rng, draft: Draft) -> Pair:
-    """ "The car is old but it is fast": only one noun for "it" to stand for."""
-    noun = dice.pick(of_class(dice.pick(("vehicle", "animal", "building", "furniture", "breakable", "wearable"))))
-    subject = subject_of(dice, draft, noun)
-    words = suits(noun)
-    first, second = dice.pick(words), dice.pick(words)
-    while clash(first, second):
-        second = dice.pick(words)
-    how = How(dice.pick(("present", "past")))
-    said = copula(draft, subject, first, how, degree(dice, first, how))
+def unambiguous_it(rng: Rng, draft: Draft) -> Pair:
+    """Sample "The car is old but it is fast", in which "it" can refer to one noun only."""
+    noun_class = rng.choice(("vehicle", "animal", "building", "furniture", "breakable", "wearable"))
+    noun = rng.choice(nouns_of_class(noun_class))
+    subject = sample_noun_subject(rng, draft, noun)
+    words = plausible_adjectives(noun)
+    first, second = rng.choice(words), rng.choice(words)
+    while are_incompatible(first, second):
+        second = rng.choice(words)
+    form = VerbForm(rng.choice(("present", "past")))
+    sentence = copula(draft, subject, first, form, sample_degree(rng, first, form))
     coloured = {first.english, second.english} & set(COLOURS)
-    later = How(how.tense, "not" if not coloured and dice.chance(0.3) else "", short=dice.chance(0.5))
-    opposed = contrast(first, second, bool(later.denial))
-    link = draft.fixed(*(("but", "mais") if opposed else ("and", "et")), "conjunction")
-    pronoun = it(draft, subject)
-    draft.it = ItFacts(pronoun, subject)
-    return write(draft, said.add(link).add(copula(draft, pronoun, second, later, degree(dice, second, later))))
+    second_form = VerbForm(
+        form.tense, "not" if not coloured and rng.bernoulli(0.3) else "", contracted=rng.bernoulli(0.5)
+    )
+    contrasting = are_contrasting(first, second, bool(second_form.negation))
+    conjunction = draft.fixed_phrase(*(("but", "mais") if contrasting else ("and", "et")), "conjunction")
+    pronoun = pronoun_for(draft, subject)
+    draft.coreference = CoreferenceFacts(pronoun, subject)
+    second_clause = copula(draft, pronoun, second, second_form, sample_degree(rng, second, second_form))
+    return realise(draft, sentence.add(conjunction).add(second_clause))

@@ -1,13 +1,13 @@
-"""Sentences about what people like doing."""
+"""Templates for what people like doing."""
 
 from regard.data.synthetic.grammar import english
 from regard.data.synthetic.grammar.clauses import clause
-from regard.data.synthetic.grammar.lexicon import Adjective, Noun, Verb, of_class, verb
+from regard.data.synthetic.grammar.lexicon import Adjective, Noun, Verb, nouns_of_class, verb
 from regard.data.synthetic.grammar.phrases import Draft, Leaf, NounPhrase, Phrase, VerbFacts, noun_phrase
-from regard.data.synthetic.grammar.realization import Pair, write
-from regard.data.synthetic.grammar.subjects import person_phrase, someone
-from regard.data.synthetic.grammar.verb_groups import How
-from regard.data.synthetic.plausibility import DAILY, somewhere, suits, time_phrase
+from regard.data.synthetic.grammar.realization import Pair, realise
+from regard.data.synthetic.grammar.subjects import person_phrase, sample_person_or_pronoun
+from regard.data.synthetic.grammar.verb_groups import VerbForm
+from regard.data.synthetic.plausibility import DAILY, plausible_adjectives, sample_place, time_phrase
 from regard.data.synthetic.rng import Rng
 
 _LIKING = (
@@ -17,7 +17,7 @@ _LIKING = (
     (verb("prefer", "préférer", state=True), None),
 )
 
-# Whoever loves it every week does it every week; that would be another sentence.
+# "She loves eating pears every week" would be ambiguous, so "every …" is excluded.
 _LIKED_WHEN = (*(when for when in DAILY if "every" not in when[0]), ("in winter", "en hiver"))
 
 _ENJOYED = (
@@ -40,50 +40,52 @@ _PASTIMES = (
 )
 
 
-def liking(dice: Rng, draft: Draft) -> Pair:
-    """ "I love eating fresh apples in the morning"."""
-    likes, sentiment = dice.pick(_LIKING)
-    denial = "not" if likes.english == "like" and dice.chance(0.4) else ""
-    how = How(dice.pick(("present", "present", "past")), denial, short=dice.chance(0.5))
-    subject = person_phrase(draft, someone(dice))
+def liking(rng: Rng, draft: Draft) -> Pair:
+    """Sample "I love eating fresh apples in the morning"."""
+    likes, sentiment = rng.choice(_LIKING)
+    negation = "not" if likes.english == "like" and rng.bernoulli(0.4) else ""
+    form = VerbForm(rng.choice(("present", "present", "past")), negation, contracted=rng.bernoulli(0.5))
+    subject = person_phrase(draft, sample_person_or_pronoun(rng))
     indoors = False
-    if dice.chance(0.25):
-        inner = gerund(draft, subject, dice.pick(_PASTIMES))
+    if rng.bernoulli(0.25):
+        inner = gerund(draft, subject, rng.choice(_PASTIMES))
     else:
-        chosen, classes = dice.pick(_ENJOYED)
+        chosen, classes = rng.choice(_ENJOYED)
         indoors = chosen.english in ("eat", "drink", "read")
-        # French watches all lizards, but eats some pears.
+        # French has the definite article in "regarder les lézards", but the partitive one in "manger des poires".
         name = "all" if chosen.english == "watch" else "bare"
-        noun = dice.pick(of_class(classes))
-        like = dice.pick(suits(noun)) if sentiment != "negative" and dice.chance(0.4) else None
-        inner = gerund(draft, subject, chosen, _enjoyed(dice, draft, noun, name, like))
+        noun = rng.choice(nouns_of_class(classes))
+        adjective = rng.choice(plausible_adjectives(noun)) if sentiment != "negative" and rng.bernoulli(0.4) else None
+        inner = gerund(draft, subject, chosen, _enjoyed(rng, draft, noun, name, adjective))
     draft.sentiment = sentiment
-    if denial and sentiment:
+    if negation and sentiment:
         draft.sentiment = "negative" if sentiment == "positive" else None
-    said = clause(draft, subject, likes, how, rest=[inner])
-    if dice.chance(0.4):
-        said.add(time_phrase(draft, *dice.pick(_LIKED_WHEN)))
-    elif indoors and dice.chance(0.3):
-        said.add(somewhere(dice, draft))
-    return write(draft, said)
+    sentence = clause(draft, subject, likes, form, rest=[inner])
+    if rng.bernoulli(0.4):
+        sentence.add(time_phrase(draft, *rng.choice(_LIKED_WHEN)))
+    elif indoors and rng.bernoulli(0.3):
+        sentence.add(sample_place(rng, draft))
+    return realise(draft, sentence)
 
 
-def _enjoyed(dice: Rng, draft: Draft, noun: Noun, name: str, adjective: Adjective | None) -> NounPhrase:
+def _enjoyed(rng: Rng, draft: Draft, noun: Noun, name: str, adjective: Adjective | None) -> NounPhrase:
     if noun.classes & {"mass"}:
         return noun_phrase(draft, noun, name, adjective=adjective)
     phrase = noun_phrase(draft, noun, name, plural=True, adjective=adjective)
-    if adjective and adjective.english == "fresh" and "fruit" in noun.classes and dice.chance(0.3):
-        # "fresh apple" as a kind of food, for which French has the plural.
+    if adjective and adjective.english == "fresh" and "fruit" in noun.classes and rng.bernoulli(0.3):
+        # "fresh apple" as a kind of food; French uses the plural.
         assert phrase.head is not None
         phrase.head.text = noun.english
     return phrase
 
 
-def gerund(draft: Draft, subject: NounPhrase, chosen: Verb, about: NounPhrase | None = None) -> Phrase:
-    """ "eating apples", "manger des pommes"."""
+def gerund(draft: Draft, subject: NounPhrase, chosen: Verb, object_phrase: NounPhrase | None = None) -> Phrase:
+    """Return a gerund with its object: "eating apples", "manger des pommes"."""
     source, target = Leaf(english.forms(chosen.english).ing, "verb"), Leaf(chosen.french, "verb")
     draft.links.append((source, target))
-    facts = VerbFacts(source, "infinitive", "infinitif", False, subject.head, about.head if about else None)
+    facts = VerbFacts(
+        source, "infinitive", "infinitif", False, subject.head, object_phrase.head if object_phrase else None
+    )
     draft.verbs.append(facts)
     phrase = Phrase([source], [target])
-    return phrase.add(about) if about else phrase
+    return phrase.add(object_phrase) if object_phrase else phrase

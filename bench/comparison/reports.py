@@ -1,0 +1,87 @@
+"""Whether both checkouts report the same numbers: the JSON of `look`, `check`, `evaluate`, `score` and `measure`.
+
+The commands run with the bundled models, on sentences and data small enough that all of them take a few minutes.
+"""
+
+from collections.abc import Iterator
+from functools import partial
+from pathlib import Path
+
+from comparison.checkout import Pair, Sessions
+from comparison.corpus import Corpus
+from comparison.items import Item, compared
+from comparison.json_difference import first_difference, json_values, renamed
+
+# The ten sentences of `look`, by the bundled model that translates them.
+SENTENCES: dict[str, tuple[str, ...]] = {
+    "en-fr": (
+        "The animal didn't cross the street because it was too tired.",
+        "The animal didn't cross the street because it was too wide.",
+        "I am a student.",
+        "Where did you put my keys?",
+        "My sister opened the old door, and the cat ran away.",
+        "Unbelievable!",
+        'He said: "It\'s 3.50 €" 🙂',
+    ),
+    "fr-en": (
+        "Je suis étudiant.",
+        "La porte est trop petite parce qu'elle est vieille.",
+        "Qu'est-ce que tu as fait hier soir avec tes amis ?",
+    ),
+}
+HEAD = "encoder.2.self.3"
+INTERVENTIONS: dict[str, tuple[str, ...]] = {
+    "as it is": ("--trace", HEAD, "--trace", "decoder.1.cross.2"),
+    f"without {HEAD}": ("--without", HEAD),
+    "without decoder.2.cross.4": ("--without", "decoder.2.cross.4"),
+    "without positions": ("--without", "positions"),
+    "without scaling": ("--without", "scaling", "--trace", HEAD),
+    "with a given target": ("--target", "Un deux trois."),
+}
+
+
+def compare_reports(pair: Pair, corpus: Corpus) -> Iterator[Item]:
+    """Compare the JSON of every command."""
+    with pair.sessions() as sessions:
+        for name, words in INTERVENTIONS.items():
+            count = sum(map(len, SENTENCES.values()))
+            yield compared(f"look, {count} sentences {name}", partial(_look_difference, sessions, words))
+        for command, words in _commands(corpus):
+            shown = " ".join(Path(word).name if word.startswith("../") else word for word in words)
+            yield compared(f"{command} {shown}", partial(_difference, sessions, command, *words))
+
+
+def _commands(corpus: Corpus) -> Iterator[tuple[str, tuple[str, ...]]]:
+    checked, valid, test = map(corpus.path, ("checked.tsv", "checked-valid.tsv", "test.tsv"))
+    # The number of steps is given, because `check` would choose it by the speed of the machine.
+    yield "check", (checked, "--valid", valid, "--set", "train.steps=60", "--set", "tokenizer.vocab_size=600")
+    yield "evaluate", (test,)
+    yield "evaluate", (test, "--by-source", "--against", "fr-en", "--set", "decode.beam_size=1")
+    yield "score", (test,)
+    yield "measure heads", ("--count", "10")
+    yield "measure heads", (test, "--count", "10")
+    yield "measure pronouns", ("--count", "20")
+    yield "measure probes", ("--count", "40")
+    yield "measure alignment", ("--count", "20")
+    yield "measure alignment", ("--model", "fr-en", "--count", "20")
+    yield "measure alignment", (test,)
+
+
+def _look_difference(sessions: Sessions, words: tuple[str, ...]) -> str | None:
+    for model, texts in SENTENCES.items():
+        for text in texts:
+            found = _difference(sessions, "look", "--model", model, *words, text)
+            if found is not None:
+                return f"{text}: {found}"
+    return None
+
+
+def _difference(sessions: Sessions, command: str, *words: str) -> str | None:
+    outputs = sessions.run(command, "--json", *words)
+    checkouts = (sessions.pair.old, sessions.pair.new)
+    old, new = (
+        renamed(json_values(output), checkout.dialect) for output, checkout in zip(outputs, checkouts, strict=True)
+    )
+    if not old:
+        return "the old checkout wrote no JSON"
+    return first_difference(old, new)

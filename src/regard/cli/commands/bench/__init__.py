@@ -1,0 +1,1 @@
+"""`regard bench`: one module per command."""

@@ -1,0 +1,30 @@
+"""Flags and commands that had another name once. Using the old name is an error that says the new one."""
+
+import click
+
+_FLAGS = {
+    ("train", "--average"): "regard average MODEL MODEL --out MODEL",
+    ("train", "--settings"): "--config",
+    ("evaluate", "--scores"): "regard score FILES",
+    ("demo", "--write"): "regard synthetic --out FILE",
+    ("look", "--pieces"): "--tokens",
+    ("translate", "--fast"): "--compute-type",
+    ("evaluate", "--fast"): "--compute-type",
+    ("bench translate", "--fast"): "--compute-type",
+}
+
+_COMMANDS = {("measure", "it"): "regard measure pronouns", ("measure", "layers"): "regard measure probes"}
+
+
+def new_name(error: click.UsageError) -> str | None:
+    """Return the message for an old name, or None if the error is about something else."""
+    if error.ctx is None:
+        return None
+    command = error.ctx.command_path.partition(" ")[2]
+    if isinstance(error, click.NoSuchOption):
+        new = _FLAGS.get((command, error.option_name))
+        return f"{error.option_name} is now {new}" if new else None
+    for (group, old), new in _COMMANDS.items():
+        if group == command and repr(old) in error.message:
+            return f"regard {group} {old} is now {new}"
+    return None

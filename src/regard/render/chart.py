@@ -1,0 +1,195 @@
+"""Charts as SVG elements: estimates with intervals, lines over layers, and a grid of coloured cells.
+
+Every scale reaches from 0 to 1. A chart yields its elements; `regard.render.svg.svg` makes a picture of one or more.
+"""
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from html import escape
+
+from regard.render.colour_scale import colour
+from regard.statistics.intervals import Estimate
+
+BLUE, ORANGE, GREY = "#2f7fd1", "#c2690a", "#888888"
+
+_TICKS = (0.0, 0.5, 1.0)
+
+_TICK_COLOUR = "#999"
+
+_DARK_INK_FROM = 0.55  # a lighter cell has black text, a darker one white text
+
+
+def text(x: float | str, y: float | str, content: str, **attributes: float | str) -> str:
+    """Return a text element; `font_size=12` becomes `font-size="12"`, and `class_` becomes `class`."""
+    named = "".join(f' {name.rstrip("_").replace("_", "-")}="{value}"' for name, value in attributes.items())
+    return f'<text x="{x}" y="{y}"{named}>{escape(content)}</text>'
+
+
+def heading(title: str, subtitle: str, subtitle_y: int = 40) -> list[str]:
+    """Return the title of a picture in bold, and a line below it."""
+    return [text(8, 20, title, font_weight="bold"), text(8, subtitle_y, subtitle)]
+
+
+@dataclass(frozen=True)
+class IntervalChart:
+    """Labelled estimates with their intervals, one below the other, and vertical reference lines, at most two."""
+
+    title: str
+    rows: Sequence[tuple[str, Estimate, str]]  # label, estimate and colour
+    references: Mapping[str, float]
+
+    _LEFT, _WIDTH, _ROW_HEIGHT, _TITLE_HEIGHT = 12, 400, 38, 32
+
+    @property
+    def width(self) -> int:
+        return self._LEFT + self._WIDTH + 16
+
+    @property
+    def height(self) -> int:
+        """The height without the numbers below the scale."""
+        return self._TITLE_HEIGHT + self._ROW_HEIGHT * len(self.rows)
+
+    def elements(self, top: int) -> Iterator[str]:
+        """Yield the elements of the chart below a height."""
+        row_ys = [top + self._TITLE_HEIGHT + self._ROW_HEIGHT * row + 26 for row in range(len(self.rows))]
+        yield text(8, top + 8, self.title, font_weight="bold")
+        yield from self._scale(top)
+        yield from self._reference_lines(top, row_ys)
+        for y, (label, estimate, ink) in zip(row_ys, self.rows, strict=True):
+            number = f"{estimate:.3f}" if estimate.count else f"{estimate.value:.3f}"
+            yield text(self._LEFT + 6, y - 10, f"{label}: {number}", font_size=12)
+            low, value, high = (f"{self._x(bound):.1f}" for bound in (estimate.low, estimate.value, estimate.high))
+            yield f'<path d="M{low} {y} H{high}" stroke="{ink}" stroke-width="2"/>'
+            yield f'<circle cx="{value}" cy="{y}" r="5" fill="{ink}"/>'
+
+    def _x(self, value: float) -> float:
+        return self._LEFT + self._WIDTH * value
+
+    def _scale(self, top: int) -> Iterator[str]:
+        bottom = top + self.height
+        for tick in _TICKS:
+            x = f"{self._x(tick):.0f}"
+            yield f'<path d="M{x} {top + 34} V{bottom}" stroke="{_TICK_COLOUR}" stroke-width="0.5"/>'
+            yield text(x, bottom + 14, f"{tick:g}", text_anchor="middle", font_size=11)
+
+    def _reference_lines(self, top: int, row_ys: Sequence[int]) -> Iterator[str]:
+        # Two lines may be close: the first is labelled on its left, the second on its right.
+        for (name, value), (anchor, shift) in zip(self.references.items(), (("end", -4), ("start", 4)), strict=False):
+            # A line is drawn at the title and at each estimate, so that it does not cross the labels.
+            strokes = "".join(f" M{self._x(value):.1f} {y - 8} v16" for y in row_ys)
+            yield f'<path d="M{self._x(value):.1f} {top + 18} v14{strokes}" stroke="{ORANGE}" stroke-width="1.5"/>'
+            yield text(f"{self._x(value) + shift:.1f}", top + 27, name, text_anchor=anchor, font_size=11)
+
+
+@dataclass(frozen=True)
+class LineStyle:
+    """The name, colour and dashes of a line, the same in every chart of a picture."""
+
+    name: str
+    colour: str
+    dashes: str = "none"
+
+
+def legend(styles: Sequence[LineStyle], y: int) -> Iterator[str]:
+    """Yield a sample of each line with its name, side by side."""
+    for number, style in enumerate(styles):
+        x = 8 + 140 * number
+        yield f'<path d="M{x} {y} h28" stroke="{style.colour}" stroke-width="2" stroke-dasharray="{style.dashes}"/>'
+        yield text(x + 34, y + 4, style.name)
+
+
+@dataclass(frozen=True)
+class LineChart:
+    """A small chart of lines over the layers; the points of the first line are estimates with intervals."""
+
+    title: str
+    estimates: Sequence[Estimate]
+    others: Sequence[Sequence[float]]
+    styles: Sequence[LineStyle]  # of the estimates and of the others
+
+    WIDTH, HEIGHT = 230, 160
+
+    _PLOT_HEIGHT = HEIGHT - 58
+
+    def elements(self, left: int, top: int) -> Iterator[str]:
+        """Yield the elements of the chart; `left` and `top` are those of its plot."""
+        step = (self.WIDTH - 50) / max(1, len(self.estimates) - 1)
+        xs = [left + step * layer for layer in range(len(self.estimates))]
+        ys = [self._y(top, estimate.value) for estimate in self.estimates]
+        yield text(left, top - 8, self.title, font_size=12, font_weight="bold")
+        yield from self._scales(left, top, xs)
+        values = [[estimate.value for estimate in self.estimates], *self.others]
+        for line, style in zip(values, self.styles, strict=True):
+            points = " ".join(f"{x:.1f},{self._y(top, value):.1f}" for x, value in zip(xs, line, strict=True))
+            yield (
+                f'<polyline points="{points}" fill="none" stroke="{style.colour}" stroke-width="2" '
+                f'stroke-dasharray="{style.dashes}"/>'
+            )
+        ink = self.styles[0].colour
+        for layer, (x, y, estimate) in enumerate(zip(xs, ys, self.estimates, strict=True)):
+            title = escape(f"{self.title}, layer {layer}: {estimate:.3f}")
+            low, high = (f"{self._y(top, bound):.1f}" for bound in (estimate.low, estimate.high))
+            yield f'<circle cx="{x:.1f}" cy="{y:.1f}" r="3.5" fill="{ink}"><title>{title}</title></circle>'
+            yield f'<path d="M{x:.1f} {low} V{high}" stroke="{ink}"/>'
+
+    def _y(self, top: int, value: float) -> float:
+        return top + self._PLOT_HEIGHT * (1 - value)
+
+    def _scales(self, left: int, top: int, xs: Sequence[float]) -> Iterator[str]:
+        for tick in _TICKS:
+            y = self._y(top, tick)
+            yield f'<path d="M{left} {y:.0f} H{xs[-1]:.0f}" stroke="{_TICK_COLOUR}" stroke-width="0.5"/>'
+            yield text(left - 6, f"{y + 4:.0f}", f"{tick:g}", text_anchor="end", font_size=11)
+        for layer, x in enumerate(xs):
+            yield text(f"{x:.0f}", top + self._PLOT_HEIGHT + 16, f"{layer}", text_anchor="middle", font_size=11)
+
+
+@dataclass(frozen=True)
+class Cell:
+    """A cell of a grid: its place, two lines of text, a weight from 0 to 1 for its colour, and a tooltip."""
+
+    row: int
+    column: int
+    label: str
+    number: str
+    weight: float
+    tooltip: str
+
+
+@dataclass(frozen=True)
+class CellGrid:
+    """Rows of coloured cells, each row with its name."""
+
+    row_names: Sequence[str]
+    cells: Sequence[Cell]
+
+    _LEFT, _CELL_WIDTH, _CELL_HEIGHT = 130, 92, 40
+
+    @property
+    def width(self) -> int:
+        return self._LEFT + self._CELL_WIDTH * (1 + max(cell.column for cell in self.cells))
+
+    @property
+    def height(self) -> int:
+        return self._CELL_HEIGHT * len(self.row_names)
+
+    def elements(self, top: int) -> Iterator[str]:
+        """Yield the elements of the grid below a height."""
+        for row, name in enumerate(self.row_names):
+            yield text(self._LEFT - 8, top + self._CELL_HEIGHT * row + 24, name, text_anchor="end")
+        for cell in self.cells:
+            yield self._cell(cell, top)
+
+    def _cell(self, cell: Cell, top: int) -> str:
+        x, y = self._LEFT + self._CELL_WIDTH * cell.column, top + self._CELL_HEIGHT * cell.row
+        red, green, blue = colour(cell.weight)
+        ink = "#000" if cell.weight > _DARK_INK_FROM else "#fff"
+        middle = f"{x + self._CELL_WIDTH / 2 - 1:.0f}"
+        label, number = (
+            text(middle, y + down, line, text_anchor="middle", font_size=size, class_="on-colour", fill=ink)
+            for line, down, size in ((cell.label, 16, 12), (cell.number, 31, 11))
+        )
+        return (
+            f'<g><title>{escape(cell.tooltip)}</title><rect x="{x}" y="{y}" width="{self._CELL_WIDTH - 2}" '
+            f'height="{self._CELL_HEIGHT - 2}" fill="#{red:02x}{green:02x}{blue:02x}"/>{label}{number}</g>'
+        )
