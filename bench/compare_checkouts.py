@@ -1,10 +1,11 @@
 """Whether two checkouts of Regard behave alike: the older and the newer one run on this machine, and every item that is
 compared is printed as equal or DIFFERENT, with the first difference.
 
-The parts are `parameters` (four short trainings), `translations` (both bundled models), `reports` (the JSON of `look`,
-`check`, `evaluate`, `score` and `measure`) and `speed` (`bench train` and `bench translate`, as a ratio that is never
-judged). The checkouts may have the interface before or after the rename; `comparison/dialects.py` knows the difference.
-The exit status is 1 if anything differs. Needs the corpora in ../shared/data (or $REGARD_SHARED_DATA).
+The comparison has four parts: `parameters` (four short training runs), `translations` (with both bundled models),
+`reports` (the JSON of `look`, `check`, `evaluate`, `score` and `measure`) and `speed` (`bench train` and `bench
+translate`; the ratio is printed, but never counts as a difference). A checkout may have the old names of commands and
+settings or the new ones; `comparison/dialects.py` converts between them. The exit status is 1 if anything differs. The
+corpora must be in ../shared/data (or $REGARD_SHARED_DATA).
 
     python bench/compare_checkouts.py ../regard-before .
     python bench/compare_checkouts.py ../regard-before . --parts translations --sentences 100
@@ -63,7 +64,7 @@ def _options() -> argparse.Namespace:
 
 
 def _open(options: argparse.Namespace, scratch: Path) -> Pair:
-    """Open both checkouts, and say how their interfaces are compared."""
+    """Open both checkouts, and print which names of their interfaces are treated as equal."""
     pair = Pair(Checkout.open("old", options.old, scratch), Checkout.open("new", options.new, scratch))
     dialects = (pair.old.dialect, pair.new.dialect)
     if dialects == (NEW, OLD):
@@ -78,7 +79,7 @@ def _open(options: argparse.Namespace, scratch: Path) -> Pair:
 
 
 def _compare(name: str, pair: Pair, corpus: Corpus, options: argparse.Namespace) -> int:
-    """Compare one part, print its items as they come, and return how many differ."""
+    """Run one part of the comparison, print each item when it is done, and return the number of items that differ."""
     began, differing = time.perf_counter(), 0
     print(f"\n{name}", flush=True)
     for item in PARTS[name](pair, corpus, options):

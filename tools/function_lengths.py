@@ -1,4 +1,4 @@
-"""Prints the longest functions and the 90th percentile of function lengths in src/, and packages with many files."""
+"""Prints the longest functions of src/, the 90th percentile of all lengths, and the packages with the most files."""
 
 import ast
 import sys

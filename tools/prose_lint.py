@@ -1,6 +1,6 @@
-"""Finds words and constructions that the project does not use, in code, comments, docs and messages.
+"""Finds words and phrases that the project avoids in code, comments, documentation and messages.
 
-The list, with what to write instead and the exceptions, is prose_lint.toml beside this file. `make lint` runs it.
+The file prose_lint.toml beside this one lists them, with replacements and exceptions. `make lint` runs this check.
 """
 
 import re
@@ -25,7 +25,7 @@ def main() -> int:
 
 
 def _files(rules: dict[str, list[str]]) -> Iterator[Path]:
-    """Yield the files of the repository that hold text, new ones included, without the skipped ones."""
+    """Yield the files to check: all text files of the repository, also those not yet in git, except skipped ones."""
     command = ["git", "ls-files", "--cached", "--others", "--exclude-standard", *rules["files"]]
     listed = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=True).stdout.splitlines()
     skipped = [re.compile(pattern) for pattern in rules["skip"]]
@@ -38,7 +38,7 @@ def _problems(path: Path, checks: list[tuple[re.Pattern[str], str, list[str]]]) 
     name = path.relative_to(ROOT)
     for number, line in enumerate(path.read_text("utf-8").splitlines(), start=1):
         for pattern, say, allow in checks:
-            # An exception is a phrase of the line, or the start of the file's path.
+            # An exception is a phrase that the line contains, or the start of the path of the file.
             if (found := pattern.search(line)) and not any(one in line or str(name).startswith(one) for one in allow):
                 yield f"{name}:{number}: {found[0]!r}; write {say}"
 

@@ -1,4 +1,4 @@
-"""Prints docstrings and comments of src/, drawn at random, for somebody to read without their code.
+"""Prints a random sample of the docstrings and comments of src/, so that a reader can judge them without the code.
 
 `python tools/sample_docstrings.py [SEED] [COUNT]`
 """
@@ -30,7 +30,7 @@ def _docstrings(path: Path) -> Iterator[str]:
 
 
 def _comments(path: Path) -> Iterator[str]:
-    """Yield comments with the line of code they belong to; comments on consecutive lines are one."""
+    """Yield each comment with the line of code it belongs to; consecutive comment lines count as one comment."""
     lines = path.read_text("utf-8").splitlines()
     with path.open("rb") as file:
         found = {

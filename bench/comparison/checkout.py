@@ -1,7 +1,7 @@
 """A checkout of Regard, and how to run its commands and its Python interface.
 
-Every checkout works in a folder of its own, with its own cache, so that nothing one checkout wrote is read by the
-other. Commands are given by their new names; the dialect of the checkout translates them.
+Each checkout works in a separate folder with a separate cache, so that it never reads what the other one wrote.
+Commands are given by their new names; for a checkout with the old names, its dialect translates them.
 """
 
 import json
@@ -28,7 +28,7 @@ class CommandError(Exception):
 
 @dataclass(frozen=True)
 class Checkout:
-    """One of the two checkouts: `name` is old or new, `folder` is where its commands run."""
+    """One of the two checkouts: `name` is old or new, `root` is the repository, `folder` is where its commands run."""
 
     name: str
     root: Path
@@ -37,7 +37,7 @@ class Checkout:
 
     @classmethod
     def open(cls, name: str, root: Path, scratch: Path) -> "Checkout":
-        """Make the folder of a checkout, and see that Python imports Regard from this checkout and no other."""
+        """Make the folder of a checkout, and raise an error unless Python imports Regard from this checkout."""
         (scratch / name).mkdir()
         checkout = cls(name, root.resolve(), scratch / name, dialect_of(root))
         found = Path(checkout.python("import regard; print(regard.__file__)").strip())
@@ -46,7 +46,7 @@ class Checkout:
         return checkout
 
     def run(self, command: str, *words: str, threads: int | None = 1, stdin: Path | None = None) -> str:
-        """Run a command in a process of its own and return its output; without `threads`, it chooses their number."""
+        """Run a command in a new process and return its output; without `threads`, it sets its own thread count."""
         text = stdin.read_text("utf-8") if stdin is not None else ""
         return self._process(["-m", "regard", *self.dialect.words(command, *words)], text, threads)
 
@@ -56,7 +56,7 @@ class Checkout:
 
     @contextmanager
     def session(self) -> Iterator["Session"]:
-        """Start a process that runs many commands."""
+        """Start a process that can run many commands, and end it on exit."""
         with (self.folder / "session.log").open("w", encoding="utf-8") as log:
             process = subprocess.Popen(
                 [sys.executable, "-P", str(_WORKER)],
@@ -87,22 +87,22 @@ class Checkout:
         return done.stdout
 
     def _environment(self, threads: int | None) -> dict[str, str]:
-        """The environment of a command, without anything that would change how it computes or what it writes."""
+        """Return the environment variables for a command, without those that could change its results."""
         kept = {name: value for name, value in os.environ.items() if not name.startswith(("OMP_", "GOMP_", "PYTHON"))}
         kept |= {"PYTHONPATH": str(self.root / "src"), "PYTHONUTF8": "1", "XDG_CACHE_HOME": str(self.folder / "cache")}
-        if threads is not None:  # Threads that wait passively are faster where others use the machine too.
+        if threads is not None:  # Passive waiting is faster when other programs use the machine too.
             kept |= {"OMP_NUM_THREADS": str(threads), "OMP_WAIT_POLICY": "PASSIVE"}
         return kept
 
     def failure(self, status: int, errors: str) -> CommandError:
-        """Describe a command that failed by the last line of its standard error."""
+        """Return an error for a command that failed, with the last line of its standard error."""
         last = (errors.strip().splitlines() or ["no message"])[-1]
         return CommandError(f"the {self.name} checkout failed with exit status {status}: {last}")
 
 
 @dataclass(frozen=True)
 class Session:
-    """A process of a checkout that runs commands one after another."""
+    """A running process that executes commands of one checkout, one after another."""
 
     checkout: Checkout
     process: subprocess.Popen[str]
@@ -110,7 +110,7 @@ class Session:
     def run(self, command: str, *words: str) -> str:
         """Run a command and return its output."""
         assert self.process.stdin is not None and self.process.stdout is not None
-        with suppress(BrokenPipeError):  # A process that has ended gives no answer either.
+        with suppress(BrokenPipeError):  # If the process has ended, `readline` returns nothing.
             self.process.stdin.write(json.dumps(self.checkout.dialect.words(command, *words)) + "\n")
             self.process.stdin.flush()
         line = self.process.stdout.readline()
@@ -131,14 +131,14 @@ class Pair:
     new: Checkout
 
     def both(self, work: Callable[[Checkout], Result]) -> tuple[Result, Result]:
-        """Do the same work with both checkouts at the same time."""
+        """Call `work` with both checkouts at the same time, and return the results of the old and of the new one."""
         with ThreadPoolExecutor(2) as pool:
             old, new = pool.submit(work, self.old), pool.submit(work, self.new)
             return old.result(), new.result()
 
     @contextmanager
     def sessions(self) -> Iterator["Sessions"]:
-        """Start a session of each checkout."""
+        """Start one session for each checkout, and end both on exit."""
         with ExitStack() as stack:
             old, new = (stack.enter_context(checkout.session()) for checkout in (self.old, self.new))
             yield Sessions(self, {"old": old, "new": new})
@@ -146,11 +146,11 @@ class Pair:
 
 @dataclass(frozen=True)
 class Sessions:
-    """One session of each checkout."""
+    """The running sessions of both checkouts."""
 
     pair: Pair
     by_name: dict[str, Session]
 
     def run(self, command: str, *words: str) -> tuple[str, str]:
-        """Run the same command in both sessions at the same time and return both outputs."""
+        """Run the same command in both sessions at the same time and return the outputs, old and new."""
         return self.pair.both(lambda checkout: self.by_name[checkout.name].run(command, *words))

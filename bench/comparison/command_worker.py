@@ -1,7 +1,8 @@
-"""A process that runs commands of one checkout one after another, so that torch is imported only once.
+"""Runs commands of one checkout one after another in one process, so that torch is imported only once.
 
-It reads a JSON list of words for each command, a line each, and answers with a JSON line: exit status, standard output
-and standard error of the command. The checkout is the one that PYTHONPATH names. Run by `comparison/checkout.py`.
+Each line of standard input is one command, as a JSON list of its words. The answer is a line of JSON with the exit
+status, the standard output and the standard error of the command. PYTHONPATH selects the checkout.
+`comparison/checkout.py` starts this program.
 """
 
 import json
@@ -17,7 +18,7 @@ from typing import Any
 
 def main() -> None:
     answers = os.fdopen(os.dup(sys.stdout.fileno()), "w", encoding="utf-8")
-    os.dup2(sys.stderr.fileno(), sys.stdout.fileno())  # What a library prints must not come between the answers.
+    os.dup2(sys.stderr.fileno(), sys.stdout.fileno())  # What libraries print goes to standard error.
     group = import_module("regard.__main__").main
     for line in sys.stdin:
         answers.write(json.dumps(run(group, json.loads(line))) + "\n")
@@ -25,7 +26,10 @@ def main() -> None:
 
 
 def run(group: Any, words: list[str]) -> dict[str, Any]:
-    """Run one command and return everything it wrote; it writes to files, because it may close its output."""
+    """Run one command and return its exit status and everything that it wrote.
+
+    Its output goes to files, because some commands close their standard output.
+    """
     with tempfile.TemporaryDirectory() as folder:
         output, errors = Path(folder) / "output", Path(folder) / "errors"
         with output.open("w", encoding="utf-8") as out, errors.open("w", encoding="utf-8") as err:

@@ -1,7 +1,8 @@
-"""The data that both checkouts read: slices of real corpora, and some texts made to be unusual.
+"""The data for both checkouts: excerpts of real corpora, and some unusual texts.
 
-It is taken from `../shared/data` beside the repository (or $REGARD_SHARED_DATA): Multi30k for training, Tatoeba for the
-rest. The files are written into a folder beside those in which the checkouts run, so that both use the same names.
+The corpora are in `../shared/data` (or $REGARD_SHARED_DATA): Multi30k is used for training, Tatoeba for everything
+else. The excerpts are written to a folder beside the folders of the checkouts, so that both checkouts use the same
+relative paths.
 """
 
 import gzip
@@ -15,7 +16,7 @@ VALIDATION_PAIRS = 30
 TEST_PAIRS = 80
 CHECKED_PAIRS = 300
 
-# Lines of a TSV that `regard check` has something to say about.
+# Lines of a TSV file in which `regard check` finds something to report.
 _UNUSUAL_LINES = (
     "This line has no target.\t",
     "\tCette ligne n'a pas de source.",
@@ -33,18 +34,18 @@ _UNUSUAL_LINES = (
 
 @dataclass(frozen=True)
 class Corpus:
-    """Where the files are, seen from the folder of a checkout, and the sentences to translate, by language."""
+    """The folder of the files, and the sentences to translate for each language."""
 
     folder: Path
     sentences: dict[str, list[str]]
 
     def path(self, name: str) -> str:
-        """Return the path of a file as a command gets it."""
+        """Return the path of a file relative to the folder of a checkout, in which its commands run."""
         return f"../{self.folder.name}/{name}"
 
 
 def write_corpus(folder: Path) -> Corpus:
-    """Write all files into a new folder."""
+    """Write all files of the corpus to a new folder."""
     folder.mkdir()
     for side in ("en", "fr"):
         _write(folder / f"train.{side}", _lines(f"multi30k/train.{side}.gz")[:TRAINING_PAIRS])
@@ -60,7 +61,7 @@ def write_corpus(folder: Path) -> Corpus:
 
 
 def spread(lines: list[str], count: int) -> list[str]:
-    """Choose `count` lines evenly; the corpora are sorted by length, so that the first lines would all be short."""
+    """Return `count` evenly spaced lines. The corpora are sorted by length, so the first lines would all be short."""
     count = min(count, len(lines))
     return [lines[number * len(lines) // count] for number in range(count)]
 

@@ -1,14 +1,14 @@
-"""The interface before the rename and since, as two dialects: the only file of the comparison that knows both.
+"""The two dialects: the names in the interface of Regard before and after a renaming.
 
-Everywhere else commands, flags, settings, methods and JSON keys are written by their new names. A checkout that speaks
-the old dialect gets its commands translated by the tables below, and its JSON is renamed before it is compared.
+All other files of the comparison use the new names of commands, flags, settings, methods and JSON keys. For a checkout
+with the old names, the tables below translate commands to the old names, and its JSON to the new names.
 """
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
-# Settings: the new name, and the old one.
+# For each setting with a new name, its old name.
 OLD_SETTINGS: dict[str, str] = {
     "decode.alignment": "decode.links",
     "decode.beam_size": "decode.beams",
@@ -28,7 +28,7 @@ OLD_SETTINGS: dict[str, str] = {
     "train.warmup_steps": "train.warmup",
 }
 
-# Commands, flags and Python methods: the new name, and the old one.
+# For each command, flag and Python method with a new name, its old name.
 OLD_COMMANDS: dict[str, str] = {
     "measure probes": "measure layers",
     "measure pronouns": "measure it",
@@ -42,8 +42,8 @@ OLD_METHODS: dict[str, str] = {
     "translate_iterable": "stream",
 }
 
-# JSON keys: the old name, and the new one. A key that has another meaning below some other key is written with that
-# other key, by its old name, in front of it: "movers.other".
+# For each old JSON key, its new name. An entry such as "movers.other" applies only to the key "other" inside the value
+# of "movers".
 RENAMED_KEYS: dict[str, str] = {
     "answers": "role_scores",
     "antecedent": "antecedent_weight",
@@ -77,7 +77,7 @@ RENAMED_KEYS: dict[str, str] = {
     "worth": "ablation_effect",
 }
 
-# Labels among the JSON values: the old key under which they stand, and for each old label the new one.
+# JSON values that were renamed: for each old key, its old values and their new names.
 RENAMED_VALUES: dict[str, dict[str, str]] = {
     "looks": {"decider": "cue"},
     "name": {
@@ -90,16 +90,16 @@ RENAMED_VALUES: dict[str, dict[str, str]] = {
     "role": {"it → noun": "it → antecedent"},
 }
 
-# The new keys of sentences written for people. Their wording may change; the numbers in them may not.
+# New keys whose values are sentences for people. The wording may differ; the numbers in them must be equal.
 PROSE_KEYS: tuple[str, ...] = ("by", "data", "famous", "meaning", "reason", "verdict")
 
-# The new keys of durations, which no two runs share. Both must have a number there.
+# New keys whose values are durations, which differ in every run. They only have to be numbers.
 TIMING_KEYS: tuple[str, ...] = ("seconds",)
 
 
 @dataclass(frozen=True)
 class Dialect:
-    """How one checkout writes what the comparison knows by its new name."""
+    """The names that one checkout uses for its interface, and how to translate them from and to the new names."""
 
     name: str
     settings: Mapping[str, str]
@@ -110,15 +110,15 @@ class Dialect:
     values: Mapping[str, Mapping[str, str]]
 
     def words(self, command: str, *words: str) -> list[str]:
-        """Translate a command with its arguments, such as `measure pronouns` with `--count` and `10`."""
+        """Return the words of a command in this dialect; `words` are its arguments, such as `--count` and `10`."""
         return [*self.commands.get(command, command).split(), *map(self._word, words)]
 
     def setting(self, name: str) -> str:
-        """Return the name of a setting without its section."""
+        """Return the name of a setting in this dialect, without its section."""
         return self.settings.get(name, name).partition(".")[2]
 
     def method(self, name: str) -> str:
-        """Return the name of a Python method."""
+        """Return the name of a Python method in this dialect."""
         return self.methods.get(name, name)
 
     def _word(self, word: str) -> str:
@@ -131,12 +131,12 @@ NEW = Dialect("new", {}, {}, {}, {}, {}, {})
 
 
 def dialect_of(checkout: Path) -> Dialect:
-    """Return the dialect that a checkout speaks, which its packages show."""
+    """Return the dialect of a checkout; only a checkout with the new names has the package `interpret`."""
     return NEW if (checkout / "src" / "regard" / "interpret").is_dir() else OLD
 
 
 def table_lines() -> Iterator[str]:
-    """List what is renamed in the JSON of the old dialect, and what is not compared exactly."""
+    """Yield lines that list the renamed JSON keys and values, and the keys that are not compared exactly."""
     yield "JSON keys of the old interface and their new names:"
     yield from (f"  {old} -> {new}" for old, new in RENAMED_KEYS.items())
     labels = [(key, old, new) for key, table in RENAMED_VALUES.items() for old, new in table.items()]

@@ -1,4 +1,4 @@
-"""One compared item, and its line of output."""
+"""The result of comparing one item, and how it is printed."""
 
 import sys
 from collections.abc import Callable
@@ -9,21 +9,24 @@ from comparison.checkout import CommandError
 
 @dataclass(frozen=True)
 class Item:
-    """What was compared, and how it differs or what was measured; without either, it is equal."""
+    """The result of one comparison.
+
+    `difference` describes how the checkouts differ, `measured` what was measured; if both are None, they are equal.
+    """
 
     name: str
     difference: str | None = None
     measured: str | None = None
 
     def line(self) -> str:
-        """Write the item as a line of output."""
+        """Return the item as a line of output."""
         if self.difference is not None:
             return f"DIFFERENT  {self.name}: {self.difference}"
         return f"measured   {self.name}: {self.measured}" if self.measured is not None else f"equal      {self.name}"
 
 
 def compared(name: str, difference: Callable[[], str | None]) -> Item:
-    """Compare one item; a command that fails makes it different, because then nothing was compared."""
+    """Compare one item. If a command fails, the item counts as different, because nothing was compared."""
     say(name)
     try:
         return Item(name, difference())
@@ -32,6 +35,6 @@ def compared(name: str, difference: Callable[[], str | None]) -> Item:
 
 
 def say(running: str) -> None:
-    """Tell on standard error what is running now."""
+    """Print to standard error what is running now."""
     sys.stderr.write(f"running: {running}\n")
     sys.stderr.flush()

@@ -1,7 +1,7 @@
-"""The first difference between two JSON values.
+"""Finds the first difference between two JSON values.
 
-Keys and values must be equal, with three exceptions: numbers with a fraction may differ by a millionth of their value,
-sentences for people may be worded differently around the same numbers, and durations only have to be numbers.
+Keys and values must be equal, with three exceptions: floats may differ by a millionth of their value, sentences for
+people may have another wording if they contain the same numbers, and durations only have to be numbers.
 """
 
 import json
@@ -28,7 +28,10 @@ def json_values(text: str) -> list[Any]:
 
 
 def renamed(value: Any, dialect: Dialect, parent: str = "") -> Any:
-    """Return a JSON value of a dialect with the new keys and labels."""
+    """Return a JSON value of a dialect with all names replaced by the new ones.
+
+    `parent` is the key, by its name in the dialect, under which the value is found.
+    """
     if isinstance(value, dict):
         found = {_new_key(dialect.keys, parent, key): renamed(inner, dialect, key) for key, inner in value.items()}
         if len(found) < len(value):
@@ -44,9 +47,9 @@ def _new_key(keys: Mapping[str, str], parent: str, key: str) -> str:
 
 
 def first_difference(old: Any, new: Any, path: str = "", key: str = "") -> str | None:
-    """Describe the first difference of two values that both have the new names, or return None if they are equal.
+    """Describe the first difference between two values, or return None if they are equal. Both have the new names.
 
-    `path` leads to the values, and `key` is the last key on it.
+    `path` is the path from the outermost value to these two, and `key` is the last key of it.
     """
     if key in TIMING_KEYS and all(type(value) in (int, float) for value in (old, new)):
         return None
@@ -91,6 +94,6 @@ def _numbers(text: str) -> list[str]:
 
 
 def shown(value: Any) -> str:
-    """Write a value as JSON, shortened if it is long."""
+    """Return a value as JSON, shortened if it is long."""
     text = json.dumps(value, ensure_ascii=False)
     return text if len(text) <= SHOWN_CHARACTERS else text[: SHOWN_CHARACTERS - 1] + "…"

@@ -1,7 +1,7 @@
-"""Whether both checkouts train the same parameters, to the last bit, after some steps of size `tiny`.
+"""Checks that both checkouts train exactly the same parameters, bit by bit, in a few steps of a model of size `tiny`.
 
-Four variants cover both places of the layer norm, both optimizers, gradient accumulation with one thread and data
-parallel replicas with two. The number of threads is fixed and nothing in the plan depends on time.
+Four variants cover layer norm before and after a sublayer, both optimizers, gradient accumulation (with one thread)
+and data-parallel replicas (with two threads). The number of threads is fixed, and no setting depends on time.
 """
 
 from collections.abc import Iterator
@@ -14,12 +14,13 @@ from comparison.items import Item, compared
 from safetensors.numpy import load_file
 
 STEPS = 60
-# The norm, the optimizer, the threads, and the tokens of a micro-batch: 512 for each replica, two micro-batches a step.
+# Norm, optimizer, number of threads, and tokens of a micro-batch. With one thread, a step has two micro-batches of 512
+# tokens; with two threads, it has one of 1,024 tokens, half of it for each replica.
 VARIANTS = (("post", "adam", 1, 512), ("post", "muon", 2, 1024), ("pre", "adam", 2, 1024), ("pre", "muon", 1, 512))
 
 
 def compare_parameters(pair: Pair, corpus: Corpus) -> Iterator[Item]:
-    """Train every variant with both checkouts."""
+    """Train every variant with both checkouts, and compare the parameters."""
     for norm, optimizer, threads, micro_batch in VARIANTS:
         settings = {
             "model.norm": norm,
@@ -55,7 +56,7 @@ def _trained_difference(pair: Pair, corpus: Corpus, name: str, words: list[str],
 
 
 def _tensors(path: Path) -> dict[str, tuple[object, ...]]:
-    """Read the type, the shape and the bytes of every tensor."""
+    """Return the type, the shape and the bytes of every tensor in a file."""
     return {name: (one.dtype, one.shape, one.tobytes()) for name, one in load_file(path).items()}
 
 

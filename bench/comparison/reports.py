@@ -1,6 +1,6 @@
-"""Whether both checkouts report the same numbers: the JSON of `look`, `check`, `evaluate`, `score` and `measure`.
+"""Checks that both checkouts print the same JSON for `look`, `check`, `evaluate`, `score` and `measure`.
 
-The commands run with the bundled models, on sentences and data small enough that all of them take a few minutes.
+The commands use the bundled models and so little data that all of them together take a few minutes.
 """
 
 from collections.abc import Iterator
@@ -12,7 +12,7 @@ from comparison.corpus import Corpus
 from comparison.items import Item, compared
 from comparison.json_difference import first_difference, json_values, renamed
 
-# The ten sentences of `look`, by the bundled model that translates them.
+# For each bundled model, the sentences that `look` translates with it; ten in all.
 SENTENCES: dict[str, tuple[str, ...]] = {
     "en-fr": (
         "The animal didn't cross the street because it was too tired.",
@@ -41,7 +41,7 @@ INTERVENTIONS: dict[str, tuple[str, ...]] = {
 
 
 def compare_reports(pair: Pair, corpus: Corpus) -> Iterator[Item]:
-    """Compare the JSON of every command."""
+    """Run every command with both checkouts, and compare the JSON that they print."""
     with pair.sessions() as sessions:
         for name, words in INTERVENTIONS.items():
             count = sum(map(len, SENTENCES.values()))
@@ -53,7 +53,7 @@ def compare_reports(pair: Pair, corpus: Corpus) -> Iterator[Item]:
 
 def _commands(corpus: Corpus) -> Iterator[tuple[str, tuple[str, ...]]]:
     checked, valid, test = map(corpus.path, ("checked.tsv", "checked-valid.tsv", "test.tsv"))
-    # The number of steps is given, because `check` would choose it by the speed of the machine.
+    # The number of steps is given, because otherwise `check` chooses it by the speed of the machine.
     yield "check", (checked, "--valid", valid, "--set", "train.steps=60", "--set", "tokenizer.vocab_size=600")
     yield "evaluate", (test,)
     yield "evaluate", (test, "--by-source", "--against", "fr-en", "--set", "decode.beam_size=1")

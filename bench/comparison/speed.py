@@ -1,8 +1,8 @@
-"""How fast the new checkout trains and translates beside the old one: a ratio with its range, never a verdict.
+"""Measures how fast the new checkout trains and translates relative to the old one, as a ratio with its range.
 
-The checkouts alternate, and the one that begins alternates too, so that a machine that gets slower or faster for a
-while affects both. Threads are left to the commands. The load average tells whether others used the machine too: then
-the ratio says little.
+Whatever the ratio is, it does not count as a difference. The checkouts are measured in turn, and the order changes from
+round to round, so that a change in the speed of the machine affects both. The commands choose their number of threads.
+A high load average shows that other programs used the machine, so that the ratio is not reliable.
 """
 
 import math
@@ -19,7 +19,7 @@ Measure = Callable[[Checkout], float]
 
 
 def compare_speed(pair: Pair, corpus: Corpus, rounds: int) -> Iterator[Item]:
-    """Measure `bench train` and `bench translate`."""
+    """Measure the speed of `bench train` and `bench translate` with both checkouts."""
     files = [corpus.path(f"train.{side}") for side in ("en", "fr")]
 
     def train(checkout: Checkout) -> float:

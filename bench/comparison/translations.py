@@ -1,7 +1,7 @@
-"""Whether both checkouts translate alike with the bundled models: texts, scores, alignments and everything beside them.
+"""Checks that both checkouts return the same translations with the bundled models: text, score, alignment and the rest.
 
-All sentences go through the command line with the default settings, and through both methods of the Python interface;
-some go through the command line again with other decode settings, which also take the torch backend.
+All sentences are translated by the command line with the default settings, and by both methods of the Python interface.
+Some of them are translated by the command line again with other decode settings, some of which need the torch backend.
 """
 
 import json
@@ -15,11 +15,11 @@ from comparison.dialects import Dialect
 from comparison.items import Item, compared
 from comparison.json_difference import first_difference, json_values, renamed
 
-Translations = tuple[list[dict[str, Any]], list[dict[str, Any]]]  # of the old checkout, and of the new one
+Translations = tuple[list[dict[str, Any]], list[dict[str, Any]]]  # by the old checkout, and by the new one
 
-MODELS = {"en-fr": "en", "fr-en": "fr"}  # and the language of their sources
+MODELS = {"en-fr": "en", "fr-en": "fr"}  # for each model, its source language
 SCORE_TOLERANCE = 1e-6
-FEW = 40  # sentences with other settings
+FEW = 40  # the number of sentences that are translated with other decode settings
 
 SETTINGS: dict[str, tuple[str, ...]] = {
     "greedy": ("decode.beam_size=1",),
@@ -32,7 +32,7 @@ SETTINGS: dict[str, tuple[str, ...]] = {
     "prefix": ("decode.prefix=Il", "decode.beam_size=3"),
 }  # fmt: skip
 
-# What the Python interface returns for the texts on standard input, a JSON line each.
+# A program that translates the texts on standard input by the Python interface and prints a line of JSON for each.
 _PROGRAM = """
 import json, sys
 from dataclasses import asdict
@@ -45,7 +45,7 @@ for found in translate(json.load(sys.stdin), regard.DecodeSettings(**{alignment:
 
 
 def compare_translations(pair: Pair, corpus: Corpus, sentences: int) -> Iterator[Item]:
-    """Translate in both directions, in every way."""
+    """Translate in both directions with all interfaces and settings, and compare the results."""
     with pair.sessions() as sessions:
         for model, language in MODELS.items():
             chosen = spread(corpus.sentences[language], sentences)
@@ -63,12 +63,12 @@ def compare_translations(pair: Pair, corpus: Corpus, sentences: int) -> Iterator
 
 
 def _unusual(sentences: list[str]) -> list[str]:
-    """Blank texts, a text of two lines, one too long for the model, and one of characters that no model has seen."""
+    """Return blank texts, a text of two lines, a text too long for the model, and one of unknown characters."""
     return ["", " ", "\n".join(sentences[:2]), " ".join(spread(sentences, 200)), "🙂 ↯ 𝔘"]
 
 
 def _by_command(sessions: Sessions, model: str, texts: list[str]) -> Iterator[Item]:
-    """Compare the translations of the command line field by field."""
+    """Compare the translations by the command line: first their texts, then scores, alignments and all fields."""
     found: list[Translations] = []
 
     def text_difference() -> str | None:

@@ -1,11 +1,11 @@
-"""Regard: train, use and inspect translation models of the kind of "Attention Is All You Need".
+"""Regard trains, runs and inspects Transformer models for translation, as described in "Attention Is All You Need".
 
     import regard
     model = regard.load()  # the bundled model, or regard.load("my-model")
     model.translate("I am a student.").text
     model.look("I am a student.")
 
-The public names are imported lazily: importing regard imports neither torch nor numpy.
+The public names are imported when they are first used, so `import regard` imports neither torch nor numpy.
 """
 
 from typing import TYPE_CHECKING, Any

@@ -6,7 +6,7 @@
     view.attention("decoder.3.cross.1")
     model.measure_heads()
 
-Heavy imports are inside functions: a program that only translates does not import torch.
+Slow imports are inside functions, so a program that only translates does not import torch.
 """
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -39,7 +39,7 @@ if TYPE_CHECKING:
     from regard.interpret.report.pronoun_report import PronounReport
     from regard.models.kinds.transformer import Transformer
 
-Pairs = Iterable[tuple[str, str]]  # sources and their translations
+Pairs = Iterable[tuple[str, str]]  # sentence pairs, each as (source, translation)
 
 
 def load(
@@ -80,10 +80,11 @@ def train(
     overrides: Sequence[str] = (),
     config: Path | None = None,
 ) -> "Model":
-    """Train a model on files of pairs (docs/data.md), write it to the folder `out`, and return it.
+    """Train a model on files of sentence pairs (docs/data.md), write it to the folder `out`, and return it.
 
-    `budget` is in seconds, `parent` is a model to fine-tune, `overrides` are settings such as "train.dropout=0.2". The
-    same call resumes an interrupted run. `regard.iter_train` does the same and yields its progress.
+    `budget` is in seconds, `parent` is a model to fine-tune, and `overrides` are settings such as "train.dropout=0.2".
+    Calling the function again with the same arguments resumes an interrupted run. `regard.iter_train` trains in the
+    same way, and also yields the progress.
     """
     from regard.training.run import iter_train
 
@@ -104,15 +105,15 @@ def train(
 
 
 def score(model: "Model", paths: Sequence[str | Path], decode: DecodeSettings = DEFAULT) -> list[Translation]:
-    """Return the references of a test set with their log-probabilities, in the order of the files.
+    """Return each reference of a test set with its log-probability, in the order of the files.
 
-    `paths` are one TSV (source, tab, one or more references), or a source file and one or more reference files.
+    `paths` is a TSV (source, tab, one or more references), or a source file and one or more reference files.
     """
     return list(score_references(model._translator, paths, decode))
 
 
 def average(folders: Sequence[str | Path], *, out: str | Path) -> "Model":
-    """Write a model whose parameters are the mean of those of other models to the folder `out`, and return it."""
+    """Average the parameters of several models, write the average to the folder `out`, and return it as a model."""
     from regard.training.weight_average import average_models
 
     average_models(folders, out=out)
@@ -120,7 +121,7 @@ def average(folders: Sequence[str | Path], *, out: str | Path) -> "Model":
 
 
 class Model:
-    """A loaded model: it translates, scores translations, and can be inspected."""
+    """A loaded model, which can translate, score translations, and be inspected."""
 
     def __init__(
         self,
@@ -141,19 +142,19 @@ class Model:
 
     @property
     def network(self) -> "Transformer":
-        """The network, a plain `torch.nn.Module`."""
+        """The neural network, a `torch.nn.Module`; it is built when it is first used."""
         if self._network is None:
             self._network = self._build()
         return self._network
 
     @property
     def max_positions(self) -> int:
-        """The maximum number of tokens of a source or target, EOS included."""
+        """The maximum number of tokens in a source or target, including EOS."""
         return self._translator.max_positions
 
     @property
     def alignment_head(self) -> AlignmentHead | None:
-        """The head that aligns words, if one was measured."""
+        """The attention head that aligns words best, or None if it has not been measured."""
         return self._translator.alignment_head
 
     @overload
@@ -171,34 +172,41 @@ class Model:
     def translate_iterable(
         self, lines: Iterable[str], decode: DecodeSettings = DEFAULT, *, window: int = WINDOW
     ) -> Iterator[Translation]:
-        """Translate lines as they come, in order, in constant memory; `window` lines are translated together."""
+        """Translate lines and yield the translations in the same order, while the lines are still being read.
+
+        `window` lines are read and translated at a time, so memory use does not grow with the number of lines.
+        """
         return self._translator.translate_iterable(lines, decode, window=window)
 
     def score(self, pairs: Pairs, decode: DecodeSettings = DEFAULT) -> Iterator[Translation]:
-        """Yield given translations with their log-probabilities."""
+        """Yield the given translation of each pair with its log-probability under the model."""
         return self._translator.score(pairs, decode)
 
     def look(
         self, text: str, decode: DecodeSettings = DEFAULT, *, target: str | None = None, without: str | None = None
     ) -> View:
-        """Translate a text and return every number of the pass over it; `target` is inspected instead, if given.
+        """Translate a text, and return a view of all numbers that the model computes for it.
 
-        `without` removes "positions", "scaling" or a head such as "encoder.2.self.5". Without a head the text is
-        translated again; without positions or scaling the translation stays the same.
+        If `target` is given, it is used instead of the model's own translation. `without` removes "positions",
+        "scaling" or an attention head such as "encoder.2.self.5" from the model. If a head is removed, the model
+        translates without it; if positions or scaling are removed, the translation is still that of the full model.
         """
         inspection = self._inspector.inspect(text, decode, target=target, without=without)
         return View(**{field.name: getattr(inspection, field.name) for field in fields(inspection)})
 
     def trace(self, source: Tokens, written: Tokens, without: str | None = None) -> Trace:
-        """Record one teacher-forced pass over the tokens of a source and a target."""
+        """Run the model on a source and a given target (`written`), and return all numbers that it computes."""
         return self._inspector.trace(source, written, without)
 
     def source(self, text: str) -> Tokens:
-        """Return the tokens of a text as the encoder reads them."""
+        """Return the tokens of a text as the encoder gets them."""
         return self._inspector.source(text)
 
     def measure_heads(self, pairs: Pairs | None = None, count: int = 500) -> "HeadReport":
-        """Measure what every head attends to and the effect of removing it, on pairs or on the synthetic language."""
+        """Measure what every attention head attends to, and the effect of removing it.
+
+        At most `count` of the `pairs` are used; if none are given, pairs of the synthetic language are used.
+        """
         return run_to_end(self.iter_measure_heads(pairs, count))
 
     def measure_pronouns(self, count: int = 1000) -> "PronounReport":
@@ -206,17 +214,23 @@ class Model:
         return run_to_end(self.iter_measure_pronouns(count))
 
     def measure_probes(self, count: int = 500) -> "ProbeReport":
-        """Train linear probes: which properties of words and sentences does each layer encode?"""
+        """Train linear probes, which show the properties of words and sentences that each layer encodes."""
         return run_to_end(self.iter_measure_probes(count))
 
     def measure_alignment(self, pairs: Pairs | None = None, count: int = 500) -> "AlignmentHeadResult":
-        """Find the head that aligns words best. `regard measure alignment` also stores it in the model folder."""
+        """Find the attention head that aligns words best.
+
+        The head is not stored; the command `regard measure alignment` stores it in the model folder.
+        """
         return run_to_end(self.iter_measure_alignment(pairs, count))
 
     def iter_measure_heads(
         self, pairs: Pairs | None = None, count: int = 500, *, files: Sequence[Path] = ()
     ) -> "Work[HeadReport]":
-        """Measure heads as `measure_heads` does, and yield progress; `files` replace `pairs`."""
+        """Measure heads as `measure_heads` does, and also yield the progress.
+
+        If `files` are given, their sentence pairs are used instead of `pairs`.
+        """
         from regard.interpret.measure.head_ablation import measure_heads
         from regard.interpret.report.head_report import HeadReport
 
@@ -224,7 +238,7 @@ class Model:
         return HeadReport(self._shown_name, measured)
 
     def iter_measure_pronouns(self, count: int = 1000) -> "Work[PronounReport]":
-        """Measure pronouns as `measure_pronouns` does, and yield progress."""
+        """Measure pronouns as `measure_pronouns` does, and also yield the progress."""
         from regard.data.synthetic import minimal_pairs
         from regard.interpret.annotated_pairs import SEED, SPLIT, check_languages
         from regard.interpret.measure.pronoun_experiment import run_pronoun_experiment
@@ -242,7 +256,7 @@ class Model:
         return PronounReport(self._shown_name, found)
 
     def iter_measure_probes(self, count: int = 500) -> "Work[ProbeReport]":
-        """Train probes as `measure_probes` does, and yield progress."""
+        """Train probes as `measure_probes` does, and also yield the progress."""
         from regard.interpret.measure.probes import measure_probes
         from regard.interpret.report.probe_report import ProbeReport
 
@@ -252,11 +266,14 @@ class Model:
     def iter_measure_alignment(
         self, pairs: Pairs | None = None, count: int = 500, *, files: Sequence[Path] = ()
     ) -> "Work[AlignmentHeadResult]":
-        """Measure alignment as `measure_alignment` does, and yield progress; `files` replace `pairs`."""
+        """Measure alignment as `measure_alignment` does, and also yield the progress.
+
+        If `files` are given, their sentence pairs are used instead of `pairs`.
+        """
         from regard.interpret.annotated_pairs import reversed_synthetic_sample
         from regard.interpret.measure.alignment_heads import choose_head
 
-        # From French, the synthetic language with its sides exchanged still has known alignments.
+        # For a model from French to English, exchange source and target of the synthetic pairs and their alignments.
         exchanged = not files and pairs is None and self.languages == ("fr", "en")
         sample = reversed_synthetic_sample(self.tokenizer, count) if exchanged else self._sample(pairs, files, count)
         return choose_head(self.network, sample)
@@ -268,6 +285,6 @@ class Model:
 
     @property
     def _shown_name(self) -> str:
-        """The name of the folder without its path, because reports are passed on to others."""
+        """The name of the model folder, without the path, which users may not want to share in a report."""
         folder = Path(self.name)
         return escape_control_characters(folder.absolute().name if folder.is_dir() else self.name)

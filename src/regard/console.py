@@ -1,6 +1,6 @@
-"""What the command line prints: results, messages, and progress with the time left.
+"""Prints results, messages and progress on the command line.
 
-Results go to standard output; everything else goes to standard error, so that results can be piped.
+Results go to standard output. Messages and progress go to standard error, so that results can be piped.
 """
 
 import io
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 Item = TypeVar("Item")
 
-PLAIN_SECONDS = 15.0  # between progress lines where standard error is not a terminal
+PLAIN_SECONDS = 15.0  # time between two lines of progress, if standard error is not a terminal
 
 
 def say(text: str) -> None:
@@ -38,7 +38,7 @@ class _MessageHandler(logging.Handler):
 
 
 def show_log_messages() -> None:
-    """Show what the library logs; the library itself prints nothing."""
+    """Print the log messages of the library, which prints nothing itself, to standard error."""
     logger = logging.getLogger("regard")
     if not logger.handlers:
         logger.addHandler(_MessageHandler())
@@ -50,7 +50,7 @@ def fail(message: str) -> None:
 
 
 class Screen:
-    """Progress on standard error: a live bar on a terminal, a line every few seconds elsewhere."""
+    """Shows progress on standard error: as a bar on a terminal, and otherwise as a line every 15 seconds."""
 
     def __init__(self) -> None:
         self._live = sys.stderr.isatty()
@@ -97,7 +97,7 @@ class Screen:
         self._steps, self._first, self._began = event.plan.settings.train.steps, event.resumed, time.monotonic()
 
     def step(self, step: int, loss: float, rate: float, tokens: int, seconds: float) -> None:
-        # Loss and speed depend on the length of the sentences in a batch, so a moving average is shown.
+        # Loss and speed vary with the length of the sentences in a batch, so moving averages are shown.
         self._speed = 0.95 * (self._speed or tokens / seconds) + 0.05 * tokens / seconds
         if math.isfinite(loss):
             self._loss = loss if math.isnan(self._loss) else 0.95 * self._loss + 0.05 * loss
@@ -123,7 +123,10 @@ class Screen:
 
 
 def follow(items: Iterable[Item], unit: str, total: int | None = None) -> Iterator[Item]:
-    """Yield items; after two seconds, show their number, their rate and, with a total, the time left."""
+    """Yield the items; if this takes longer than two seconds, show the number of items so far and the speed.
+
+    If `total`, the expected number of items, is given, the time left is shown too.
+    """
     began = last_shown = time.monotonic()
     live = sys.stderr.isatty()
     count = 0
@@ -141,7 +144,7 @@ def follow(items: Iterable[Item], unit: str, total: int | None = None) -> Iterat
 
 
 def show_work(work: "Work[Item]") -> Item:
-    """Run work to its end, show its progress, and return its result."""
+    """Run a generator that yields its progress, show the progress, and return the generator's result."""
     screen = Screen()
     with screen.open():
         while True:
@@ -160,10 +163,11 @@ def show_lines(lines: Iterable[str]) -> None:
             output.writelines(line + "\n" for line in lines)
             output.flush()
         except BrokenPipeError:
-            # The reader closed the pipe. Redirect standard output, so that the flush at exit does not fail too.
+            # The program that reads the output has closed the pipe. Redirect standard output to the null device,
+            # because otherwise flushing it at exit would fail as well.
             os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
 
 def standard_output() -> io.TextIOWrapper:
-    """Return standard output in UTF-8 with `\\n` as line end, on every system."""
+    """Return standard output as a stream that writes UTF-8 and ends lines with `\\n`, on every operating system."""
     return io.TextIOWrapper(sys.stdout.buffer, encoding="utf-8", newline="\n", write_through=False)

@@ -5,7 +5,7 @@ Any other exception is a bug in Regard and reaches the user as a traceback.
 
 
 class UserError(Exception):
-    """An error that the user can fix. The command line prints it after `error:` and exits with code 2."""
+    """An error that the user can fix. The command line prints its message and exits with code 2."""
 
 
 class DataError(UserError):

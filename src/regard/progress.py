@@ -1,4 +1,4 @@
-"""Long work is a generator that yields its progress and returns its result."""
+"""Long-running functions are generators: they yield their progress and return their result."""
 
 from collections.abc import Generator
 from dataclasses import dataclass
@@ -11,15 +11,15 @@ Work = Generator["Progress", None, Result]
 
 @dataclass(frozen=True)
 class Progress:
-    """How much of a stage is done, in bytes, lines or other units."""
+    """How much of a task is done."""
 
-    stage: str
-    done: int
-    total: int
+    stage: str  # description of the task, such as "training the tokenizer"
+    done: int  # in bytes, lines or other units
+    total: int  # in the same units as `done`
 
 
 def run_to_end(work: Work[Result]) -> Result:
-    """Run work to its end without showing its progress, and return its result."""
+    """Run a generator that yields its progress, without showing the progress, and return the generator's result."""
     while True:
         try:
             next(work)

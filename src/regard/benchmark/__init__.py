@@ -1,1 +1,1 @@
-"""Speed of training and translation on this machine."""
+"""Measurement of the speed of training and translation on this machine."""

@@ -31,9 +31,9 @@ from regard.training.step import accumulate_gradients, training_steps
 
 _WARMUP_STEPS = 2
 
-_SECONDS = 20.0  # of measured steps, of which there are at least three
+_SECONDS = 20.0  # minimum total time of the measured steps; at least three steps are measured
 
-_PEAK_WIDTH = 1536  # of the matrices whose product gives the peak speed
+_PEAK_WIDTH = 1536  # number of rows and columns of the matrices that are multiplied to measure the peak speed
 
 
 @dataclass(frozen=True)
@@ -42,13 +42,13 @@ class TrainingSpeed:
 
     size: str
     parameters: int
-    tokens_per_second: float  # target tokens
+    tokens_per_second: float  # target tokens per second
     seconds_per_step: float
-    gigaflops: float  # of matrix products, without attention
-    peak_gigaflops: float  # of one large float32 matrix product
-    peak_memory_mb: float | None  # None where the system does not report it
-    steps: int  # of a run on all of the data
-    seconds: float
+    gigaflops: float  # 10^9 operations per second in matrix products, without attention
+    peak_gigaflops: float  # 10^9 operations per second in one large float32 matrix product
+    peak_memory_mb: float | None  # None if the system does not report it
+    steps: int  # number of steps of a run on all the data
+    seconds: float  # estimated time of that run
 
 
 def measure_training(
@@ -85,7 +85,7 @@ def measure_training(
 
 
 def _operations_per_token(model: Transformer, settings: Settings, sample: CorpusSample) -> float:
-    """Count the operations of matrix products per target token, in the forward and the backward pass."""
+    """Return the number of operations in matrix products per target token, in forward and backward pass together."""
     stream = batches(sample.corpus.train, tokens=settings.train.micro_batch_tokens, seed=settings.train.seed)
     with FlopCounterMode(display=False) as counter:
         _, tokens = accumulate_gradients([model], [next(stream)[0]], settings.train, 0)
@@ -106,11 +106,11 @@ def _measure_steps(model: Transformer, settings: Settings, sample: CorpusSample)
 
 
 def peak_speed(device: str) -> float:
-    """Return the operations per second of a large matrix product, the best of several."""
+    """Return the operations per second of the fastest of several large matrix products."""
     matrix = torch.randn(_PEAK_WIDTH, _PEAK_WIDTH, device=device)
     best = 0.0
     for _ in range(8):
         start = time.perf_counter()
-        float((matrix @ matrix)[0, 0])  # waits until a GPU has finished
+        float((matrix @ matrix)[0, 0])  # reading an element waits until a GPU has finished
         best = max(best, 2 * _PEAK_WIDTH**3 / (time.perf_counter() - start))
     return best

@@ -1,4 +1,4 @@
-"""The speed of translation on this machine: many sentences, one sentence at a time, and a cold start."""
+"""The speed of translation on this machine: of many sentences, of one sentence at a time, and after a cold start."""
 
 import statistics
 import subprocess
@@ -16,38 +16,38 @@ from regard.machine.memory import peak_memory_mb
 from regard.settings.decode import DecodeSettings
 from regard.settings.parser import decode_settings
 
-_SECONDS = 10.0  # about, per measurement
+_SECONDS = 10.0  # approximate time of each measurement
 
 _COLD_STARTS = 5
 
 
 @dataclass(frozen=True)
 class TranslationSpeed:
-    """The measured speed of a model."""
+    """The measured translation speed of a model."""
 
-    sentences: int  # distinct ones in the input
+    sentences: int  # number of distinct sentences in the input
     sentences_per_second: float
-    tokens_per_second: float
-    workers: int  # batches translated at once; the cores are divided among them
-    share_of_ctranslate2: float  # of the speed of CTranslate2 alone, which translates tokens to tokens
-    p50_milliseconds: float  # for one sentence at a time
-    p99_milliseconds: float
+    tokens_per_second: float  # tokens of the translations
+    workers: int  # number of batches translated at the same time; the cores are divided among them
+    share_of_ctranslate2: float  # the speed of Regard divided by that of CTranslate2 called directly
+    p50_milliseconds: float  # median latency of a sentence that is translated alone
+    p99_milliseconds: float  # 99th percentile of the latency
     cold_start_seconds: float  # from the command to the translation of one sentence
-    peak_memory_mb: float | None  # None where the system does not report it
+    peak_memory_mb: float | None  # None if the system does not report it
 
 
 def measure_translation(
     folder: Path, texts: Sequence[str], overrides: Sequence[str], *, compute_type: str
 ) -> Iterator[str | TranslationSpeed]:
-    """Yield the name of each measurement as it starts, then the result; `overrides` are those of `--set`."""
-    decode = replace(decode_settings(overrides), scores=False)  # as `regard translate`
+    """Yield the name of each measurement as it starts, then the result; `overrides` are the values of `--set`."""
+    decode = replace(decode_settings(overrides), scores=False)  # `regard translate` computes them only with --json
     if extra := decode.extra_outputs():
         raise SettingsError(f"only the speed of plain translation is measured; leave out {', '.join(extra)}")
     if not supports(decode):
         raise SettingsError(
             f"only CTranslate2 is measured, and it does not support {', '.join(overrides)}; leave it out"
         )
-    # Repeated texts are translated only once.
+    # Repeated texts are removed: the translator would translate them only once, and the speed would seem higher.
     texts = list(dict.fromkeys(text for text in texts if text.strip()))
     if not texts:
         raise DataError("there is no text to translate; give some lines: regard bench translate --model … < lines")
@@ -85,7 +85,7 @@ def measure_translation(
 
 
 def _sample_size(translator: CTranslate2Backend, texts: list[str], decode: DecodeSettings) -> int:
-    """Return how many texts take long enough for a measurement. Finding out also warms up the translator."""
+    """Return how many texts to translate, so that measuring takes long enough. This also warms up the translator."""
     count = 64
     while True:
         start = time.perf_counter()
@@ -96,7 +96,7 @@ def _sample_size(translator: CTranslate2Backend, texts: list[str], decode: Decod
 
 
 def _latencies(translator: CTranslate2Backend, texts: list[str], decode: DecodeSettings) -> Iterator[float]:
-    """Yield the seconds that each sentence takes alone."""
+    """Translate sentences one at a time for about `_SECONDS`, and yield the time of each in seconds."""
     deadline = time.perf_counter() + _SECONDS
     for text in islice(cycle(texts), 1000):
         start = time.perf_counter()

@@ -1,4 +1,7 @@
-"""The commands. Each calls one function of the library and prints; heavy imports happen inside the command."""
+"""The command line. Each command calls the library and prints the result.
+
+Slow imports, such as torch, are inside the functions, so that `--help` and error messages appear without delay.
+"""
 
 from regard.cli.commands import (
     average,

@@ -1,7 +1,8 @@
-"""Standard input as groups of lines.
+"""Reads standard input in groups of lines that are translated together.
 
-A group ends where no more input is waiting. So a file is one group and is translated at full speed, while a person who
-types, or a program that writes a line and waits for its translation, is answered before more is read.
+A group ends when no more input arrives for a short time. A whole file is therefore one group, which is translated at
+full speed. A person who types a line, or a program that writes a line and waits for the translation, gets an answer
+before more input is read.
 """
 
 import select
@@ -12,13 +13,13 @@ from io import BufferedReader
 from itertools import chain
 from typing import IO, cast
 
-# Seconds to wait for more input: after a read, longer than a program at full speed pauses; and in a whole group, so
-# that a slow but steady writer is answered too.
+# A group of lines ends when no input arrives for _MAX_PAUSE seconds, or when its reading has waited _MAX_GROUP_WAIT
+# seconds in total. The second limit is for input that arrives slowly, but without long pauses.
 _MAX_PAUSE, _MAX_GROUP_WAIT = 0.1, 1.0
 
 
 def ready_lines(stream: IO[bytes]) -> Iterator[Iterator[str]]:
-    """Yield groups of lines; read each group to its end before the next."""
+    """Yield groups of lines; the caller must read each group to its end before it asks for the next."""
     lines = _lines(cast(BufferedReader, stream))
     for first in lines:
         if first is not None:
@@ -26,11 +27,11 @@ def ready_lines(stream: IO[bytes]) -> Iterator[Iterator[str]]:
 
 
 def _lines(stream: BufferedReader) -> Iterator[str | None]:
-    """Yield each line, and None where no more input is waiting."""
+    """Yield each line, and None at the end of each group."""
     from regard.data.formats.lines import decode_line
 
     number, waited = 0, 0.0
-    rest = [b""]  # an unfinished line
+    rest = [b""]  # parts of a line whose end has not been read yet
     while block := stream.read1(1 << 16):
         begin, *others = block.split(b"\n")
         rest.append(begin)
@@ -51,8 +52,11 @@ def _lines(stream: BufferedReader) -> Iterator[str | None]:
 
 
 def _is_waiting(stream: BufferedReader, seconds: float) -> bool:
-    """Return whether more input arrives within some seconds. On a terminal do not wait: a paste arrives at once."""
+    """Return whether more input arrives within some seconds.
+
+    On a terminal, return immediately: pasted lines are available all at once.
+    """
     try:
         return bool(select.select([stream], [], [], 0 if stream.isatty() else max(0, seconds))[0])
-    except OSError:  # not a real file, or Windows, where select takes sockets only
+    except OSError:  # the stream is not a real file, or the system is Windows, where `select` accepts only sockets
         return not stream.isatty()

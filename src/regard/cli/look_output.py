@@ -1,4 +1,4 @@
-"""Which text `regard look` prints for which options."""
+"""Creates the text that `regard look` prints, depending on its options."""
 
 from collections.abc import Iterator, Sequence
 from pathlib import Path
@@ -24,7 +24,7 @@ from regard.storage.atomic_files import write_atomically
 
 
 def model_lines(model: Model, svg: Path | None, style: TerminalStyle) -> Iterator[str]:
-    """Draw the model as text with the shapes of its parameters; write it to `svg` as well, if given."""
+    """Yield a drawing of the model's architecture as lines of text; also write it as a picture if `svg` is given."""
     settings = model.network.settings
     if svg is not None:
         write_atomically(svg, model_svg(settings))
@@ -32,7 +32,7 @@ def model_lines(model: Model, svg: Path | None, style: TerminalStyle) -> Iterato
 
 
 def save_svg(view: View, addresses: Sequence[str], path: Path, *, by_token: bool) -> str:
-    """Write one attention map as an SVG picture; return a message that says which."""
+    """Write one attention map as an SVG picture, and return a message that names the map."""
     if len(addresses) != 1:
         raise LookError("--svg draws one map; name it, for example --trace decoder.cross.mean")
     found = view.attention(addresses[0], tokens=by_token)
@@ -43,7 +43,7 @@ def save_svg(view: View, addresses: Sequence[str], path: Path, *, by_token: bool
 def view_lines(
     model: Model, view: View, addresses: Sequence[str], word: str | None, style: TerminalStyle, *, by_token: bool
 ) -> Iterator[str]:
-    """Yield what the options ask for; without options, an overview."""
+    """Yield the lines of text that the options ask for; without options, yield an overview of the translation."""
     if not addresses or word is None:
         yield from heading(view, style)
         yield ""
@@ -87,7 +87,10 @@ def _at(view: View, address: str, word: str | None, style: TerminalStyle, *, by_
 
 
 def _followed(view: View, stack: str, word: str, style: TerminalStyle, *, by_token: bool) -> Iterator[str]:
-    """Follow one token through a stack; in the decoder, the token that is read before the word is written."""
+    """Yield how the vector of one token changes from layer to layer in the encoder or the decoder (`stack`).
+
+    In the decoder, this is the input token from which the first token of the word is predicted.
+    """
     _, found = find_token(view.trace, stack, word, tokens=by_token)
     tokens = view.trace.source if stack == "encoder" else view.trace.read
     before = "" if stack == "encoder" else f"about to write {found.text}, after reading "

@@ -1,4 +1,4 @@
-"""The command `regard` itself: how errors become messages and exit codes."""
+"""The command `regard`, which contains all other commands, and turns errors into messages and exit codes."""
 
 from typing import Any
 
@@ -12,10 +12,10 @@ from regard.machine.process import tune
 
 
 class _Commands(click.Group):
-    """A group of commands that turns user errors into one line and exit code 2."""
+    """A group of commands that prints a message for a user error, without a traceback, and exits with code 2."""
 
     def main(self, *args: Any, **extra: Any) -> Any:
-        tune()  # before any command imports torch or CTranslate2
+        tune()  # must happen before any command imports torch or CTranslate2
         return super().main(*args, **extra)
 
     def invoke(self, context: click.Context) -> Any:
@@ -31,7 +31,7 @@ class _Commands(click.Group):
         except KeyboardInterrupt:
             context.exit(130)
         except OSError as error:
-            # For example a full disk, or a folder without write permission. Nothing is left half-written.
+            # For example, the disk is full, or the user may not write to a folder.
             fail(f"{error.filename}: {error.strerror}" if error.filename else str(error))
             context.exit(2)
 
@@ -39,7 +39,7 @@ class _Commands(click.Group):
 @click.group(cls=_Commands, context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 120})
 @click.version_option(__version__, prog_name="regard")
 def main() -> None:
-    """Regard: two text files in, a translator out.
+    """Train, use and inspect translation models.
 
     \b
     regard translate "I am a student."

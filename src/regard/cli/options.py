@@ -1,4 +1,4 @@
-"""Options that several commands share."""
+"""Options that are used by several commands."""
 
 import os
 from pathlib import Path
@@ -11,7 +11,7 @@ from regard.model_folder import bundled
 
 
 def _choose_model(context: click.Context, parameter: click.Parameter, given: Any) -> Any:
-    """Return the given model, or the bundled model of the languages that --languages names."""
+    """Return the model that the user gave with --model, or else the bundled model for the pair in --languages."""
     languages = context.meta.get("languages")
     if given and languages:
         raise UserError("--languages chooses among the bundled models, and --model names one; leave one of them out")
@@ -19,7 +19,7 @@ def _choose_model(context: click.Context, parameter: click.Parameter, given: Any
         return given
     folder = bundled.for_languages(languages)
     name = Path(folder.name)
-    # The bare name reads better in messages, unless a local folder of that name would be meant by it.
+    # Messages show the short name of a bundled model, unless a local folder has the same name.
     chosen = name if bundled.resolve(name) == folder else folder
     return (chosen,) if parameter.multiple else chosen
 
@@ -34,7 +34,7 @@ def _remember_override(context: click.Context, parameter: click.Parameter, given
 
 
 def _all_overrides(context: click.Context, parameter: click.Parameter, given: tuple[str, ...]) -> tuple[str, ...]:
-    """Return the values of --set, then those of --beam-size and --n-best."""
+    """Return the settings from --set, followed by those from --beam-size and --n-best."""
     return (*given, *context.meta.get("overrides", ()))
 
 
@@ -56,7 +56,7 @@ LANGUAGES = click.option(
     "--languages",
     nargs=2,
     metavar="SOURCE TARGET",
-    is_eager=True,  # --model reads it
+    is_eager=True,  # processed before --model, which uses the value
     expose_value=False,
     callback=_remember_languages,
     help="Use the bundled model of these languages, instead of --model.",
@@ -78,7 +78,7 @@ SET = click.option(
 BEAM_SIZE = click.option(
     "--beam-size",
     type=int,
-    is_eager=True,  # --set reads it
+    is_eager=True,  # processed before --set, which adds the value to the settings
     expose_value=False,
     callback=_remember_override,
     help="Hypotheses kept at each step; 1 is greedy search. The same as --set decode.beam_size=N.",
@@ -87,7 +87,7 @@ BEAM_SIZE = click.option(
 N_BEST = click.option(
     "--n-best",
     type=int,
-    is_eager=True,  # --set reads it
+    is_eager=True,  # processed before --set, which adds the value to the settings
     expose_value=False,
     callback=_remember_override,
     help="Translations to return for each text. The same as --set decode.n_best=N.",
@@ -111,7 +111,7 @@ BACKEND = click.option(
 
 
 class _NewFile(click.Path):
-    """The path of a file to write, refused before the work starts if its folder does not exist."""
+    """The type of an option with a file to write; it raises an error at the start if the folder does not exist."""
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Path:
         path = Path(os.fsdecode(super().convert(value, param, ctx)))

@@ -1,4 +1,4 @@
-"""Pronoun accuracy during the training of the demo, on held-out minimal pairs, after each validation."""
+"""Shows how accurately the demo model translates pronouns, after each validation during its training."""
 
 from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
@@ -12,11 +12,14 @@ from regard.training.checkpoints import Checkpoints
 from regard.training.tracking.events import Event, Note, Planned
 from regard.training.validation import Validation
 
-_BAR = 20
+_BAR = 20  # width of the bar, in characters
 
 
 def with_pronouns(events: Iterable[Event], out: Path, pairs: Sequence[tuple[Pair, Pair]]) -> Iterator[Event]:
-    """Yield the events of the run in `out`, and after each validation a note on the pronoun accuracy."""
+    """Yield the events of the training run in the folder `out`, and add a note with the pronoun accuracy.
+
+    The note follows each validation; `pairs` are the held-out minimal pairs on which the accuracy is measured.
+    """
     model: Transformer | None = None
     for event in events:
         yield event
@@ -31,7 +34,10 @@ def with_pronouns(events: Iterable[Event], out: Path, pairs: Sequence[tuple[Pair
 
 
 def pronouns_line(model: Transformer, tokenizer: SentencePieceTokenizer, pairs: Sequence[tuple[Pair, Pair]]) -> str:
-    """Return a line with the share of minimal pairs in which the right pronoun is more probable in both sentences."""
+    """Return a line of text with the proportion of minimal pairs for which the model gets both pronouns right.
+
+    A pronoun is right if the model finds it more probable than the other pronoun.
+    """
     contrasts = [contrast(pair, tokenizer) for members in pairs for pair in members]
     both = pronoun_accuracy("", PronounTask(model, contrasts).preference() > 0).pair_accuracy.value
     bar = "█" * round(_BAR * both)

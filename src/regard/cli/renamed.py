@@ -1,4 +1,4 @@
-"""Flags and commands that had another name once. Using the old name is an error that says the new one."""
+"""Options and commands that have been renamed. Using an old name is an error whose message gives the new name."""
 
 import click
 
@@ -17,7 +17,7 @@ _COMMANDS = {("measure", "it"): "regard measure pronouns", ("measure", "layers")
 
 
 def new_name(error: click.UsageError) -> str | None:
-    """Return the message for an old name, or None if the error is about something else."""
+    """Return a message with the new name if the user used an old name; otherwise return None."""
     if error.ctx is None:
         return None
     command = error.ctx.command_path.partition(" ")[2]

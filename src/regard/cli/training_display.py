@@ -1,4 +1,4 @@
-"""A training run on the screen, and the signals that stop it."""
+"""Shows a training run on the screen, and stops it on Ctrl-C or a termination signal."""
 
 import signal
 import sys
@@ -12,7 +12,7 @@ if TYPE_CHECKING:
 
 
 def show_training(events: Iterable["Event"]) -> "Event | None":
-    """Show the events of a run as they happen, and return the last."""
+    """Show the events of a training run as they happen, and return the last event."""
     from regard.progress import Progress
     from regard.training.step import Step
     from regard.training.tracking.events import Finished, Note, Planned, Stopped
@@ -77,7 +77,7 @@ class Stop:
 
 
 def watch(events: "Iterator[Event]", stop: Stop) -> None:
-    """Show a run; if a signal stopped it, exit with the code of that signal."""
+    """Show a training run to its end; if a signal stopped the run, exit with the code of that signal."""
     from regard.training.step import Step
     from regard.training.tracking.events import Planned, Stopped
     from regard.training.validation import Validation

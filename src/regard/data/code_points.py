@@ -1,7 +1,7 @@
-"""The characters of texts, for thousands of texts at once: scripts, words and unusual characters.
+"""Classification of the characters of thousands of texts at once: scripts, words and unusual characters.
 
-A block of texts becomes one array of code points, and tables classify each code point. That is about ten times as fast
-as asking Python about every character.
+A block of texts is converted to one array of code points, and each code point is looked up in a table. This is about
+ten times as fast as calling a Python function for every character.
 """
 
 import re
@@ -18,11 +18,12 @@ Table = NDArray[np.uint8]
 
 _CODE_POINTS = 0x110000
 
-_CLASSIFIED = 0x20000  # beyond are rare ideographs, tags and private-use characters
+_CLASSIFIED = 0x20000  # only code points below this are classified; the rest are rare ideographs, tags and private use
 
 _IDEOGRAPHS = slice(0x20000, 0x32000)
 
-# A script is recognised by the first word of a character's Unicode name. Japanese mixes three scripts.
+# The first word of the Unicode name of a character names its script. Chinese and Japanese count as one script, because
+# Japanese texts contain Chinese characters too.
 _HAN = "Chinese or Japanese"
 
 _SIMPLE_SCRIPTS = [
@@ -60,25 +61,25 @@ class Block:
 
     @cached_property
     def words(self) -> Numbers:
-        """The number of words of each text, separated by white space."""
+        """The number of words in each text. Words are separated by white space."""
         is_space = _spaces()[self.codes]
         is_start = ~is_space
         is_start[1:] &= is_space[:-1]
         return self.sums(is_start.astype(np.int64))
 
     def sums(self, values: NDArray[np.generic]) -> Numbers:
-        """Sum one value per code point over each text."""
+        """Return the sum of the values of each text; `values` has one value per code point."""
         return np.diff(np.cumsum(values, dtype=np.int64)[self.ends - 1], prepend=0)
 
     def unusual_characters(self) -> dict[str, Numbers]:
-        """Return for each kind of unusual character the texts that contain it."""
+        """Return for each kind of unusual character the indices of the texts that contain it."""
         kinds = _unusual_kinds()[self.codes]
         positions = np.flatnonzero(kinds)
         rows, kinds = np.searchsorted(self.ends, positions, side="right"), kinds[positions]
         return {name: np.unique(rows[kinds == number]) for number, name in enumerate(UNUSUAL_CHARACTERS, start=1)}
 
     def scripts(self) -> Numbers:
-        """Return the script of most letters of each text, as an index into SCRIPTS; 0 for texts without letters."""
+        """Return the script of most letters in each text, as an index into SCRIPTS; 0 if a text has no letters."""
         scripts = _scripts()[self.codes]
         most_frequent = np.zeros(len(self.lengths), np.int64)
         highest = np.zeros(len(self.lengths), np.int64)
@@ -117,7 +118,7 @@ def _scripts() -> Table:
 
 @cache
 def word_classes() -> Table:
-    """Return a table with 1 for characters of words, 2 for characters that are words themselves, 0 for all others."""
+    """Return the class of each code point: 1 if it can be part of a word, 2 if it is a word by itself, 0 otherwise."""
     table = np.zeros(_CODE_POINTS, np.uint8)
     table[[code for code in range(_CLASSIFIED) if unicodedata.category(chr(code))[0] in "LMN"]] = 1
     table[np.isin(_scripts(), [SCRIPTS.index(name) for name in _WITHOUT_SPACES])] = 2
@@ -125,7 +126,7 @@ def word_classes() -> Table:
 
 
 def words(text: str) -> list[str]:
-    """Return the words of a text in lower case, without punctuation; in scripts without spaces, its letters."""
+    """Return the words of a text in lower case, without punctuation. In scripts without spaces, a letter is a word."""
     return _word_pattern().findall(text.casefold())
 
 
@@ -136,6 +137,6 @@ def _word_pattern() -> re.Pattern[str]:
 
 
 def _character_class(selected: NDArray[np.bool_]) -> str:
-    """Return the selected characters as the inside of a character class of a regular expression."""
+    """Return a regular expression for the selected characters, to be put between square brackets."""
     edges = np.flatnonzero(np.diff(selected, prepend=False, append=False))
     return "".join(f"\\U{first:08x}-\\U{end - 1:08x}" for first, end in edges.reshape(-1, 2))

@@ -1,4 +1,4 @@
-"""Random permutations that are computed, not stored: a seed gives the same order on every machine."""
+"""Random permutations that are computed instead of stored. A seed gives the same order on every machine."""
 
 import numpy as np
 from numpy.typing import NDArray
@@ -10,10 +10,11 @@ _ROUNDS = 6
 
 
 def permute(positions: Indices, pairs: int, seed: int, epoch: int) -> Indices:
-    """Return the pairs at these positions of an epoch, by a permutation of range(pairs).
+    """Return the indices of the pairs at the given positions of an epoch, in a random order of all pairs.
 
-    A Feistel network mixes the two halves of a number's bits and is a bijection whatever its round function. Its domain
-    is a power of four, so results beyond `pairs` go through it again until they are in range.
+    The order is computed by a Feistel network, which splits the bits of a number into two halves and mixes them. It
+    maps different numbers to different numbers, but its range is a power of four and may be larger than the number of
+    pairs. Results that are too large are therefore mapped again until they are in range.
     """
     half = np.uint64(max(1, (max(1, pairs - 1).bit_length() + 1) // 2))
     mask = (np.uint64(1) << half) - np.uint64(1)

@@ -1,4 +1,4 @@
-"""Checks of the bundled models: which are installed, and how each translates a sentence, in a child process."""
+"""Checks of the bundled models: which are installed, and whether each can translate a sentence."""
 
 import time
 from collections.abc import Iterator
@@ -19,7 +19,7 @@ report(load_translator(Path(sys.argv[1])).translate(sys.argv[2]).text)
 
 
 def check_models() -> CheckResult:
-    """Return the installed models and their sizes."""
+    """Return the names and sizes of the bundled models that are installed."""
     folders = [(name, bundled.HERE / name) for name in bundled.available()]
     sizes = [
         f"{name}, {format_bytes(sum(file.stat().st_size for file in folder.iterdir()))}" for name, folder in folders

@@ -8,7 +8,7 @@ from typing import Any
 
 @dataclass(frozen=True)
 class CheckResult:
-    """The result of one check; `wrong` says what is wrong and how to fix it, or is None."""
+    """The result of one check; `wrong` says what is wrong and how to fix it, or is None if the check succeeded."""
 
     section: str
     name: str

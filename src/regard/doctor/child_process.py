@@ -1,4 +1,4 @@
-"""Python code in a child process, because a broken library may end the process that imports it."""
+"""Runs Python code in a child process, because a broken library may crash the process that imports it."""
 
 import json
 import signal
@@ -17,12 +17,12 @@ _PREFIX = "=> "
 
 
 class ChildError(Exception):
-    """A child process that failed; the message is its last line of output."""
+    """The failure of a child process; the message is the last line of its output, or the signal that ended it."""
 
 
 def run_child(code: str, *arguments: str) -> Iterator[Any]:
-    """Run Python code in a child process and yield the values that it passes to `report`, as they come."""
-    # -P: modules in the current folder are not imported by mistake.
+    """Run Python code in a child process, and yield each value as soon as the code passes it to `report`."""
+    # With -P, Python does not import modules from the current folder by mistake.
     command = [sys.executable, "-P", "-c", _PREAMBLE + code, *arguments]
     last_line = ""
     with subprocess.Popen(

@@ -1,6 +1,6 @@
-"""The diagnosis of an installation. All checks run, even if some fail.
+"""The diagnosis of an installation. It continues if a check fails.
 
-This package therefore imports no library that may be missing, and runs code that may crash in child processes.
+Therefore this package imports no library that may be missing, and uses child processes for code that may crash.
 """
 
 import platform
@@ -23,7 +23,7 @@ def diagnose() -> Iterator[str | Diagnosis]:
     ]
     yield "libraries"
     libraries = [result for name in LIBRARIES for result in check_library(name)]
-    results += sorted(libraries, key=lambda result: result.section, reverse=True)  # libraries, then devices
+    results += sorted(libraries, key=lambda result: result.section, reverse=True)  # section Libraries, then Devices
     results += [*check_machine(), *check_paths(), check_models()]
     if any(result.wrong for result in libraries):
         results.append(CheckResult("Self-test", "self-test", "not run: it needs all libraries"))

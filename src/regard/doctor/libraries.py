@@ -7,7 +7,7 @@ from importlib.metadata import PackageNotFoundError, version
 from regard.doctor.check_result import CheckResult
 from regard.doctor.child_process import ChildError, run_child
 
-# The dependencies in pyproject.toml. Each is imported by the name under which it is installed.
+# The dependencies in pyproject.toml. For each of them, the name of the package is also the name of the module.
 LIBRARIES = (
     "torch", "ctranslate2", "sentencepiece", "numpy", "safetensors", "sacrebleu", "click", "defusedxml", "filelock",
     "platformdirs", "polib", "psutil", "rich", "wcwidth", *(("backports.zstd",) if sys.version_info < (3, 14) else ()),
@@ -26,7 +26,7 @@ _EXPRESSIONS = {
 
 
 def check_library(name: str) -> Iterator[CheckResult]:
-    """Check one library, imported in a child process."""
+    """Check one library by importing it in a child process."""
     try:
         installed = version(name)
     except PackageNotFoundError:

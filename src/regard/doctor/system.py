@@ -13,7 +13,7 @@ from regard.doctor.check_result import CheckResult
 from regard.machine.cpu import cpu_count
 from regard.render.units import format_bytes
 
-MIN_FREE_BYTES = 200_000_000  # for a small model, its checkpoints and its data
+MIN_FREE_BYTES = 200_000_000  # enough for a small model, its checkpoints and its data; if less is free, the check fails
 
 _VARIABLES = (
     "OMP_NUM_THREADS", "OMP_WAIT_POLICY", "GOMP_SPINCOUNT", "MKL_NUM_THREADS", "CUDA_VISIBLE_DEVICES", "XDG_CACHE_HOME",
@@ -21,7 +21,7 @@ _VARIABLES = (
 
 
 def check_machine() -> Iterator[CheckResult]:
-    """Check the operating system, cores, memory, and the environment variables about them."""
+    """Check the operating system, the cores, the memory, and environment variables that affect Regard."""
     yield CheckResult("Machine", "system", f"{platform.platform()}, {platform.machine()}")
     yield CheckResult("Machine", "cores", f"{os.cpu_count()} in this machine; Regard uses {cpu_count()}")
     yield CheckResult("Machine", "memory", _memory())

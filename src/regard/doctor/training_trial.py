@@ -1,6 +1,6 @@
-"""A self-test: ten training steps on the synthetic language, then the same texts translated by CTranslate2 and torch.
+"""A self-test: train for ten steps on synthetic data, then translate the same texts with CTranslate2 and with torch.
 
-It runs in a child process, and only that process imports the libraries that it needs.
+The self-test runs in a child process, and only that process imports the libraries that are needed.
 """
 
 import math
@@ -22,7 +22,8 @@ PAIRS = 300
 
 TEXTS = 20
 
-MAX_SCORE_DIFFERENCE = 1e-3  # between the two backends; rounding makes about a hundredth of that
+# The maximum difference between the scores of the two backends. Rounding causes about a hundredth of it.
+MAX_SCORE_DIFFERENCE = 1e-3
 
 SETTINGS = (
     "model.width=32", "model.heads=2", "model.feedforward=64", "model.encoder_layers=1", "model.decoder_layers=1",
@@ -74,7 +75,7 @@ def _results(losses: list[float], same: int, difference: float, seconds: float) 
 
 
 def run_trial(folder: str) -> Iterator[str | dict[str, Any]]:
-    """Train and translate in a folder, in this process."""
+    """Run the self-test in this process: yield the name of each stage as it starts, then the values to check."""
     from regard.inference.translator_loader import load_translator
     from regard.training.run import iter_train
     from regard.training.step import Step

@@ -1,4 +1,4 @@
-"""Scores by the length of the source and by the frequency of its rarest word.
+"""Scores of groups of sentences: by the length of the source, and by the frequency of the rarest word in the source.
 
 Words are sequences of letters and digits, ignoring case; in scripts without spaces, each letter is a word. Frequencies
 are counted in the training text if the model folder still has it, otherwise in the sources of the test set.
@@ -16,16 +16,16 @@ from regard.evaluation.scores import MetricScores
 from regard.progress import Progress, Work
 from regard.storage.manifest import find_damage
 
-LENGTH_LIMITS = (5, 10, 20, 40)  # in words
+LENGTH_LIMITS = (5, 10, 20, 40)  # upper limits of the groups, in words per sentence
 
-FREQUENCY_LIMITS = (0, 1, 9, 99, 999)
+FREQUENCY_LIMITS = (0, 1, 9, 99, 999)  # upper limits of the groups, in occurrences of the rarest word
 
 NO_WORDS = "no words"
 
 
 @dataclass(frozen=True)
 class Bucket:
-    """The scores of one or two translators on some sentences."""
+    """The scores of a translator on a group of sentences; `against` has the scores of a second translator, if any."""
 
     name: str
     sentences: int
@@ -35,25 +35,25 @@ class Bucket:
 
 @dataclass(frozen=True)
 class Breakdown:
-    """The scores of all sentences, each in one group."""
+    """The scores of groups of sentences; `by` says how they are grouped. Every sentence is in exactly one group."""
 
     by: str
     groups: tuple[Bucket, ...]
 
 
 def by_length(sources: Sequence[str]) -> dict[str, list[int]]:
-    """Group the indices of sentences by their number of words."""
+    """Return the indices of the sentences, grouped by number of words."""
     return _group([len(words(source)) for source in sources], LENGTH_LIMITS)
 
 
 def by_rarity(sources: Sequence[str], frequencies: Counter[str]) -> dict[str, list[int]]:
-    """Group the indices of sentences by the frequency of their rarest word."""
+    """Return the indices of the sentences, grouped by the frequency of the rarest word of a sentence."""
     rarest = [min((frequencies[word] for word in words(source)), default=None) for source in sources]
     return _group(rarest, FREQUENCY_LIMITS)
 
 
 def _group(values: Sequence[int | None], limits: Sequence[int]) -> dict[str, list[int]]:
-    """Group the indices of values by range, without empty ranges."""
+    """Return the indices of the values in each range, without empty ranges; `limits` are the upper limits."""
     starts = [0, *(limit + 1 for limit in limits)]
     names = [
         f"{first:,} to {last:,}" if first < last else f"{last}" for first, last in zip(starts, limits, strict=False)
@@ -66,7 +66,7 @@ def _group(values: Sequence[int | None], limits: Sequence[int]) -> dict[str, lis
 
 
 def word_frequencies(sources: Sequence[str], trained_in: Path | None) -> Work[tuple[Counter[str], str]]:
-    """Return the frequency of each word of the sources, and a description of the text it was counted in."""
+    """Return the frequency of each word of the sources, and a description of the text in which words were counted."""
     own = Counter(word for source in sources for word in words(source))
     if trained_in is None:
         return own, "these sources"
@@ -77,7 +77,7 @@ def word_frequencies(sources: Sequence[str], trained_in: Path | None) -> Work[tu
     frequencies: Counter[str] = Counter()
     for start, stop in train.blocks():
         yield Progress("counting words of the training text", start, len(train))
-        # Only words of the sources are counted: a large text has more distinct words than fit in memory.
+        # Only words of the test set are counted, because all words of a large training text may not fit in memory.
         for source in train.texts("source", start, stop):
             frequencies.update(word for word in words(source) if word in own)
     return frequencies, f"the {len(train):,} training sources"

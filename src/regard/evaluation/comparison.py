@@ -8,14 +8,14 @@ from regard.evaluation.scores import METRICS, Scorer, Scores, SentenceStatistics
 from regard.evaluation.significance import KINDS, SignificanceTest, paired_test
 from regard.progress import Progress, Work
 
-SIGNIFICANCE_LEVEL = 0.05  # the p-values of both tests must be below it
+SIGNIFICANCE_LEVEL = 0.05  # a difference is significant if the p-values of both tests are below this
 
-MAX_SENTENCES = 20_000  # the tests need about 0.1 MB for each
+MAX_SENTENCES = 20_000  # beyond this an error is raised, because the significance tests need about 0.1 MB per sentence
 
 
 @dataclass(frozen=True)
 class MetricComparison:
-    """One metric of both translators, and its significance tests."""
+    """The scores of two translators by one metric, and the significance tests of the difference."""
 
     metric: str
     score: float
@@ -29,7 +29,7 @@ class MetricComparison:
 
     @property
     def better(self) -> bool | None:
-        """Whether the first is significantly better than the second; None if there is no significant difference."""
+        """Whether the first translator is significantly better; None if there is no significant difference."""
         if max(self.bootstrap.p, self.randomisation.p) >= SIGNIFICANCE_LEVEL:
             return None
         return self.difference < 0 if self.metric == "ter" else self.difference > 0
@@ -39,7 +39,7 @@ class MetricComparison:
 class Difference:
     """A sentence with two different translations, and the chrF of each."""
 
-    sentence: int  # counted from 1
+    sentence: int  # number of the sentence, counted from 1
     source: str
     references: tuple[str, ...]
     translation: str
@@ -52,13 +52,13 @@ class Difference:
 class Comparison:
     """The result of a comparison of two translators."""
 
-    scores: Scores  # of the second translator
+    scores: Scores  # the scores of the second translator
     metrics: tuple[MetricComparison, ...]
-    alike: int  # sentences with the same translation
-    differences: tuple[Difference, ...]  # all other sentences, by decreasing difference of chrF
+    alike: int  # number of sentences with the same translation
+    differences: tuple[Difference, ...]  # all other sentences, the largest difference in chrF first
 
     def verdict(self, name: str, other: str) -> str:
-        """Return the comparison as a sentence."""
+        """Return a sentence that says which translator is better, and by which metrics."""
         if not self.differences:
             return f"{name} and {other} give the same translation for every sentence: there is no difference."
         names = {
@@ -92,7 +92,7 @@ def compare(
     ours: tuple[Sequence[str], Sequence[SentenceStatistics]],
     theirs: tuple[Sequence[str], Sequence[SentenceStatistics]],
 ) -> Work[Comparison]:
-    """Compare the translations and statistics of two translators on sources with references."""
+    """Compare two translators by their translations and statistics; `texts` are the sources with their references."""
     (translations, statistics), (other_translations, other_statistics) = ours, theirs
     scores, other_scores = scorer.metric_scores(statistics), scorer.metric_scores(other_statistics)
     metrics = []
@@ -120,5 +120,5 @@ def compare(
 
 
 def _join(names: Sequence[str]) -> str:
-    """`a`, `a and b`, `a, b and c`."""
+    """Return names as `a`, `a and b`, or `a, b and c`."""
     return " and ".join([", ".join(names[:-1]), *names[-1:]] if len(names) > 1 else names)

@@ -48,10 +48,11 @@ def evaluate(
     against: SupportsTranslation | None = None,
     trained_in: str | Path | None = None,
 ) -> Evaluation:
-    """Translate a test set and score it: one TSV, or a source file and one or more reference files.
+    """Translate a test set and score the translations.
 
-    `by_source` scores each distinct source once, with the references of all its lines. `against` is a second translator
-    to compare with. `trained_in` is the translator's model folder, whose training text gives the word frequencies.
+    `paths` are one TSV file, or a source file and one or more reference files. With `by_source`, lines with the same
+    source are scored as one sentence with all their references. `against` is a second translator to compare with.
+    `trained_in` is the model folder of the translator; word frequencies are counted in its training text.
     """
     work = iter_evaluate(
         translator, paths, decode, by_source=by_source, tokenize=tokenize, against=against, trained_in=trained_in
@@ -103,7 +104,7 @@ def _read(paths: Sequence[Path], *, by_source: bool) -> list[tuple[str, tuple[st
 def _translate(
     translator: SupportsTranslation, sources: Sequence[str], decode: DecodeSettings | None, scorer: Scorer, suffix: str
 ) -> Work[tuple[tuple[str, ...], list[SentenceStatistics]]]:
-    """Return the translations and their statistics; `suffix` names the translator in the progress."""
+    """Return the translations and their statistics; `suffix` is appended to the name of each stage of the progress."""
     stream = translator.translate_iterable(sources, replace(decode or DecodeSettings(), scores=False))
     translations = yield from _collect(f"translating{suffix}", stream, len(sources))
     texts = tuple(translation.text for translation in translations)
@@ -136,7 +137,7 @@ def _break_down(
 def score_references(
     translator: Translator, paths: Sequence[str | Path], decode: DecodeSettings | None = None
 ) -> Iterator[Translation]:
-    """Yield the log-probability of each reference of a test set, in order; several references follow each other."""
+    """Yield each reference of a test set with its log-probability, source by source."""
     rows = read_references([Path(path) for path in paths])
     pairs = ((source, reference) for source, references in rows for reference in references)
     return translator.score(pairs, decode or DecodeSettings())

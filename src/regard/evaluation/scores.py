@@ -1,8 +1,8 @@
 """BLEU, chrF and TER by sacrebleu, with their signatures.
 
 All three are computed from statistics that are summed over sentences: matching n-grams, lengths, edits. The statistics
-are computed once, because those of TER are slow, and then give the scores of the test set, of any subset of it, and of
-its resamples.
+of each sentence are computed only once, because those of TER are slow. They are then used for the scores of the test
+set, of its subsets, and of random samples from it.
 """
 
 from collections.abc import Iterator, Sequence
@@ -17,7 +17,7 @@ from sacrebleu.metrics.ter import TER
 from regard.errors import UserError
 
 METRICS = {"bleu": "BLEU", "chrf": "chrF", "ter": "TER"}
-SentenceStatistics = dict[str, list[float]]  # of one sentence, by metric
+SentenceStatistics = dict[str, list[float]]  # metric -> statistics of one sentence
 MetricScores = dict[str, float]
 
 
@@ -36,11 +36,11 @@ class Scores:
     chrf_signature: str
     ter_signature: str
     sentences: int
-    references: int  # the largest number for any sentence
+    references: int  # the largest number of references of a sentence
 
 
 class Scorer:
-    """A scorer of translations of the same sentences, each with its own references, one or several.
+    """A scorer of translations of one test set, in which each sentence has one or more references.
 
     `tokenize` is the tokenizer of BLEU: "13a" is the standard, "none" is for text that is already tokenized.
     """
@@ -51,7 +51,8 @@ class Scorer:
         _check(references)
         self.sentences = len(references)
         self.references = max(len(each) for each in references)
-        # sacrebleu takes the first, second, … references of all sentences, with None where a sentence has fewer.
+        # sacrebleu needs a list of the first references of all sentences, a list of the second references, and so on.
+        # If a sentence has fewer references, None takes their place.
         streams = [[each[rank] if rank < len(each) else None for each in references] for rank in range(self.references)]
         self.metrics = {name: _metric(name, tokenize, streams) for name in names}
 
@@ -71,7 +72,7 @@ class Scorer:
         }
 
     def metric_scores(self, statistics: Sequence[SentenceStatistics]) -> MetricScores:
-        """Return each metric over the given sentences: all, some, or one."""
+        """Return the score of each metric over the given sentences, which may be the whole test set or a part of it."""
         return {
             name: metric._aggregate_and_compute([sentence[name] for sentence in statistics]).score
             for name, metric in self.metrics.items()

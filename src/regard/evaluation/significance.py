@@ -1,8 +1,8 @@
-"""Paired significance tests of two translators: those of sacrebleu, on statistics already computed.
+"""Paired significance tests of two translators, by sacrebleu, from statistics that are already computed.
 
-Bootstrap resampling estimates how the difference varies with the choice of sentences. Approximate randomisation
-estimates how often the difference arises if the two translations of each sentence are exchanged at random. Both use
-sacrebleu's seed, 12345 or $SACREBLEU_SEED.
+Bootstrap resampling estimates how the difference between the scores varies with the choice of sentences. Approximate
+randomisation estimates how often such a difference arises if the two translations of a sentence are exchanged at
+random. Both tests use sacrebleu's seed, 12345 or $SACREBLEU_SEED.
 """
 
 from collections.abc import Sequence
@@ -15,12 +15,12 @@ from sacrebleu.significance import PairedTest
 from regard.evaluation.scores import Scorer, SentenceStatistics
 
 Kind = Literal["bs", "ar"]
-KINDS: tuple[Kind, ...] = ("bs", "ar")  # bootstrap, randomisation
+KINDS: tuple[Kind, ...] = ("bs", "ar")  # bootstrap resampling, approximate randomisation
 
 
 @dataclass(frozen=True)
 class SignificanceTest:
-    """The p-value of a test, and its signature."""
+    """The p-value of a significance test, and the sacrebleu signature of the test."""
 
     p: float
     signature: str
@@ -29,7 +29,7 @@ class SignificanceTest:
 def paired_test(
     scorer: Scorer, name: str, ours: Sequence[SentenceStatistics], theirs: Sequence[SentenceStatistics], kind: Kind
 ) -> SignificanceTest:
-    """Test the difference of two translators by one metric."""
+    """Test whether two translators differ significantly by one metric."""
     metric: Any = copy(scorer.metrics[name])
     metric._extract_corpus_statistics = lambda statistics, references: statistics
     systems: Any = [
@@ -39,6 +39,7 @@ def paired_test(
     signatures, results = PairedTest(systems, {name: metric}, None, test_type=kind)()
     key = next(iter(signatures))
     baseline, system = (result for result in results[key] if not isinstance(result, str))
-    # The tests count only larger differences, so they would call equal scores significant.
+    # The tests count how often a random difference is larger than the measured one. Two identical systems never have a
+    # larger difference, so p would be close to 0 and their difference would seem significant.
     p = 1.0 if baseline.score == system.score or system.p_value is None else system.p_value
     return SignificanceTest(float(p), str(signatures[key]))

@@ -11,7 +11,7 @@ from regard.evaluation.evaluator import Evaluation
 from regard.evaluation.scores import METRICS
 from regard.evaluation.significance import SignificanceTest
 
-MAX_DIFFERENCES = 10  # shown as text; JSON has all
+MAX_DIFFERENCES = 10  # maximum number of differences shown as text; JSON has all of them
 
 _TOKENIZED_END = " ."  # a space before the full stop is a sign of tokenized text
 
@@ -24,7 +24,7 @@ def system_names(models: Sequence[Path], against: Path | None) -> tuple[str, str
 
 
 def facts(evaluation: Evaluation, name: str, other: str) -> dict[str, Any]:
-    """Return everything except the test set."""
+    """Return the scores, breakdowns and comparison of an evaluation as a dictionary for JSON."""
     comparison = evaluation.against
     return {
         **asdict(evaluation.scores),
@@ -74,7 +74,7 @@ def _breakdown_lines(breakdown: Breakdown) -> Iterator[str]:
 
 
 def _cell(group: Bucket, metric: str) -> str:
-    """Return a score and, if two models are compared, its difference from the other model."""
+    """Return a score and, if two models are compared, its difference from the score of the other model."""
     difference = f"{group.scores[metric] - group.against[metric]:+8.2f}" if group.against else " " * 8
     return f"{group.scores[metric]:8.2f}{difference}"
 
@@ -104,7 +104,7 @@ def _comparison_lines(comparison: Comparison, name: str, other: str) -> Iterator
 
 
 def _test_signature(test: SignificanceTest) -> str:
-    """Return what a test adds to the signature of a score."""
+    """Return the fields that a significance test adds to the signature of a score."""
     return "|".join(field for field in test.signature.split("|") if field.startswith(("bs:", "ar:", "seed:")))
 
 

@@ -1,1 +1,1 @@
-"""From a model to text: search, backends and the translator."""
+"""Translation of texts with a model: search, backends and the translator."""

@@ -1,7 +1,7 @@
 """Word alignment from the attention weights of one head.
 
 Words are separated by white space and counted from 0, as in the Pharaoh format. A token that covers two words belongs
-to the word with which it shares more bytes, so a word may have no token. Does not import torch.
+to the word with which it shares more bytes, so a word may have no token. This module does not import torch.
 """
 
 from collections.abc import Iterable, Iterator, Sequence
@@ -11,14 +11,16 @@ import numpy as np
 
 from regard.tokenizers.word_spans import WordSpan, token_to_word_matrix
 
-Link = tuple[int, int]  # the index of a source word and of a target word
+Link = tuple[int, int]  # the index of a source word, and the index of the target word it is linked to
 
 
 def align_words(weights_LM: Any, source: Sequence[WordSpan], target: Sequence[WordSpan], row: str) -> Iterator[Link]:
-    """Link each target word to the source word with the largest mean attention weight in its rows; EOS is not a word.
+    """Link each target word to the source word that gets the most attention from the tokens of the target word.
 
-    Row r predicts token r (`row` is "written"), and row r + 1 has token r as its input ("read"). A text cut off at its
-    length limit has no row with its last token as input.
+    `weights_LM` has one row for each target token and one for EOS, and one column for each source token. With `row` set
+    to "written", the weights of target token r are in row r, where the decoder predicts it; with "read", in row r + 1,
+    where it is the decoder's input. The last token of a translation that was cut off may have no such row. EOS gets no
+    link.
     """
     if not source:
         return
@@ -31,13 +33,13 @@ def align_words(weights_LM: Any, source: Sequence[WordSpan], target: Sequence[Wo
 
 
 class WordCount:
-    """A count of the words of a text that comes in parts; a word may continue in the next part."""
+    """Counts the words of a text that is added part by part. A word may continue from one part into the next."""
 
     def __init__(self) -> None:
         self._count, self._inside_word = 0, False
 
     def before(self, part: str) -> int:
-        """Return the index of the first word of the next part."""
+        """Return the index of the first word of `part`, which is the next part of the text."""
         return self._count - (self._inside_word and not part[:1].isspace())
 
     def add(self, part: str) -> None:
@@ -47,5 +49,8 @@ class WordCount:
 
 
 def shift_links(links: Iterable[Link], source: int, target: int) -> Iterator[Link]:
-    """Shift the links of a part by the number of words before it in the source and in the target."""
+    """Turn word indices within one part of a text into word indices within the whole text.
+
+    `source` and `target` are the numbers of source words and of target words before the part.
+    """
     return ((source + source_word, target + target_word) for source_word, target_word in links)

@@ -1,6 +1,7 @@
-"""Joining of the translations of the parts of a text: of a long text, or of a text with several lines.
+"""Joining of the translations of the parts of a text. A text has parts if it is long or has several lines.
 
-A plan lists the parts of a text and the white space between them, so that their translations are joined the same way.
+A plan lists the parts of a text and the white space after each part, so that the same white space joins the
+translations.
 """
 
 from dataclasses import replace
@@ -9,15 +10,15 @@ from itertools import chain
 from regard.inference.alignment import Link, WordCount, shift_links
 from regard.inference.result import Translation
 
-Part = tuple[str, bool]  # a text, and whether its translation starts with the prefix
+Part = tuple[str, bool]  # the text of a part, and whether its translation must start with `decode.prefix`
 
-PartTranslations = dict[Part, list["Translation"]]  # the translations of each part, best first
+PartTranslations = dict[Part, list["Translation"]]  # by part: its translations, best first
 
 Plan = list[tuple[Part, str]]  # the parts of a text, each with the white space after it
 
 
 def plan_parts(parts: list[tuple[str, str]], *, prefixed: bool) -> Plan:
-    """Return the plan of a text; with `prefixed`, the first part that is not blank gets the prefix."""
+    """Return the plan of a text. With `prefixed`, the first part that is not blank is marked to get the prefix."""
     plan = []
     for text, space in parts:
         gets_prefix = prefixed and not is_blank(text)
@@ -31,10 +32,11 @@ def is_blank(text: str) -> bool:
 
 
 def join_parts(text: str, plan: Plan, translated: PartTranslations) -> Translation:
-    """Join the best translations of all parts; the second best form the first alternative, and so on."""
+    """Join the best translations of all parts. The second-best translations form the first alternative, and so on."""
     part, space = plan[0]
     if len(plan) == 1 and not space and part in translated:
-        best, *others = translated[part]  # a shortcut with the same result for texts of one part, which most are
+        # A shortcut for the usual case of a text with one part; the result is the same.
+        best, *others = translated[part]
         return replace(best, alternatives=tuple(others)) if others else best
     ranks = max((len(translated[part]) for part, _ in plan if part in translated), default=1)
     best, *others = (_join_rank(text, plan, translated, rank) for rank in range(ranks))
@@ -50,7 +52,7 @@ def _join_rank(text: str, plan: Plan, translated: PartTranslations, rank: int) -
         target = part[0]
         if part in translated:
             choices = translated[part]
-            parts.append(choices[min(rank, len(choices) - 1)])  # a part may have fewer translations
+            parts.append(choices[min(rank, len(choices) - 1)])  # a part with fewer translations repeats its last one
             target = parts[-1].text
             links += shift_links(parts[-1].alignment or (), words[0].before(part[0]), words[1].before(target))
         words[0].add(part[0] + space)
@@ -63,6 +65,6 @@ def _join_rank(text: str, plan: Plan, translated: PartTranslations, rank: int) -
         sum(part.log_probability for part in parts) + 0.0,
         tuple(chain.from_iterable(part.tokens for part in parts)),
         tuple(chain.from_iterable(part.log_probabilities for part in parts)),
-        # If a word was split between two parts, both may have a link for it.
+        # If a word was split between two parts, both parts may have the same link; duplicates are removed.
         alignment=tuple(dict.fromkeys(links)) if parts and all(part.alignment is not None for part in parts) else None,
     )

@@ -4,10 +4,11 @@ from collections.abc import Iterator, Sequence
 
 
 def length_buckets(lengths: Sequence[int], tokens: int, workers: int = 1) -> Iterator[list[int]]:
-    """Yield batches of indices of similar length, longest first, so that running out of memory happens at once.
+    """Group sequences of similar length into batches and yield the indices of each batch.
 
-    A batch has at most `tokens` tokens, including padding and EOS. With several workers, the last batches shrink to as
-    little as half of that, so that no worker runs alone for long.
+    The longest sequences come first, so that a lack of memory is noticed at once. A batch has at most `tokens` tokens,
+    including padding and EOS, unless one sequence alone has more. With several workers, the last batches are smaller,
+    down to half of `tokens`, so that all workers finish at about the same time.
     """
     batch: list[int] = []
     limit, left = tokens, sum(lengths) + len(lengths)

@@ -13,11 +13,12 @@ class Translation:
     source: str
     text: str
     score: (
-        float  # log-probability divided by the length penalty, added over the parts of the text; nan if not requested
+        float  # log-probability divided by the length penalty, summed over the parts of the text; nan if not requested
     )
-    log_probability: float  # 0 for a blank text; nan if not requested
+    log_probability: float  # of the whole translation; 0 for a blank text; nan if not requested
     tokens: tuple[str, ...]
-    log_probabilities: tuple[float, ...] = ()  # if requested: of each token, and of EOS where a part ends with it
+    # If requested: the log-probability of each token, and of EOS after each part of the text that was not cut off.
+    log_probabilities: tuple[float, ...] = ()
     alternatives: tuple["Translation", ...] = ()  # if n_best > 1: the other translations, best first
     alignment: tuple[Link, ...] | None = None  # if requested: pairs of a source word and a target word, counted from 0
 

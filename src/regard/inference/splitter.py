@@ -1,7 +1,8 @@
 """Splitting of a text that is too long for the model into parts that fit, without losing a character.
 
-A text is split after sentences; a sentence that is too long, at white space; a word that is too long, anywhere. Each
-part comes with the white space after it, so that the translations of the parts can be joined the same way.
+A text is split after each sentence. A sentence that is too long is split at white space, and a word that is too long is
+split anywhere. Each part is returned with the white space after it, so that the same white space can join the
+translations.
 """
 
 import re
@@ -10,7 +11,7 @@ from collections.abc import Callable, Iterator
 
 _WORD = re.compile(r"(\S+)(\s*)")
 
-# A sentence in a script without spaces after full stops, with the quotes and brackets that close after it.
+# A sentence of a script without spaces between sentences (such as Chinese), with its closing quotes and brackets.
 _WIDE_SENTENCE = re.compile(r"[^。！？]*(?:[。！？]+[」』”’）〉》】]*)?")
 
 _STOPS = (".", "!", "?", "…", "。", "！", "？")
@@ -19,11 +20,12 @@ _CLOSERS = "\"'”’»)]}」』）〉》】"
 
 
 def split_text(text: str, fits: Callable[[str], bool]) -> list[tuple[str, str]]:
-    """Return the parts of a text, each with the white space after it. Leading white space follows an empty part.
+    """Return the parts of a text, each with the white space after it.
 
-    `fits` must accept every single character. It should be monotonic (a shorter string also fits), or the parts become
-    smaller than necessary. It is called once on the text and once on each sentence, and otherwise only on strings at
-    most twice as long as a string that fits.
+    If the text starts with white space, the first part is an empty string, followed by that white space.
+    `fits` returns whether a string is short enough, and must accept every single character. If it rejects a string but
+    accepts a longer one, parts may become smaller than necessary. It is called once on the text and once on each
+    sentence, and otherwise only on strings that are at most twice as long as a string that fits.
     """
     if fits(text):
         return [(text, "")]
@@ -60,7 +62,7 @@ def _sentences(text: str) -> Iterator[tuple[str, str]]:
 
 
 def _chunks(sentence: str, fits: Callable[[str], bool]) -> Iterator[tuple[str, str]]:
-    """Split a sentence at white space, or inside words that are too long."""
+    """Yield the parts of a sentence that is too long, each with the white space after it."""
     words = [match.span(1) for match in _WORD.finditer(sentence)]
     starts, ends = [start for start, _ in words], [end for _, end in words]
     begin, guess = 0, 1
@@ -79,7 +81,7 @@ def _chunks(sentence: str, fits: Callable[[str], bool]) -> Iterator[tuple[str, s
 
 
 def _reach(text: str, begin: int, guess: int, fits: Callable[[str], bool]) -> int:
-    """Return how many characters fit from `begin` on, by doubling a guess and then bisecting."""
+    """Return how many characters from `begin` on fit, found by doubling `guess` and then bisecting."""
     limit = len(text) - begin
     low, high = 0, min(guess, limit)
     while fits(text[begin : begin + high]):

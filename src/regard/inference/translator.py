@@ -1,8 +1,8 @@
-"""The translator: raw text in, raw text out, on top of any backend that turns source tokens into hypotheses.
+"""The translator of texts, which uses a backend to turn source tokens into hypotheses.
 
 Texts that are too long for the model, and texts of several lines, are translated in parts and joined again. Equal parts
-are translated once, parts of similar length in one batch, and translations are returned in the order of the texts. Does
-not import torch, because CTranslate2 does not need it.
+are translated only once, and parts of similar length form a batch. Translations are returned in the order of the texts.
+This module does not import torch, because CTranslate2 does not need it.
 """
 
 import math
@@ -27,57 +27,59 @@ from regard.tokenizers.word_spans import whitespace_words
 
 DEFAULT = DecodeSettings()
 
-WINDOW = 2048  # lines translated together
+WINDOW = 2048  # number of lines whose parts are sorted into batches together
 
-UNKNOWN = 0  # the number of workers before it was measured
+UNKNOWN = 0  # returned by `workers` before the fastest number of workers was measured
 
-MAX_REMEMBERED = 20_000  # about how many parts are remembered, so that a repeated part is not translated again
+# The translations of about this many parts are kept, so that a repeated part is not translated again. Beyond that, all
+# of them are dropped.
+MAX_REMEMBERED = 20_000
 
 
 @dataclass(frozen=True)
 class SourceTokens:
-    """The token ids of a source, without EOS, and the limits on its translation."""
+    """The token ids of a source, without EOS, and the constraints on its translation."""
 
     ids: tuple[int, ...]
     limit: int  # the maximum number of tokens of the translation
-    prefix: tuple[int, ...] = ()  # the first tokens of the translation
+    prefix: tuple[int, ...] = ()  # token ids with which the translation must begin
 
 
 Sources = list[SourceTokens]
 
-TokenPairs = Sequence[tuple[Sequence[int], Sequence[int]]]  # token ids of sources and of their translations
+TokenPairs = Sequence[tuple[Sequence[int], Sequence[int]]]  # pairs of a source and its translation, as token ids
 
 
 @dataclass
 class _Window:
-    """Texts that are translated together."""
+    """A group of texts whose parts are sorted into batches together."""
 
     texts: list[str]
     plans: list[Plan]
-    parts: deque[list[Part]]  # of each batch that is not translated yet
-    sources: list[Sources]  # of each batch
+    parts: deque[list[Part]]  # the parts of each batch that is not translated yet
+    sources: list[Sources]  # the source tokens of each batch
     translated: PartTranslations
 
     def translations(self) -> Iterator[Translation]:
-        """Return the translation of each text, once all parts are translated."""
+        """Return the translation of each text. Call this after all parts are translated."""
         return (join_parts(text, plan, self.translated) for text, plan in zip(self.texts, self.plans, strict=True))
 
 
 class Translator(ABC):
     """A translator of texts. A subclass is a backend, which turns source tokens into hypotheses."""
 
-    batch_tokens = 8192  # source tokens of a batch, including padding, times beams
-    min_source_tokens = 1  # a shorter source counts as this many tokens
+    batch_tokens = 8192  # maximum size of a batch: source tokens with padding, times beams
+    min_source_tokens = 1  # a shorter source counts as this many tokens when batches are formed
 
     def __init__(
         self, tokenizer: Tokenizer, *, max_positions: int, alignment_head: AlignmentHead | None = None
     ) -> None:
-        """`max_positions` is the maximum number of tokens of a source or a target, including EOS."""
+        """Make a translator; `max_positions` is the maximum number of tokens of a source or target, including EOS."""
         self.tokenizer = tokenizer
         self.max_positions = max_positions
         self.alignment_head = alignment_head
 
-    # A string is also a sequence of strings; the first overload that fits decides.
+    # A string is also a sequence of strings, so both overloads fit it; type checkers use the first.
     @overload
     def translate(self, text: str, decode: DecodeSettings = DEFAULT) -> Translation: ...  # type: ignore[overload-overlap]
 
@@ -100,10 +102,11 @@ class Translator(ABC):
         window: int = WINDOW,
         batch_tokens: int | None = None,
     ) -> Iterator[Translation]:
-        """Translate lines in order as they are read. Holds one window of lines, and what the backend prefetches.
+        """Yield the translation of each line, in order. Lines are read in windows of `window` lines.
 
-        A window of one line is translated before the next line is read. If a line cannot be read, the error is raised
-        after the translations of the lines before it; if it cannot be translated, after those of the windows before it.
+        With a window of one line, each line is translated before the next is read; otherwise the backend may read some
+        windows ahead. If reading a line fails, the lines before it are translated before the error is raised. If a line
+        cannot be translated, only the windows before the window of that line are translated.
         """
         translated: PartTranslations = {}
         for stream in ([line] for line in lines) if window == 1 else [lines]:
@@ -133,7 +136,7 @@ class Translator(ABC):
                     problem = error
                 if not texts:
                     return
-                # Unfinished windows keep the old dictionary.
+                # Start a new dictionary if this one is full. Windows that are not finished still use the old one.
                 translated = translated if len(translated) < MAX_REMEMBERED else {}
                 try:
                     new = self._window(texts, translated, decode, batch_tokens, is_last=len(texts) < window)
@@ -142,7 +145,7 @@ class Translator(ABC):
                     return
                 unfinished.append(new)
                 yield from new.sources
-                yield []  # marks the end of a window, which may have no batch if all its parts are translated already
+                yield []  # marks the end of a window, which has no other batch if all its parts are known
 
         for results in self._generate(batches(), decode):
             if not results:
@@ -155,7 +158,7 @@ class Translator(ABC):
             raise problem
 
     def score(self, pairs: Iterable[tuple[str, str]], decode: DecodeSettings = DEFAULT) -> Iterator[Translation]:
-        """Score given translations: yield each pair of source and target with the log-probability of the target."""
+        """Yield a `Translation` for each pair of a source and a given translation, with its log-probability."""
         decode = replace(decode, scores=True, log_probabilities=True)
         remaining = enumerate(pairs, start=1)
         while window := list(islice(remaining, WINDOW)):
@@ -180,20 +183,26 @@ class Translator(ABC):
             )
 
     def workers(self, decode: DecodeSettings) -> int:
-        """Return how many batches are computed in parallel, or `UNKNOWN` before that was measured."""
+        """Return how many batches are computed in parallel, or `UNKNOWN` if the best number was not measured yet."""
         return 1
 
     @abstractmethod
     def _score_tokens(self, pairs: TokenPairs) -> list[tuple[float, ...]]:
-        """Return, for each pair, the log-probability of each token of the target, and then of EOS."""
+        """Return, for each pair, the log-probability of each target token, followed by that of EOS."""
 
     @abstractmethod
     def _attend(self, pairs: TokenPairs) -> list[Any]:
-        """Return, for each pair, the alignment head's weights: one row for each target token and one for EOS."""
+        """Return, for each pair, the attention weights of the alignment head as a matrix.
+
+        A matrix has one row for each target token and one for EOS, and one column for each source token.
+        """
 
     @abstractmethod
     def _generate(self, batches: Iterable[Sources], decode: DecodeSettings) -> Iterator[list[list[Hypothesis]]]:
-        """Yield, for each batch in turn, also an empty one, the hypotheses of each source, best first."""
+        """Yield, for each batch in order, the hypotheses of each source, best first.
+
+        An empty batch yields an empty list.
+        """
 
     def _window(
         self,
@@ -215,7 +224,7 @@ class Translator(ABC):
         ]
         translated.update((part, []) for part in parts)
         workers = self.workers(decode)
-        # Measuring the number of workers takes several batches, so they are smaller until it is known.
+        # The number of workers is measured on several batches, so batches have half the size until it is known.
         tokens = max(1, batch_tokens // _rows_per_sentence(decode) // (2 if workers == UNKNOWN else 1))
         lengths = [max(len(ids), self.min_source_tokens) for ids in encoded]
         batches = list(length_buckets(lengths, tokens, workers if is_last else 1))
@@ -228,7 +237,7 @@ class Translator(ABC):
         )
 
     def _source(self, ids: Sequence[int], prefix: Sequence[int], decode: DecodeSettings) -> SourceTokens:
-        """Return a source with the length limit of its translation."""
+        """Return the tokens of a source, with the length limit and the prefix of its translation."""
         most = min(self.max_positions, decode.max_length or self.max_positions)
         if decode.min_length > most:
             raise SettingsError(
@@ -243,7 +252,7 @@ class Translator(ABC):
 
     def _parts(self, text: str) -> list[tuple[str, str]]:
         """Return the parts of a text, each with the white space after it."""
-        # Models are trained on single lines, so each line is a part of its own.
+        # Models are trained on single lines, so a part never contains several lines.
         parts: list[tuple[str, str]] = []
         for line in text.split("\n"):
             parts += split_text(line, self._fits)
@@ -252,7 +261,7 @@ class Translator(ABC):
         return parts
 
     def _fits(self, text: str) -> bool:
-        # Short texts need no count of their tokens: no byte takes more than two.
+        # The tokens of a short text need not be counted, because there are at most two for each byte.
         if 2 * len(text.encode("utf-8", "replace")) + 2 <= self.max_positions:
             return True
         return len(self.tokenizer.encode([text])[0]) < self.max_positions
@@ -260,7 +269,7 @@ class Translator(ABC):
     def _read(
         self, parts: list[Part], results: list[list[Hypothesis]], decode: DecodeSettings
     ) -> Iterator[tuple[Part, list[Translation]]]:
-        """Yield each part with its translations."""
+        """Yield each part of a batch with its translations, made from the hypotheses in `results`."""
         texts = iter(self.tokenizer.decode([each.token_ids for hypotheses in results for each in hypotheses]))
         links: Iterator[tuple[Link, ...] | None] = repeat(None)
         if decode.alignment and self.alignment_head is not None:
@@ -297,5 +306,5 @@ class Translator(ABC):
 
 
 def _rows_per_sentence(decode: DecodeSettings) -> int:
-    """Return how many hypotheses of a sentence are computed in parallel."""
+    """Return how many hypotheses are computed for each sentence at the same time."""
     return decode.n_best if decode.temperature else decode.beam_size

@@ -1,7 +1,7 @@
 """Load a translator from one or more model folders.
 
-CTranslate2 runs one model on the CPU; torch runs everything else. Both give the same text. Several models form an
-ensemble: the probability of a token is the mean over the models.
+A single model on the CPU runs with CTranslate2; ensembles and GPUs use torch. Both backends give the same text. Several
+models form an ensemble, which averages their probabilities for each token.
 """
 
 from collections.abc import Sequence
@@ -28,24 +28,24 @@ def load_translator(
     backend: str = "auto",
     device: str = "cpu",
 ) -> Translator:
-    """Load the translator of a model folder, or of several as an ensemble; without a folder, the bundled one.
+    """Load a translator from a model folder, or from several as an ensemble. The default is the bundled `en-fr` model.
 
     `compute_type` is the number format of CTranslate2: float32, or int8, int16 or bfloat16 where the CPU supports it.
-    `backend` is "ctranslate2", "torch", or "auto": CTranslate2 for one model on the CPU, with torch for the decode
-    settings that CTranslate2 does not support, and torch for everything else.
+    `backend` is "ctranslate2", "torch", or "auto". "auto" uses CTranslate2 for one model on the CPU, unless the decode
+    settings need torch, and torch for everything else.
     """
     return make_translator(open_folders(folder, *others), compute_type=compute_type, backend=backend, device=device)
 
 
 def open_folders(folder: str | Path | None, *others: str | Path) -> list[ModelFolder]:
-    """Open and verify model folders; None stands for the bundled model."""
+    """Verify and open model folders; None stands for the bundled `en-fr` model."""
     return [open_folder(Path(path)) for path in (bundled.for_languages() if folder is None else folder, *others)]
 
 
 def make_translator(
     folders: Sequence[ModelFolder], *, compute_type: str = "float32", backend: str = "auto", device: str = "cpu"
 ) -> Translator:
-    """Return the translator of open model folders."""
+    """Return a translator that uses one model, or several models as an ensemble."""
     if len(folders) > 1:
         check_compatible(folders)
     if _choose_backend(len(folders), compute_type, backend, device) == "torch":
@@ -63,7 +63,7 @@ def make_translator(
 
 
 def _choose_backend(models: int, compute_type: str, backend: str, device: str) -> str:
-    """Return "ctranslate2" or "torch"; raise if the request fits neither."""
+    """Return "ctranslate2" or "torch"; raise a SettingsError if neither supports this combination."""
     if backend not in BACKENDS:
         raise SettingsError(f"--backend is one of {', '.join(BACKENDS)}, not {backend!r}")
     obstacle = "several models" if models > 1 else f"the device {device}" if device != "cpu" else None
@@ -84,7 +84,7 @@ def _torch_translator(folders: Sequence[ModelFolder], device: str) -> Translator
     models = [folder.build().to(device) for folder in folders]
     model = Ensemble(models) if len(models) > 1 else models[0]
     max_positions = min(folder.settings.max_positions for folder in folders)
-    # The models of an ensemble would each have an alignment head of their own.
+    # An ensemble has no alignment head: each of its models has a different one.
     alignment_head = folders[0].alignment if len(folders) == 1 else None
     return TorchBackend(
         model, folders[0].tokenizer, max_positions=max_positions, device=device, alignment_head=alignment_head

@@ -1,1 +1,1 @@
-"""Models in the formats of other programs."""
+"""Export of models to the formats of other programs."""

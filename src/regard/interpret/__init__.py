@@ -1,1 +1,1 @@
-"""Interpretation of a trained model: inspect one sentence, and measure many."""
+"""Interpretation of a trained model: inspection of one sentence, and measurements on many."""

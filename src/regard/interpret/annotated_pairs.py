@@ -1,8 +1,8 @@
-"""The sentence pairs that heads and layers are measured on, with the tokens of each word and, where known, annotations.
+"""The sentence pairs that heads and layers are measured on, with the tokens of each word.
 
-For pairs of the synthetic language, the grammar says which words belong together. Its words are mapped to tokens. A
-token that spans two words ("l'a" of "l'animal") belongs to the word that has more of its bytes, so that a word may have
-no token.
+Pairs of the synthetic language also have annotations, which say for example which noun is the subject of a verb. A
+token that contains parts of two words ("l'a" in "l'animal") belongs to the word with which it shares more bytes, so a
+word may have no token.
 """
 
 from collections.abc import Iterable, Sequence
@@ -30,7 +30,7 @@ SEED = 1
 class AnnotatedPair:
     """A sentence pair with its token ids and the tokens of each word.
 
-    With `annotations`, `source_words` and `target_words` are the annotated words, in the same order.
+    If the pair has `annotations`, `source_words` and `target_words` are the annotated words, in the same order.
     """
 
     source: str
@@ -43,13 +43,13 @@ class AnnotatedPair:
 
     @property
     def decoder_input_ids(self) -> tuple[int, ...]:
-        """The target shifted right: BOS, then every target token but the last."""
+        """The target tokens shifted right: BOS, then every target token except the last."""
         return (BOS, *self.target_ids[:-1])
 
 
 @dataclass(frozen=True)
 class PairSample:
-    """The sentence pairs of a measurement, and a description of where they come from."""
+    """The sentence pairs that a measurement uses, and a description of where they come from."""
 
     name: str
     pairs: tuple[AnnotatedPair, ...]
@@ -59,7 +59,7 @@ class PairSample:
 
 
 def synthetic_sample(tokenizer: SentencePieceTokenizer, count: int) -> PairSample:
-    """Return pairs of the synthetic language from the test split, which no training run contains."""
+    """Return pairs of the synthetic language from the test split, which is not used for training."""
     pairs = islice(generator.pairs(SEED, SPLIT), count)
     return PairSample(
         f"pairs of the synthetic language ({SPLIT} split, seed {SEED})",
@@ -68,7 +68,7 @@ def synthetic_sample(tokenizer: SentencePieceTokenizer, count: int) -> PairSampl
 
 
 def reversed_synthetic_sample(tokenizer: SentencePieceTokenizer, count: int) -> PairSample:
-    """Return the same pairs from French to English; of their annotations, only the alignment remains."""
+    """Return the pairs of `synthetic_sample` from French to English, annotated only with words and alignment."""
     pairs = islice(generator.pairs(SEED, SPLIT), count)
     return PairSample(
         f"pairs of the synthetic language, reversed ({SPLIT} split, seed {SEED})",
@@ -103,7 +103,7 @@ def _reversed(pair: AnnotatedPair) -> AnnotatedPair:
 def files_sample(
     tokenizer: SentencePieceTokenizer, paths: Sequence[Path], count: int, max_positions: int
 ) -> PairSample:
-    """Return the first usable pairs of the user's files."""
+    """Return the first `count` pairs of the files that are neither blank nor too long for the model."""
     pairs = ((pair.source, pair.target) for corpus in corpora(paths) for pair in Pairs(corpus).or_raise())
     name = escape_control_characters(f"pairs of {', '.join(map(str, paths))}")
     return pairs_sample(tokenizer, pairs, count, max_positions, name)
@@ -112,7 +112,7 @@ def files_sample(
 def pairs_sample(
     tokenizer: SentencePieceTokenizer, pairs: Iterable[tuple[str, str]], count: int, max_positions: int, name: str
 ) -> PairSample:
-    """Return the first pairs that are neither blank nor too long for the model."""
+    """Return the first `count` pairs that are neither blank nor too long for the model."""
     candidates = (unannotated_pair(*pair, tokenizer) for pair in pairs if all(map(str.strip, pair)))
     usable = (pair for pair in candidates if max(len(pair.source_ids), len(pair.target_ids)) <= max_positions)
     chosen = tuple(islice(usable, count))
@@ -124,7 +124,7 @@ def pairs_sample(
 
 
 def check_languages(languages: tuple[str | None, str | None]) -> None:
-    """Raise an error if the model is known to translate other languages than the synthetic language has."""
+    """Raise an error if the languages of the model are known and are not those of the synthetic language."""
     source, target = languages
     if source not in (None, "en") or target not in (None, "fr"):
         raise LookError(
@@ -134,14 +134,14 @@ def check_languages(languages: tuple[str | None, str | None]) -> None:
 
 
 def unannotated_pair(source: str, target: str, tokenizer: SentencePieceTokenizer) -> AnnotatedPair:
-    """Return a pair without annotations, its words as `Tokens` finds them."""
+    """Return a pair without annotations, divided into words by `Tokens`."""
     source_ids, target_ids = tokenizer.encode([source, target])
     source_words, target_words = (Tokens.from_ids(ids, tokenizer).words for ids in (source_ids, target_ids))
     return AnnotatedPair(source, target, (*source_ids, EOS), (*target_ids, EOS), source_words, target_words)
 
 
 def whitespace_pair(source: str, target: str, tokenizer: SentencePieceTokenizer) -> AnnotatedPair:
-    """Return a pair whose words are separated by white space only, as alignment formats count them."""
+    """Return a pair without annotations, divided into words at white space, as alignment formats require."""
     pair = unannotated_pair(source, target, tokenizer)
     source_words, target_words = (whitespace_words(ids[:-1], tokenizer) for ids in (pair.source_ids, pair.target_ids))
     return replace(pair, source_words=source_words, target_words=target_words)
@@ -165,10 +165,10 @@ def annotated_pair(pair: synthetic.Pair, tokenizer: SentencePieceTokenizer) -> A
 def _word_spans(
     text: str, ids: Sequence[int], words: Sequence[synthetic.WordAnnotation], tokenizer: SentencePieceTokenizer
 ) -> tuple[WordSpan, ...]:
-    """Return the annotated words with their tokens."""
+    """Return each annotated word with the range of its tokens."""
     spans = [_byte_span(text, word.start, word.start + len(word.text)) for word in words]
     each = token_bytes(ids, tokenizer)
-    before = len(text.encode()) - sum(map(len, each))  # SentencePiece puts a space before the text
+    before = len(text.encode()) - sum(map(len, each))  # usually -1, because SentencePiece adds a space before the text
     return assign_tokens([word.text for word in words], spans, byte_spans(each, before))
 
 
@@ -185,7 +185,7 @@ def measurement_sample(
     pairs: Iterable[tuple[str, str]] | None = None,
     files: Sequence[Path] = (),
 ) -> PairSample:
-    """Return pairs of the files if there are any, else the given pairs, else pairs of the synthetic language."""
+    """Return pairs from `files` if any are given, otherwise from `pairs`, otherwise from the synthetic language."""
     if files:
         return files_sample(tokenizer, files, count, max_positions)
     if pairs is not None:

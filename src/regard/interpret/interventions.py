@@ -1,8 +1,8 @@
-"""Interventions on a model: ablate heads, force attention, or remove positions or scaling.
+"""Interventions on a model: ablate heads, force attention, or remove positional encoding or the scaling of scores.
 
-An intervention on heads is a lens: it replaces the attention weights of chosen heads and leaves everything else as it
-is. `IntervenedModel` combines a model and an intervention and has the interface of a model, so that it can translate.
-The parameters on disk never change.
+An intervention on heads is a lens, an observer of the forward pass: it replaces the attention weights of chosen heads
+and changes nothing else. `IntervenedModel` combines a model and an intervention and has the interface of a model, so
+that it can translate. The parameters on disk never change.
 """
 
 import copy
@@ -33,7 +33,7 @@ class HeadIntervention:
             self._heads.setdefault(attention, []).append(head)
 
     def affects(self, stack: str) -> bool:
-        """Return whether any head of a stack is changed; a stack that is not affected can run without the lens."""
+        """Return whether this lens changes any head of `stack`, which is `encoder` or `decoder`."""
         return any(stack_of(attention) == stack for attention in self._heads)
 
     def see(self, name: str, tensor: "Tensor") -> None:
@@ -60,9 +60,9 @@ class HeadIntervention:
 
 
 class ForcedAttention(HeadIntervention):
-    """A lens under which some rows of some heads attend only to chosen columns, with equal weights.
+    """A lens that makes chosen queries of some heads attend only to chosen keys, with equal weights.
 
-    `spans` holds, for each head, the rows and the columns of every sentence of the batch.
+    `spans` holds, for each head, a pair for every sentence of the batch: the range of queries and the range of keys.
     """
 
     def __init__(self, spans: Mapping[str, Sequence[tuple[range, range]]]) -> None:
@@ -78,7 +78,7 @@ class ForcedAttention(HeadIntervention):
 
 
 class IntervenedModel:
-    """A model under an intervention, with the interface of a model; search and translator use it like any other."""
+    """A model with an intervention on its heads; the search and the translator use it like any other model."""
 
     training = False
 
@@ -114,7 +114,7 @@ COMPONENTS = ("positions", "scaling")
 
 
 def intervene(model: "Transformer", without: str | None) -> "tuple[Transformer, Recorder]":
-    """Return a model and a recorder that together run without one component; the given model is not changed."""
+    """Return a model and a recorder that together run without one component or head; the given model is unchanged."""
     match without:
         case None:
             return model, Recorder()
@@ -131,14 +131,14 @@ def intervene(model: "Transformer", without: str | None) -> "tuple[Transformer, 
 
 
 def without_head(model: "Transformer", without: str | None) -> IntervenedModel | None:
-    """Return the model with one head ablated, or None if `without` is not a head."""
+    """Return the model with one head ablated, or None if `without` is not the address of a head."""
     if without is None or "." not in without:
         return None
     return IntervenedModel(model, HeadIntervention([check_head(without, model.settings)]))
 
 
 def without_positions(model: "Transformer") -> "Transformer":
-    """Return a copy of the model that shares its parameters and has only zeros as positional encoding."""
+    """Return a copy of the model whose positional encoding is zero; all other parameters are shared, not copied."""
     import torch
 
     shared = {id(tensor): tensor for tensor in (*model.parameters(), *model.buffers())}

@@ -1,4 +1,6 @@
-"""Teacher-forced passes over many sentence pairs: attention weights, layer outputs and log-probabilities.
+"""Attention weights, layer outputs and log-probabilities of many sentence pairs, computed with teacher forcing.
+
+The decoder gets the reference translation as input, not the tokens that it predicts.
 
 Shapes: B sentences, S source length, T target length, H heads, L queries, M keys, D width, V vocabulary, N tokens.
 """
@@ -20,25 +22,25 @@ if TYPE_CHECKING:
 
     from regard.models.kinds.transformer import EncoderOutput, Transformer
 
-_BATCH_TOKENS = 4096  # padding included
+_BATCH_TOKENS = 4096  # the maximum number of source or target tokens in a batch, including padding
 
 
 @dataclass(frozen=True)
 class Batch:
-    """Sentence pairs of similar length, their indices, and the encoder output without an intervention."""
+    """A batch of sentence pairs of similar length; `indices` are their positions in the list of all pairs."""
 
     indices: tuple[int, ...]
     source_BS: "Tensor"
-    input_BT: "Tensor"  # what the decoder reads
-    target_BT: "Tensor"  # what the decoder should write
-    encoded: "EncoderOutput"
+    input_BT: "Tensor"  # the input of the decoder
+    target_BT: "Tensor"  # the tokens that the decoder should predict
+    encoded: "EncoderOutput"  # the encoder output without an intervention
 
 
 MakeIntervention = Callable[[Batch], HeadIntervention]
 
 
 class _AttentionRecorder:
-    """A lens that records the attention weights of all heads."""
+    """An object that the model calls with its intermediate results; it records the attention weights of all heads."""
 
     def __init__(self) -> None:
         self.recorded: dict[str, Tensor] = {}
@@ -52,7 +54,7 @@ class _AttentionRecorder:
 
 
 class _LayerRecorder:
-    """A lens that records the named tensors."""
+    """An object that the model calls with its intermediate results; it records the tensors with the given names."""
 
     def __init__(self, names: Sequence[str]) -> None:
         self._names = names
@@ -67,7 +69,7 @@ class _LayerRecorder:
 
 
 def make_batches(model: "Transformer", pairs: Sequence[AnnotatedPair]) -> list[Batch]:
-    """Sort the pairs into batches by length, and encode each batch once."""
+    """Divide the pairs into batches of similar length, and run the encoder on each batch."""
     import torch
 
     device = next(model.parameters()).device
@@ -85,7 +87,10 @@ def make_batches(model: "Transformer", pairs: Sequence[AnnotatedPair]) -> list[B
 
 
 def attention_weights(model: "Transformer", pairs: Sequence[AnnotatedPair]) -> Iterator[tuple[int, dict[str, Array]]]:
-    """Yield the index of each pair and its weights (H, L, M) by attention, without padding, sorted by length."""
+    """Yield the index of each pair and its attention weights, the shortest pairs first.
+
+    There is an array (H, L, M) without padding for each attention sublayer.
+    """
     import torch
 
     names = attention_addresses(model.settings)
@@ -100,7 +105,10 @@ def attention_weights(model: "Transformer", pairs: Sequence[AnnotatedPair]) -> I
 
 
 def layer_vectors(model: "Transformer", pairs: Sequence[AnnotatedPair], stack: str) -> list[Array]:
-    """Return the vectors (layers, L, D) of each pair in the encoder or decoder; layer 0 is the stack's input."""
+    """Return, for each pair, the output vectors of every layer of the encoder or decoder, as an array (layers, L, D).
+
+    Layer 0 is the input of the first layer. `stack` is "encoder" or "decoder".
+    """
     import torch
 
     depth = model.settings.encoder_layers if stack == "encoder" else model.settings.decoder_layers
@@ -120,7 +128,7 @@ def layer_vectors(model: "Transformer", pairs: Sequence[AnnotatedPair], stack: s
 def log_probabilities(
     model: "Transformer", batches: Sequence[Batch], make_intervention: MakeIntervention | None = None
 ) -> list[Array]:
-    """Return the log-probability of each target token of each pair, under an intervention if there is one."""
+    """Return the log-probability of each target token of each pair, with an intervention if one is given."""
     import torch
 
     results: list[Array] = [np.empty(0)] * sum(len(batch.indices) for batch in batches)

@@ -1,7 +1,8 @@
 """Tokens grouped into words, so that a user can name a word and maps can show words.
 
-A word ends before white space. Punctuation around it and special tokens are words of their own. Attention to a word is
-the sum over its tokens, and attention from a word is the mean over its tokens, so that rows still sum to one.
+Words are separated by white space. Special tokens, and punctuation before and after a word, are separate words.
+Attention to a word is the sum over its tokens, and attention from a word is the mean over its tokens, so that the
+attention weights of each word still sum to one.
 """
 
 import unicodedata
@@ -19,7 +20,7 @@ _SPACE_SIGN = "\u2581"
 
 @dataclass(frozen=True)
 class Tokens:
-    """One side of a pass: token ids, the text of each token, and the words they form."""
+    """A source or a target: its token ids, the text of each token, and the words that the tokens form."""
 
     ids: tuple[int, ...]
     texts: tuple[str, ...]
@@ -35,14 +36,17 @@ class Tokens:
         return cls(tuple(ids), tuple(texts), tuple(words))
 
     def units(self, *, tokens: bool = False) -> tuple[WordSpan, ...]:
-        """Return the units of a map: words, or single tokens."""
+        """Return the spans of the words or, if `tokens` is True, of the single tokens."""
         if not tokens:
             return self.words
         return tuple(WordSpan(text, index, index + 1) for index, text in enumerate(self.texts))
 
 
 def find_word(name: str, units: Sequence[WordSpan]) -> WordSpan | None:
-    """Find a word by its text, or the second of several equal words as `it:2`; prefer a match in the same case."""
+    """Find a word by its text; `it:2` is the second `it`. Return None if there is no such word.
+
+    A word in the same case is preferred to one in another case.
+    """
     for text, number in _interpretations(name):
         for normalise in (str, str.casefold):
             matches = [word for word in units if normalise(word.text) == normalise(text)]
@@ -52,7 +56,7 @@ def find_word(name: str, units: Sequence[WordSpan]) -> WordSpan | None:
 
 
 def get_word(name: str, *sides: Sequence[WordSpan]) -> WordSpan:
-    """Return a word from the first side that has it; if none has it, raise an error that lists all words."""
+    """Return a word from the first of several texts that contains it; if none does, raise an error with all words."""
     for units in sides:
         if word := find_word(name, units):
             return word
@@ -61,7 +65,7 @@ def get_word(name: str, *sides: Sequence[WordSpan]) -> WordSpan:
 
 
 def _interpretations(name: str) -> Iterator[tuple[str, int]]:
-    """Yield the text and the number that a name may stand for: `it:2` is that text itself, or the second `it`."""
+    """Yield each meaning of a name as text and number: `it:2` is the first word `it:2` or the second word `it`."""
     yield name, 1
     text, colon, number = name.rpartition(":")
     if colon and number.isascii() and number.isdigit() and int(number):
@@ -69,7 +73,7 @@ def _interpretations(name: str) -> Iterator[tuple[str, int]]:
 
 
 def _numbered(units: Sequence[WordSpan]) -> Iterator[str]:
-    """Yield the name of each word; the second `the` is `the:2`."""
+    """Yield a unique name for each word: the second `the` is named `the:2`."""
     counts: dict[str, int] = {}
     for word in units:
         counts[word.text] = counts.get(word.text, 0) + 1

@@ -1,8 +1,8 @@
-"""One recorded pass: every number between a source and the logits of each target token.
+"""Records one forward pass: every number between a source and the logits of each target token.
 
-A source and a target are run through the model once more, with teacher forcing and a lens that records every tensor.
-The arrays are read-only, and each has one address, counted from 1: `encoder.2.self.5.weight`, `decoder.3.cross.query`,
-`decoder.1.self.residual`.
+The model runs on a source and a target with teacher forcing, and a lens, an observer of the forward pass, records every
+tensor. The arrays are read-only. Each has an address, such as `encoder.2.self.5.weight`, `decoder.3.cross.query` or
+`decoder.1.self.residual`; layers and heads count from 1.
 
 Shapes: B batch, H heads, L queries, M keys, S source, T target, V vocabulary.
 """
@@ -27,11 +27,11 @@ if TYPE_CHECKING:
 
 Array = npt.NDArray[Any]
 
-HEAD_QUANTITIES = ("query", "key", "value", "score", "scaled", "mask", "weight", "mixed")  # separate for each head
+HEAD_QUANTITIES = ("query", "key", "value", "score", "scaled", "mask", "weight", "mixed")  # one array per head
 
 
 class Recorder:
-    """A lens that keeps every tensor and changes nothing."""
+    """A lens that records every tensor and changes nothing."""
 
     def __init__(self) -> None:
         self.tensors: dict[str, Tensor] = {}
@@ -46,27 +46,27 @@ class Recorder:
 
 @dataclass(frozen=True)
 class Attention:
-    """One attention of one layer, such as `decoder.3.cross`, with the tokens of its rows and columns."""
+    """An attention sublayer, such as `decoder.3.cross`, with the tokens of its queries and keys."""
 
     address: str
-    rows: Tokens  # the tokens that attend; in the decoder, the tokens about to be written
-    columns: Tokens  # the tokens attended to
-    read: Tokens | None = None  # in the decoder, the token each row has just read
+    rows: Tokens  # the tokens of the queries; in the decoder, the tokens to be predicted
+    columns: Tokens  # the tokens of the keys
+    read: Tokens | None = None  # in the decoder, the input token of each query; None in the encoder
 
     @property
     def kind(self) -> str:
-        """`encoder.self`, `decoder.self` or `decoder.cross`."""
+        """The kind of attention: `encoder.self`, `decoder.self` or `decoder.cross`."""
         return kind_of(self.address)
 
 
 @dataclass(frozen=True)
 class Trace:
-    """The arrays of one pass by address, such as `trace["decoder.3.cross.1.weight"]`; all of them are read-only."""
+    """The read-only arrays of one forward pass by address, such as `trace["decoder.3.cross.1.weight"]`."""
 
     settings: TransformerSettings
-    source: Tokens  # ends with EOS
+    source: Tokens  # the input of the encoder, which ends with EOS
     read: Tokens  # the input of the decoder: BOS, then the target without its last token
-    written: Tokens  # the target: the token that follows each token of `read`
+    written: Tokens  # the target; each token is predicted from the tokens of `read` up to the same position
     recorded: Mapping[str, Array]
 
     def __getitem__(self, address: str) -> Array:
@@ -85,13 +85,13 @@ class Trace:
 
     @property
     def names(self) -> tuple[str, ...]:
-        """Every address without a head; the first axis of a quantity that each head has is the heads."""
+        """The addresses of all arrays. An array of all heads of a sublayer has the head as first axis."""
         derived = [f"{attention.address}.{name}" for attention in self.attentions for name in ("scaled", "mask")]
         return (*dict.fromkeys([*self.recorded, *derived, "probability"]),)
 
     @property
     def attentions(self) -> tuple[Attention, ...]:
-        """All attentions in the order of computation."""
+        """All attention sublayers in the order of computation."""
         encoder = [
             Attention(f"encoder.{number}.self", self.source, self.source)
             for number in range(1, self.settings.encoder_layers + 1)
@@ -104,7 +104,7 @@ class Trace:
         return (*encoder, *decoder)
 
     def attention(self, address: str) -> Attention:
-        """Return the attention at an address, such as `decoder.3.cross`."""
+        """Return the attention sublayer at an address, such as `decoder.3.cross`."""
         for attention in self.attentions:
             if attention.address == address:
                 return attention
@@ -121,7 +121,7 @@ class Trace:
         return int(number)
 
     def find_head(self, address: str) -> tuple[Attention, int] | None:
-        """Return the attention and the head (from 1) at an address, or None if the address is a map over heads."""
+        """Return the sublayer and the number (from 1) of the head at an address, or None if it is a map over heads."""
         parts = split_head(address)
         return (self.attention(parts[0]), self.head(parts[1])) if parts else None
 
@@ -147,7 +147,7 @@ def record(
     generable: Sequence[bool],
     lens: Recorder | None = None,
 ) -> Trace:
-    """Run one sentence through the model with teacher forcing and record every number."""
+    """Run the model on one source and target with teacher forcing, and record every number."""
     import torch
 
     lens = lens or Recorder()
@@ -163,7 +163,7 @@ def record(
 
 
 def _without_batch(name: str, tensor: "Tensor") -> Array:
-    """Return the only sentence of a batch as a read-only array."""
+    """Return a tensor of a batch of one sentence as a read-only array without the batch axis."""
     # Positional encodings and the causal mask are the same for every sentence and have no batch axis.
     batched = not (name.endswith(".position") or (name.endswith(".mask") and tensor.dim() == 2))
     return _read_only((tensor[0] if batched else tensor).detach().cpu().numpy())

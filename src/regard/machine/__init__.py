@@ -1,1 +1,1 @@
-"""What this machine offers: CPUs, memory, the allocator, bfloat16."""
+"""Properties and settings of this machine: CPUs, memory, the memory allocator, and support for bfloat16."""

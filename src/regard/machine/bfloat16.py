@@ -1,8 +1,8 @@
-"""Whether torch can compute in bfloat16 on this processor, tested in a child process.
+"""A test whether torch can compute in bfloat16 on this processor, run in a child process.
 
-Some virtual machines report AMX, which torch uses for bfloat16, and crash on its first instruction: the process dies
-without a message or traceback. Torch can be told not to use AMX, but only by an environment variable set before it
-starts.
+Torch uses the AMX instructions of the processor for bfloat16. Some virtual machines report that they support AMX, but
+the first AMX instruction ends the process without a message or traceback. An environment variable keeps torch from
+using AMX, but it must be set before torch is imported.
 """
 
 import subprocess
@@ -16,6 +16,6 @@ _MATRIX_PRODUCT = "import torch; square = torch.ones(64, 64, dtype=torch.bfloat1
 
 @cache
 def is_safe() -> bool:
-    """Return whether a bfloat16 matrix product leaves its process alive."""
+    """Return whether a child process survives a bfloat16 matrix product."""
     process = subprocess.run([sys.executable, "-P", "-c", _MATRIX_PRODUCT], capture_output=True)
-    return process.returncode in (0, 1)  # 1 is a Python exception, not a crash
+    return process.returncode in (0, 1)  # 1 means a Python exception, which is not a crash

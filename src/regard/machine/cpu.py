@@ -4,7 +4,7 @@ import os
 
 
 def cpu_count() -> int:
-    """Return OMP_NUM_THREADS if it is set, otherwise the number of CPUs available to this process; at least 1."""
+    """Return the value of OMP_NUM_THREADS if it is set, otherwise the number of CPUs available to this process."""
     requested = os.environ.get("OMP_NUM_THREADS", "")
     if requested.isdigit() and int(requested) > 0:
         return int(requested)

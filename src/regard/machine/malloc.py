@@ -1,8 +1,8 @@
 """Options of glibc's malloc that keep freed memory for the next training step or translation.
 
-A training step allocates and frees hundreds of megabytes, a long translation some. By default glibc returns them to the
-system, which has to clear every page before it hands it out again: thousands of pages per step of `tiny`. Other C
-libraries are left as they are.
+A training step allocates and frees hundreds of megabytes, and a long translation some megabytes. By default, glibc
+returns freed memory to the system, which has to clear every page before the process can use it again: thousands of
+pages per training step of a `tiny` model. The options of other C libraries are not changed.
 """
 
 import ctypes
@@ -11,7 +11,7 @@ import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 
-# Option numbers from glibc's malloc.h, and the values they are set to.
+# On each line, the number of a mallopt option from glibc's malloc.h, followed by the values that it is set to.
 _TRIM_THRESHOLD, _NEVER_TRIM, _TRIM_BEYOND = -1, -1, 256 << 20
 
 _MMAP_THRESHOLD, _MMAP_BEYOND = -3, 32 << 20
@@ -20,15 +20,15 @@ _MMAP_MAX, _NO_MMAP = -4, 0
 
 _ARENA_MAX, _ONE_ARENA = -8, 1
 
-_retaining_all = False  # malloc options hold for the whole process, so this does too
+_retaining_all = False  # True inside `retain_freed_memory`; global, because malloc options hold for the whole process
 
 
 @contextmanager
 def retain_freed_memory() -> Iterator[None]:
-    """Keep all freed memory in the process, and return what is free at the end of the block.
+    """Keep all freed memory in the process within the context; at its end, return free memory to the system.
 
-    All threads share one arena, because glibc trims the arena of a thread whenever it is empty. Enter the block before
-    the first thread starts: arenas outlive their threads and are reused by later ones.
+    All threads use one malloc arena, because glibc returns the memory of a thread's own arena whenever that is empty.
+    Enter the context before the first thread starts: an arena that was made earlier would be used by later threads.
     """
     global _retaining_all
     if not _is_glibc():
@@ -44,7 +44,7 @@ def retain_freed_memory() -> Iterator[None]:
 
 
 def limit_trimming() -> None:
-    """Keep up to a quarter of a gigabyte of free memory at the end of the heap from now on."""
+    """From now on, keep up to 256 MB of freed memory in the process instead of returning it to the system."""
     if _is_glibc() and not _retaining_all:
         _set_options((_TRIM_THRESHOLD, _TRIM_BEYOND), (_MMAP_THRESHOLD, _MMAP_BEYOND))
 

@@ -10,19 +10,22 @@ _UNLIMITED = 1 << 62
 
 
 def free_memory(device: str) -> int:
-    """Return how many bytes a training run on `device` may expect to get."""
+    """Return how many bytes of memory a training run on `device` can use."""
     if device == "cuda":
         return int(torch.cuda.mem_get_info()[0])
     return min(psutil.virtual_memory().available, container_free_memory())
 
 
 def container_free_memory(process: Path = Path("/proc/self/cgroup"), root: Path = Path("/sys/fs/cgroup")) -> int:
-    """Return the bytes left within the cgroup limits of this process; a huge number if there is no limit."""
+    """Return how many bytes this process may still allocate under its cgroup limits.
+
+    Without a limit, the result is a huge number.
+    """
     free = _UNLIMITED
     try:
         lines = process.read_text("utf-8").splitlines()
     except OSError:
-        return free  # not Linux
+        return free  # only Linux has cgroups
     for line in lines:
         _, controllers, path = line.split(":", 2)
         if controllers == "":
@@ -32,7 +35,7 @@ def container_free_memory(process: Path = Path("/proc/self/cgroup"), root: Path 
         else:
             continue
         own = top / path.strip("/")
-        # The limits of all parent groups apply too. Inside a container the path may exist only on the host.
+        # The limits of all parent groups apply too. In a container, the path of the group may exist only on the host.
         for group in (own, *own.parents):
             if group.is_relative_to(top):
                 free = min(free, _free_in_group(group, *names))
@@ -45,8 +48,8 @@ def _free_in_group(group: Path, limit_file: str, usage_file: str, inactive_key: 
         usage = int((group / usage_file).read_text("utf-8"))
         details = dict(line.split() for line in (group / "memory.stat").read_text("utf-8").splitlines())
     except (OSError, ValueError):
-        return _UNLIMITED  # no such group, or no limit, which is written "max"
-    # The kernel reclaims inactive pages of the file cache when memory is needed.
+        return _UNLIMITED  # the group does not exist, or has no limit (its file contains "max")
+    # Inactive pages of the file cache count as free, because the kernel reclaims them when memory is needed.
     return limit - usage + int(details.get(inactive_key, 0))
 
 
@@ -54,7 +57,7 @@ def peak_memory_mb() -> float | None:
     """Return the peak memory of this process in MB, or None where the system does not report it."""
     try:
         import resource
-    except ImportError:  # not on Windows
+    except ImportError:  # Windows has no such module
         return None
     peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
     return peak / (1 << 20 if sys.platform == "darwin" else 1 << 10)

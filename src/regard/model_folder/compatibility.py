@@ -1,4 +1,4 @@
-"""The check that several models can be averaged, or combined in an ensemble."""
+"""A check whether several models can be averaged, or combined in an ensemble."""
 
 from collections.abc import Sequence
 from dataclasses import asdict
@@ -8,7 +8,7 @@ from regard.model_folder.folder import ModelFolder
 
 
 def check_compatible(folders: Sequence[ModelFolder], *, shape: bool = False) -> None:
-    """Raise unless the models have one tokenizer and the same languages; with `shape`, also the same shape."""
+    """Raise a FolderError unless the models have the same tokenizer, languages and, with `shape`, the same shape."""
     first = folders[0]
     for other in folders[1:]:
         if other.tokenizer.data != first.tokenizer.data:

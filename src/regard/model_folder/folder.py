@@ -1,9 +1,9 @@
-"""A model on disk: one self-contained folder, in plain formats that run no code when they are read.
+"""A model on disk: one self-contained folder, in file formats that cannot run code when they are read.
 
-`settings.json` describes the model, `weights.safetensors` and `tokenizer.model` hold it, `card.md` documents it, and
-`manifest.json`, written last, has the hashes of the first three. A folder may also be packed as a `.zip`. Everything is
-checked before it is used: hashes, settings, and the names, shapes and types of the parameters before memory is
-allocated for them. Torch is imported only to build the model.
+`settings.json` describes the model, `weights.safetensors` contains its parameters, `tokenizer.model` its tokenizer, and
+`card.md` its documentation. `manifest.json` is written last and contains the hashes of the first three. A folder may
+also be packed as a `.zip`. Hashes and settings are checked before they are used, and the names, shapes and types of the
+parameters before memory is allocated for them. Torch is imported only to build the model.
 """
 
 from dataclasses import dataclass
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 FORMAT = 1
 
-# Settings that have another name in files of format 1: the name on disk, and the name of the setting.
+# Settings with a different name in files of format 1. Keys are the names in the file, values the names in the code.
 FORMAT_1_NAMES = {"longest": "max_positions", "vocabulary": "vocab_size"}
 
 HASHED = ["settings.json", "tokenizer.model", "weights.safetensors"]
@@ -29,14 +29,14 @@ HASHED = ["settings.json", "tokenizer.model", "weights.safetensors"]
 
 @dataclass(frozen=True)
 class AlignmentHead:
-    """The attention head that aligns words best, and which row of its attention weights belongs to a target word."""
+    """The attention head that aligns words best, and which of its queries belongs to a target word."""
 
-    head: str  # such as `decoder.3.cross.1`
-    row: str  # `written`: the row that predicts the word; `read`: the next row, which has the word as its input
+    head: str  # such as `decoder.3.cross.1`: head 1 of the cross-attention in decoder layer 3
+    row: str  # "written": the query that predicts the word; "read": the next query, whose input is the word
 
     @property
     def layer(self) -> int:
-        """The number of the decoder layer, counted from 1."""
+        """The number of the decoder layer of the head, counted from 1."""
         return int(self.head.split(".")[1])
 
 
@@ -58,12 +58,12 @@ class ModelFolder:
         from regard.models.kinds.transformer import Transformer
 
         path = self.path / "weights.safetensors"
-        with torch.device("meta"):  # shapes only, no memory
+        with torch.device("meta"):  # to get the expected shapes without allocating memory
             expected = Transformer(self.settings).state_dict()
         check_parameters(path, {name: tuple(tensor.shape) for name, tensor in expected.items()})
         parameters = {name: tensor.float() for name, tensor in load_file(path).items()}
         for name, tensor in parameters.items():
-            # No training reaches this magnitude, and below it nothing overflows. The comparison is false for NaN.
+            # Training never produces larger values, and smaller values cause no overflow. The test also rejects NaN.
             if not bool((tensor.abs() <= MAX_PARAMETER_MAGNITUDE).all()):
                 raise FolderError(f"{path}: {name} has values that training cannot produce; {HOW_TO_FIX}")
         model = Transformer(self.settings)

@@ -1,4 +1,4 @@
-"""Opening of a model folder or a zip archive of one. Every file is checked against its hash before it is read."""
+"""Opens a model folder, or a zip archive of one. The hash of every file is checked before the file is read."""
 
 import os
 import re
@@ -21,7 +21,7 @@ from regard.storage.json_files import read_hashed_json, read_json
 from regard.storage.manifest import find_damage, sha256
 from regard.tokenizers.sentencepiece import SentencePieceTokenizer
 
-_MAX_TOKENIZER_BYTES = 1 << 26  # a hundred times what 37,000 tokens take
+_MAX_TOKENIZER_BYTES = 1 << 26  # a larger file is refused; a tokenizer with 37,000 tokens has under 1 MB
 
 
 def open_folder(path: Path) -> ModelFolder:
@@ -61,7 +61,7 @@ def open_folder(path: Path) -> ModelFolder:
 
 
 def _read_settings(path: Path) -> tuple[TransformerSettings, LanguagePair]:
-    """Read and check the settings of the model and its languages."""
+    """Read and check `settings.json`; return the settings of the model and its two languages."""
     try:
         contents = read_json(path)
     except ValueError as error:
@@ -108,10 +108,10 @@ def _possible_heads(settings: TransformerSettings) -> Iterator[AlignmentHead]:
 
 
 def _unpack_to_cache(archive: Path) -> Path:
-    """Unpack an archive into the user's cache, unless it is there, and return the folder."""
+    """Return the folder of an archive in the user's cache, and unpack the archive first if necessary."""
     if archive.suffix.lower() != ".zip":
         raise FolderError(f"{archive} is a file; a model is a folder, or a .zip archive of one")
-    # The model is called by the name of the archive.
+    # The folder gets the name of the archive, which then serves as the name of the model.
     name = archive.stem if archive.stem.strip(".") else "model"
     folder = user_cache_path("regard") / "models" / sha256(archive)[:32] / name
     make_folder(folder.parent)
@@ -126,7 +126,7 @@ def _unpack_to_cache(archive: Path) -> Path:
 
 
 def _is_model_file(name: str) -> bool:
-    """Return whether a file is needed to use a model."""
+    """Return whether a file in an archive belongs to the model. Other files are not unpacked."""
     return (
         name in (*HASHED, "alignment.json", "card.md", "manifest.json")
         or re.fullmatch(r"fast/[a-z_]+\.[a-z]+", name) is not None

@@ -1,4 +1,4 @@
-"""The check of names, shapes and types of parameters, made before memory is allocated for them."""
+"""A check of the names, shapes and types of parameters, made before memory is allocated for them."""
 
 from pathlib import Path
 
@@ -12,12 +12,15 @@ MAX_PARAMETER_MAGNITUDE = 1e6
 
 
 def check_parameters(path: Path, expected: dict[str, tuple[int, ...]]) -> None:
-    """Compare the header of a safetensors file with the expected names and shapes; raise with all differences."""
+    """Compare the header of a safetensors file with the expected names and shapes.
+
+    If they differ, raise a FolderError that lists all differences.
+    """
     from safetensors import SafetensorError, safe_open
 
     try:
         with safe_open(path, "numpy") as file:
-            slices = {name: file.get_slice(name) for name in file.keys()}  # noqa: SIM118 (no dictionary)
+            slices = {name: file.get_slice(name) for name in file.keys()}  # noqa: SIM118 (`file` is not a dictionary)
             stored = {name: (tuple(slice_.get_shape()), slice_.get_dtype()) for name, slice_ in slices.items()}
     except SafetensorError as error:
         raise FolderError(f"{path}: not a safetensors file ({error}); {HOW_TO_FIX}") from None

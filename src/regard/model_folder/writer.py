@@ -1,4 +1,4 @@
-"""Writing of a model folder, and of the alignment head into an existing folder."""
+"""Writes a model folder, and the alignment head to an existing folder."""
 
 from dataclasses import asdict
 from pathlib import Path
@@ -25,7 +25,7 @@ def save_folder(
     languages: LanguagePair,
     card: str,
 ) -> None:
-    """Write a model folder: each file atomically, the manifest last."""
+    """Write a model folder. Each file is written atomically, and the manifest last."""
     from safetensors.torch import save
 
     make_folder(path)
@@ -45,5 +45,5 @@ def save_folder(
 
 
 def save_alignment_head(path: Path, head: AlignmentHead) -> None:
-    """Write the alignment head of a model folder, into a separate file so that the hashes of the others stay valid."""
+    """Write the alignment head to its own file in a model folder, so that the hashes of the other files stay valid."""
     write_hashed_json(path / "alignment.json", asdict(head))

@@ -1,1 +1,1 @@
-"""The models: neural networks that know neither text nor files."""
+"""The models: neural networks that map token ids to logits, and do not handle text or files."""

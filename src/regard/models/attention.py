@@ -21,11 +21,11 @@ def attend(
     name: str = "",
     lens: Lens | None = None,
 ) -> Tensor:
-    """Return, for each query, the sum of the values weighted by how well the query matches their keys.
+    """Return, for each query, the sum of the values, weighted by how well the query matches the key of each value.
 
-    Without a lens, a fused kernel computes the result and never stores the attention weights. With a lens, they are
-    computed explicitly, passed to the lens, and used as the lens returns them. `causal` means that query i may attend
-    to keys 0 to i.
+    Without a lens, a fused kernel computes the result without storing the attention weights. With a lens, the weights
+    are computed explicitly and passed to the lens, and those that the lens returns are used. With `causal`, query i may
+    attend only to keys 0 to i.
     """
     if lens is None:
         return F.scaled_dot_product_attention(q_BHLE, k_BHME, v_BHME, attn_mask=mask, is_causal=causal)
@@ -33,7 +33,7 @@ def attend(
         mask = q_BHLE.new_ones(q_BHLE.size(-2), k_BHME.size(-2), dtype=torch.bool).tril()
     products_BHLM = q_BHLE @ k_BHME.mT
     record(lens, name, query=q_BHLE, key=k_BHME, value=v_BHME, score=products_BHLM)
-    # Dot products grow with the width of a head; without the division, softmax would saturate (section 3.2.1).
+    # Dot products grow with the width of a head. Without this division, the softmax would saturate (section 3.2.1).
     scores_BHLM = products_BHLM / q_BHLE.size(-1) ** 0.5
     if mask is not None:
         record(lens, name, mask=mask)
@@ -44,7 +44,7 @@ def attend(
 
 
 def causal_mask(new: int, total: int, device: torch.device) -> Tensor:
-    """Return the mask of the last `new` of `total` positions: each attends to itself and to those before it."""
+    """Return the mask for queries at the last `new` of `total` positions: each attends to itself and all before it."""
     return torch.ones(new, total, dtype=torch.bool, device=device).tril(total - new)
 
 

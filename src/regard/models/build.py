@@ -1,4 +1,4 @@
-"""Building of models from their settings."""
+"""Builds an untrained model, for comparison with a trained one."""
 
 from typing import TYPE_CHECKING
 
@@ -7,7 +7,7 @@ if TYPE_CHECKING:
 
 
 def build_untrained(model: "Transformer") -> "Transformer":
-    """Return a model of the same architecture with random parameters, which are always the same."""
+    """Return an untrained model with the architecture of `model`. Its random parameters are the same in every call."""
     import torch
 
     from regard.models.kinds.transformer import Transformer

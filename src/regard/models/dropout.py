@@ -1,8 +1,8 @@
 """Dropout with fewer random numbers, and with an independent random generator for each thread.
 
-Torch's CPU generator yields 64 random bits at a time, sequentially, and torch's dropout uses 64 of them for each
-element. Sixteen bits suffice, so one call serves four elements. Torch's default generator is shared by all threads,
-which would make the dropout of one thread depend on the others, so each thread can have its own.
+On the CPU, torch generates 64 random bits at a time, sequentially, and its dropout uses 64 bits for each element.
+Sixteen bits suffice, so this module uses 64 bits for four elements. All threads share torch's default generator, so the
+dropout of one thread would depend on the other threads. Here each thread can have its own generator.
 """
 
 import threading
@@ -20,7 +20,7 @@ _this_thread = threading.local()
 
 @contextmanager
 def seeded(seed: int, device: torch.device) -> Iterator[None]:
-    """Seed the dropout of this thread within the context. On the CPU, no other random generator is changed."""
+    """Within the context, use this seed for the dropout of this thread. On the CPU, no other generator is affected."""
     if device.type != "cpu":
         with torch.random.fork_rng(devices=[device] if device.type == "cuda" else []):
             torch.manual_seed(seed)
@@ -46,7 +46,7 @@ class Dropout(nn.Module):
         if x.device.type != "cpu":
             return F.dropout(x, self.rate)
         dropped = min(round(self.rate * LEVELS), LEVELS - 1)
-        generator = getattr(_this_thread, "generator", None)  # None stands for torch's default generator
+        generator = getattr(_this_thread, "generator", None)  # torch treats None as its default generator
         bits = torch.empty((x.numel() + 3) // 4, dtype=torch.int64)
         bits.random_(torch.iinfo(torch.int64).min, None, generator=generator)
         kept = bits.view(torch.int16)[: x.numel()].view(x.shape) >= dropped - LEVELS // 2

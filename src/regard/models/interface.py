@@ -1,7 +1,7 @@
-"""The interface of all sequence models, which search, training and evaluation use instead of a concrete class.
+"""The interface of all models. Search, training and evaluation use it instead of a concrete class.
 
-The types that `encode` and `start` return are private to each model; the state has `select` and `keep`.
-Shapes: B sentences, N rows (B times the beams), S source length, T target length, D width, V vocabulary.
+Each model has its own types for the results of `encode` and `start`. The result of `start` is a `DecoderState`.
+Shapes: B sentences, N hypotheses (B times the beams), S source length, T target length, D width, V vocabulary.
 """
 
 from collections.abc import Iterator
@@ -17,16 +17,16 @@ class SequenceModel(Protocol):
     vocab_size: int
 
     def encode(self, source_BS: Tensor) -> Any:
-        """Encode the padded token ids of the sources."""
+        """Encode a batch of sources, given as padded token ids."""
 
     def start(self, encoded: Any) -> Any:
         """Return the decoder state before the first token."""
 
     def decode(self, tokens_NT: Tensor, state: Any) -> tuple[Tensor, Any]:
-        """Feed one or more target tokens; return the hidden vector of each (N, T, D) and the new state."""
+        """Give the decoder one or more new target tokens; return their hidden vectors (N, T, D) and the new state."""
 
     def project(self, hidden: Tensor) -> Tensor:
-        """Return the logits (…, V) of hidden vectors."""
+        """Return the logits of the next token (…, V), given hidden vectors (…, D)."""
 
     def train(self, mode: bool = True) -> Any: ...
 
@@ -43,5 +43,5 @@ class DecoderState(Protocol):
         ...
 
     def keep(self, sentences: Tensor) -> Self:
-        """Return the state of these sentences only, with all their beams."""
+        """Return a state with only these sentences and all of their beams. `sentences` contains their indices."""
         ...

@@ -1,5 +1,7 @@
-"""The layers of encoder and decoder (section 3.1): attention and feed-forward sublayers, each with dropout, a residual
-connection and layer normalisation."""
+"""The layers of the encoder and the decoder (section 3.1).
+
+A layer consists of attention and feed-forward sublayers, each with dropout, a residual connection and a layer norm.
+"""
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
@@ -15,7 +17,7 @@ from regard.models.lens import Lens, record
 
 
 class FeedForward(nn.Module):
-    """The feed-forward network max(0, x W1 + b1) W2 + b2, the same at every position (section 3.3)."""
+    """The feed-forward network max(0, x W1 + b1) W2 + b2, applied to each position separately (section 3.3)."""
 
     def __init__(self, width: int, inner: int) -> None:
         super().__init__()
@@ -31,7 +33,7 @@ class FeedForward(nn.Module):
 
 
 class Layer(nn.Module):
-    """The base of all layers: dropout, the residual connection and layer normalisation around each sublayer."""
+    """The base class of all layers, with the dropout, residual connection and layer norm around each sublayer."""
 
     def __init__(self, norm: str, dropout: float) -> None:
         super().__init__()
@@ -41,7 +43,10 @@ class Layer(nn.Module):
     def residual(
         self, x: Tensor, norm: nn.LayerNorm, sublayer: Callable[[Tensor], Tensor], name: str, lens: Lens | None
     ) -> Tensor:
-        """Apply a sublayer and its residual connection, with the layer norm before (pre) or after (post) them."""
+        """Apply a sublayer with its residual connection.
+
+        The layer norm comes before the sublayer (pre-norm) or after the residual connection (post-norm).
+        """
         inputs = norm(x) if self.pre else x
         output = sublayer(inputs)
         total = x + self.dropout(output)
@@ -77,8 +82,8 @@ class EncoderLayer(Layer):
 class KVCache:
     """The KV cache of one decoder layer.
 
-    It holds the keys and values of the source, once per sentence for any number of beams, and those of the target so
-    far, once per beam (None before the first token).
+    It holds the keys and values of the source, which all beams of a sentence share, and the keys and values of the
+    target so far, separately for each beam (None before the first token).
     """
 
     cross_keys_BHSE: Tensor
@@ -94,20 +99,20 @@ class KVCache:
         return replace(self, keys_NHTE=keys_NHTE, values_NHTE=values_NHTE)
 
     def select_beams(self, rows_N: Tensor) -> Self:
-        """Return the cache with these rows of the target side; the source side is unchanged."""
+        """Return a cache with the target keys and values of these hypotheses. Those of the source are unchanged."""
         if self.keys_NHTE is None or self.values_NHTE is None:
             return self
         return replace(self, keys_NHTE=self.keys_NHTE[rows_N], values_NHTE=self.values_NHTE[rows_N])
 
     def keep_sentences(self, kept_B: Tensor) -> Self:
-        """Return the cache with these rows of the source side; the target side is unchanged."""
+        """Return a cache with the source keys and values of these sentences. Those of the target are unchanged."""
         return replace(
             self, cross_keys_BHSE=self.cross_keys_BHSE[kept_B], cross_values_BHSE=self.cross_values_BHSE[kept_B]
         )
 
 
 class DecoderLayer(Layer):
-    """A decoder layer: causal self-attention, attention to the source, then a feed-forward network."""
+    """A decoder layer: causal self-attention, cross-attention to the source, then a feed-forward network."""
 
     def __init__(self, width: int, heads: int, feedforward: int, norm: str, dropout: float) -> None:
         super().__init__(norm, dropout)
@@ -127,7 +132,7 @@ class DecoderLayer(Layer):
             keys, values = cache.keys_NHTE, cache.values_NHTE
             assert keys is not None and values is not None
             new, total = x.size(1), keys.size(2)
-            # One new token attends to all before it and needs no mask; a whole target is the kernel's causal case.
+            # A single new token attends to all positions and needs no mask. A whole target uses `causal` instead.
             mask = causal_mask(new, total, x.device) if 1 < new < total else None
             mixed = attend(
                 self.self.queries(x), keys, values, mask, causal=1 < new == total, name=f"{name}.self", lens=lens
@@ -137,7 +142,7 @@ class DecoderLayer(Layer):
         def attend_to_source(x: Tensor) -> Tensor:
             keys, values = cache.cross_keys_BHSE, cache.cross_values_BHSE
             beams = x.size(0) // keys.size(0)
-            # The beams of a sentence become queries of one row and share its keys, instead of each having a copy.
+            # The queries of all beams of a sentence are concatenated, so that they share one copy of keys and values.
             q_BHLE = self.cross.queries(x).unflatten(0, (-1, beams)).transpose(1, 2).flatten(2, 3)
             mixed = attend(q_BHLE, keys, values, source_mask, name=f"{name}.cross", lens=lens)
             return self.cross.join(mixed.unflatten(2, (beams, -1)).transpose(1, 2).flatten(0, 1), f"{name}.cross", lens)

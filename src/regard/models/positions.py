@@ -5,7 +5,10 @@ from torch import Tensor, nn
 
 
 def sinusoids(length: int, width: int) -> Tensor:
-    """Return PE(pos, 2i) = sin(pos / 10000^(2i/width)) and PE(pos, 2i+1) = cos(…); positions count from 0."""
+    """Return the sinusoidal encodings of the positions from 0 to `length` - 1.
+
+    PE(pos, 2i) = sin(pos / 10000^(2i/width)) and PE(pos, 2i+1) = cos(pos / 10000^(2i/width)).
+    """
     position = torch.arange(length, dtype=torch.float64)[:, None]
     angle = position / 10_000 ** (torch.arange(0, width, 2, dtype=torch.float64) / width)
     return torch.stack([angle.sin(), angle.cos()], dim=-1).flatten(1).float()

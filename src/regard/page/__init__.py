@@ -1,1 +1,1 @@
-"""The page that shows an inspection: HTML, CSS and ES modules, without a build step."""
+"""The HTML page that shows the inspection of a sentence: HTML, CSS and ES modules, without a build step."""

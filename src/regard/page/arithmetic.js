@@ -14,7 +14,7 @@ async function vectorsOf(head) {
   return Object.fromEntries(names.map((name, i) => [name, arrays[i]]));
 }
 
-/** Every number from the query to the output of the head, for the token in a row. */
+/** Compute every number of one head for the query at index `row`, from the query vector to the output of the head. */
 export function compute({ query, key, value }, row, width, length, causal) {
   const q = query.subarray(row * width, (row + 1) * width);
   const sqrtWidth = Math.sqrt(width);

@@ -1,4 +1,4 @@
-"""Reads the files of the page and bundles its modules into one script."""
+"""Reads the files of the page and bundles its JavaScript modules into one script."""
 
 import re
 from importlib.resources import files
@@ -7,7 +7,7 @@ _IMPORT = re.compile(r'^import .* from "\./(\w+\.js)";\n', re.MULTILINE)
 
 
 def bundled_script() -> str:
-    """Return the modules of the page as one script, each module after those it imports."""
+    """Return the JavaScript modules of the page as one script, each module after the modules it imports."""
     modules: dict[str, str] = {}
 
     def add(name: str) -> None:
@@ -23,5 +23,5 @@ def bundled_script() -> str:
 
 
 def read_asset(name: str) -> str:
-    """Return the text of a file of `page/`."""
+    """Return the text of a file in the folder `page/`."""
     return (files("regard") / "page" / name).read_text("utf-8")

@@ -1,10 +1,11 @@
-// A map as lines between words; the width and opacity of a line show the weight. Selecting a word highlights its lines.
+// Draws an attention map as lines between words. The width and opacity of a line show the attention weight.
+// Selecting a word highlights the lines that start at it.
 
 import { make, makeSvg } from "./dom.js";
 import { descriptionOf, labelOf } from "./attention_map.js";
 
-const LINE_HEIGHT = 28; // of a word, as in the style sheet
-const MAX_ROWS = 60; // a map with more rows shows only the lines of the selected row
+const LINE_HEIGHT = 28; // height of a word in pixels, as in the style sheet
+const MAX_ROWS = 60; // with more words than this, only the lines of the selected word are drawn
 
 export function drawLines(frame, map, { row, point }) {
   const rows = make(

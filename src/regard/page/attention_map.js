@@ -1,4 +1,4 @@
-// The selected attention map: of one head or over several heads, of words or of tokens.
+// The selected attention map: the weights of one head or of several heads combined, between words or between tokens.
 
 import { KINDS, attentionAddress, attentions, data, sides, weightsOf } from "./provider.js";
 import { state } from "./state.js";
@@ -14,7 +14,7 @@ export function titleOf({ kind, layer, head }) {
   return `${address}.${head}: ${KINDS[kind]}`;
 }
 
-/** The attention weights of tokens, from 0 to 1. */
+/** The attention weights between tokens, from 0 to 1. */
 async function tokenWeights({ kind, layer, head }) {
   const address = attentionAddress(kind, layer);
   if (layer === "all" || (head !== "mean" && head !== "max")) {
@@ -29,7 +29,7 @@ async function tokenWeights({ kind, layer, head }) {
   return reduced;
 }
 
-/** The selected map: labels, weights, and which cells are masked. */
+/** The selected map: its title, the labels of rows and columns, the weights, and which cells are masked. */
 export async function selectedMap(selection = state) {
   const { rows, columns, read } = sides(selection.kind);
   const weights = await tokenWeights(selection);
@@ -59,7 +59,7 @@ export async function selectedMap(selection = state) {
 export const labelOf = (row) => (row.read ? `${row.read} → ${row.text}` : row.text);
 export const descriptionOf = (row) => (row.read ? `after reading ${row.read}, about to write ${row.text}` : row.text);
 
-/** The columns that a row may attend to, largest weight first. */
+/** The keys that the query at index `row` may attend to, largest weight first. */
 export function rankedRow(map, row) {
   return map.columns
     .map((column, j) => ({ name: column.text, value: map.at(row, j), column: j }))

@@ -1,4 +1,5 @@
-// The Attention tab: one large map with its controls, one row of it as a list, and thumbnails of all heads.
+// The Attention tab: one large map with its controls, a list of what the selected word attends to, and a small map of
+// every head.
 
 import { PALETTE } from "./colour_scale.js";
 import { KINDS, attentionAddress, attentions, data } from "./provider.js";
@@ -9,7 +10,7 @@ import { descriptionOf, rankedRow, selectedMap } from "./attention_map.js";
 import { change, listen, state } from "./state.js";
 import { showThumbnails } from "./thumbnails.js";
 
-const LISTED = 12; // words in the list of a row
+const LISTED = 12; // maximum number of words in the list of what a word attends to
 
 let drawCount = 0;
 

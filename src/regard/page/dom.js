@@ -20,7 +20,7 @@ export function makeSvg(tag, attributes = {}, text = "") {
   return element;
 }
 
-/** Fill a list with names, numbers and bars. */
+/** Fill a list; each entry shows a name, a number and a bar of proportional length. */
 export function fillBars(list, items, digits = 3) {
   list.replaceChildren(
     ...items.map(({ name, value, chosen }) => {
@@ -43,7 +43,7 @@ export function fillSelect(select, options, chosen) {
   select.value = chosen;
 }
 
-/** Make a canvas of a size in CSS pixels, sharp on every screen, and its context. */
+/** Make a canvas of a size in CSS pixels, which is sharp on every screen; return the canvas and its drawing context. */
 export function makeCanvas(width, height) {
   const ratio = window.devicePixelRatio || 1;
   const canvas = make("canvas", { width: Math.round(width * ratio), height: Math.round(height * ratio) });

@@ -1,4 +1,5 @@
-// The Generation tab: each decoding step with its alternatives and its attention to the source, and the tree of beams.
+// The Generation tab: for each decoding step, the most probable tokens and the attention to the source; below them,
+// the tree of the beam search.
 
 import { data } from "./provider.js";
 import { byId, fillBars, make, makeSvg } from "./dom.js";
@@ -23,7 +24,7 @@ async function drawStep() {
 }
 
 function drawTree() {
-  const { steps, best_path: bestPath } = data.search; // for each step, the beam that led to the best hypothesis
+  const { steps, best_path: bestPath } = data.search; // bestPath: for each step, the index of the beam that led to the best hypothesis
   const maxBeams = Math.max(...steps.map((beams) => beams.length));
   const svg = makeSvg("svg", { class: "tree", width: COLUMN_WIDTH * (steps.length + 1), height: ROW_HEIGHT * maxBeams + 24, role: "img", "aria-label": "Tree of beams; regard look --trace search lists the same beams" });
   const x = (step) => COLUMN_WIDTH * (step + 1);

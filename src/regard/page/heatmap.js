@@ -1,4 +1,4 @@
-// A map as coloured cells. The mouse or the arrow keys select a cell; masked cells are hatched.
+// Draws an attention map as coloured cells. The mouse or the arrow keys select a cell; masked cells are hatched.
 
 import { makeImage } from "./colour_scale.js";
 import { make, makeCanvas } from "./dom.js";
@@ -6,7 +6,7 @@ import { labelOf } from "./attention_map.js";
 
 const FONT = "13px system-ui, sans-serif";
 const MAX_LABEL_WIDTH = 190;
-const MAX_LABELLED = 150; // a map with more columns has no labels
+const MAX_LABELLED = 150; // a map with more columns than this has no labels
 
 function clipped(context, text, width) {
   let shown = [...text];
@@ -21,12 +21,12 @@ function labelWidth(labels, maxWidth) {
   return Math.min(maxWidth, Math.max(...labels.map((label) => context.measureText(label).width)));
 }
 
-/** Draw into the frame; call `point(row, column)` for a cell pointed at, and `pick` for one chosen by click or Enter. */
+/** Draw a map in a frame. Moving to a cell calls `point(row, column)`; a click or Enter calls `pick(row, column)`. */
 export function drawHeatmap(frame, map, { row, column, point, pick }) {
   const rows = map.rows.length;
   const columns = map.columns.length;
   const available = frame.parentElement.clientWidth - 26;
-  // Cells are large enough for labels, and the frame scrolls; the map of a very long text is shown at once, without labels.
+  // Labelled cells are large, and the frame scrolls if necessary. A map too large for labels has small cells instead.
   const labelled = columns <= MAX_LABELLED;
   const left = labelled ? labelWidth(map.rows.map(labelOf), Math.min(MAX_LABEL_WIDTH, available * 0.4)) + 10 : 8;
   const natural = Math.floor((Math.min(available, 900) - left) / columns);

@@ -1,4 +1,4 @@
-// The page: the text and its translation at the top, and five tabs that show how it was computed.
+// The page: the text and its translation at the top, and below them tabs that show how the translation was computed.
 
 import { showArithmetic } from "./arithmetic.js";
 import { showAttention } from "./attention_view.js";

@@ -6,14 +6,14 @@ const listeners = [];
 
 export const state = {
   kind: "decoder.cross",
-  layer: String(data.settings.decoder_layers), // or "all"
-  head: "mean", // a number, "mean", "max" or, over all layers, "rollout"
+  layer: String(data.settings.decoder_layers), // the number of a layer, or "all"
+  head: "mean", // the number of a head, "mean", "max" or, if all layers are selected, "rollout"
   form: "map",
   units: "words",
-  row: 0, // of the map as it is shown
+  row: 0, // index of the selected word or token, as is column
   column: 0,
   arithmeticHead: null,
-  arithmeticRow: 0, // a token, as is arithmeticKey
+  arithmeticRow: 0, // index of a token, as is arithmeticKey
   arithmeticKey: 0,
   step: 0,
 };

@@ -1,4 +1,4 @@
-// Every head of every layer as a small map, drawn when it comes into view, so that pages of long texts open fast.
+// A small map of every head. Each is drawn when it comes into view, so that pages of long texts open fast.
 
 import { makeImage } from "./colour_scale.js";
 import { attentions, data, weightsOf } from "./provider.js";
@@ -7,7 +7,7 @@ import { change, listen, state } from "./state.js";
 
 const SIZE = 56;
 
-/** Max-pool a map to at most size × size cells; a mean would hide single large weights. */
+/** Reduce a map to at most size × size cells by max pooling; averages would hide single large weights. */
 export function maxPooled(numbers, rows, columns, size) {
   const r = Math.min(rows, size);
   const c = Math.min(columns, size);

@@ -1,6 +1,7 @@
 """Charts as SVG elements: estimates with intervals, lines over layers, and a grid of coloured cells.
 
-Every scale reaches from 0 to 1. A chart yields its elements; `regard.render.svg.svg` makes a picture of one or more.
+Every axis of values goes from 0 to 1. A chart yields SVG elements; `regard.render.svg.svg` combines the elements of one
+or more charts into a picture.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
@@ -16,27 +17,27 @@ _TICKS = (0.0, 0.5, 1.0)
 
 _TICK_COLOUR = "#999"
 
-_DARK_INK_FROM = 0.55  # a lighter cell has black text, a darker one white text
+_DARK_INK_FROM = 0.55  # cells with a larger weight are light and have black text, other cells have white text
 
 
 def text(x: float | str, y: float | str, content: str, **attributes: float | str) -> str:
-    """Return a text element; `font_size=12` becomes `font-size="12"`, and `class_` becomes `class`."""
+    """Return an SVG text element. The argument `font_size=12` becomes `font-size="12"`, `class_` becomes `class`."""
     named = "".join(f' {name.rstrip("_").replace("_", "-")}="{value}"' for name, value in attributes.items())
     return f'<text x="{x}" y="{y}"{named}>{escape(content)}</text>'
 
 
 def heading(title: str, subtitle: str, subtitle_y: int = 40) -> list[str]:
-    """Return the title of a picture in bold, and a line below it."""
+    """Return the SVG elements of a title in bold and of a subtitle below it."""
     return [text(8, 20, title, font_weight="bold"), text(8, subtitle_y, subtitle)]
 
 
 @dataclass(frozen=True)
 class IntervalChart:
-    """Labelled estimates with their intervals, one below the other, and vertical reference lines, at most two."""
+    """A chart of labelled estimates with their intervals, one below the other, and at most two vertical lines."""
 
     title: str
     rows: Sequence[tuple[str, Estimate, str]]  # label, estimate and colour
-    references: Mapping[str, float]
+    references: Mapping[str, float]  # the label and value of each vertical line
 
     _LEFT, _WIDTH, _ROW_HEIGHT, _TITLE_HEIGHT = 12, 400, 38, 32
 
@@ -46,11 +47,11 @@ class IntervalChart:
 
     @property
     def height(self) -> int:
-        """The height without the numbers below the scale."""
+        """The height of the chart, without the numbers below the axis."""
         return self._TITLE_HEIGHT + self._ROW_HEIGHT * len(self.rows)
 
     def elements(self, top: int) -> Iterator[str]:
-        """Yield the elements of the chart below a height."""
+        """Yield the SVG elements of the chart; `top` is the y coordinate of its upper edge."""
         row_ys = [top + self._TITLE_HEIGHT + self._ROW_HEIGHT * row + 26 for row in range(len(self.rows))]
         yield text(8, top + 8, self.title, font_weight="bold")
         yield from self._scale(top)
@@ -73,9 +74,9 @@ class IntervalChart:
             yield text(x, bottom + 14, f"{tick:g}", text_anchor="middle", font_size=11)
 
     def _reference_lines(self, top: int, row_ys: Sequence[int]) -> Iterator[str]:
-        # Two lines may be close: the first is labelled on its left, the second on its right.
+        # The first line is labelled on its left and the second on its right, because two lines may be close together.
         for (name, value), (anchor, shift) in zip(self.references.items(), (("end", -4), ("start", 4)), strict=False):
-            # A line is drawn at the title and at each estimate, so that it does not cross the labels.
+            # A line is drawn only below the title and at each estimate, so that it does not cross the labels.
             strokes = "".join(f" M{self._x(value):.1f} {y - 8} v16" for y in row_ys)
             yield f'<path d="M{self._x(value):.1f} {top + 18} v14{strokes}" stroke="{ORANGE}" stroke-width="1.5"/>'
             yield text(f"{self._x(value) + shift:.1f}", top + 27, name, text_anchor=anchor, font_size=11)
@@ -83,7 +84,7 @@ class IntervalChart:
 
 @dataclass(frozen=True)
 class LineStyle:
-    """The name, colour and dashes of a line, the same in every chart of a picture."""
+    """The name, colour and dashes of a line, which are the same in all charts of a picture."""
 
     name: str
     colour: str
@@ -91,7 +92,7 @@ class LineStyle:
 
 
 def legend(styles: Sequence[LineStyle], y: int) -> Iterator[str]:
-    """Yield a sample of each line with its name, side by side."""
+    """Yield the SVG elements of a legend: a short sample of each line with its name, side by side."""
     for number, style in enumerate(styles):
         x = 8 + 140 * number
         yield f'<path d="M{x} {y} h28" stroke="{style.colour}" stroke-width="2" stroke-dasharray="{style.dashes}"/>'
@@ -104,15 +105,15 @@ class LineChart:
 
     title: str
     estimates: Sequence[Estimate]
-    others: Sequence[Sequence[float]]
-    styles: Sequence[LineStyle]  # of the estimates and of the others
+    others: Sequence[Sequence[float]]  # the values of the other lines
+    styles: Sequence[LineStyle]  # the styles of all lines, that of the estimates first
 
     WIDTH, HEIGHT = 230, 160
 
     _PLOT_HEIGHT = HEIGHT - 58
 
     def elements(self, left: int, top: int) -> Iterator[str]:
-        """Yield the elements of the chart; `left` and `top` are those of its plot."""
+        """Yield the SVG elements of the chart; `left` and `top` are the upper left corner of its plot area."""
         step = (self.WIDTH - 50) / max(1, len(self.estimates) - 1)
         xs = [left + step * layer for layer in range(len(self.estimates))]
         ys = [self._y(top, estimate.value) for estimate in self.estimates]
@@ -146,7 +147,7 @@ class LineChart:
 
 @dataclass(frozen=True)
 class Cell:
-    """A cell of a grid: its place, two lines of text, a weight from 0 to 1 for its colour, and a tooltip."""
+    """A cell of a grid: its row and column, two lines of text, a weight from 0 to 1 for its colour, and a tooltip."""
 
     row: int
     column: int
@@ -158,7 +159,7 @@ class Cell:
 
 @dataclass(frozen=True)
 class CellGrid:
-    """Rows of coloured cells, each row with its name."""
+    """A grid of coloured cells with the name of each row on its left."""
 
     row_names: Sequence[str]
     cells: Sequence[Cell]
@@ -174,7 +175,7 @@ class CellGrid:
         return self._CELL_HEIGHT * len(self.row_names)
 
     def elements(self, top: int) -> Iterator[str]:
-        """Yield the elements of the grid below a height."""
+        """Yield the SVG elements of the grid; `top` is the y coordinate of its upper edge."""
         for row, name in enumerate(self.row_names):
             yield text(self._LEFT - 8, top + self._CELL_HEIGHT * row + 24, name, text_anchor="end")
         for cell in self.cells:

@@ -1,4 +1,4 @@
-"""Self-contained pages without a script, in the style of the interactive page, for measurement reports."""
+"""Self-contained HTML pages for measurement reports, without scripts and with the interactive page's style sheet."""
 
 import base64
 import hashlib
@@ -10,18 +10,18 @@ from regard.page.assets import read_asset
 
 
 class HtmlReport(ABC):
-    """A report that a notebook displays as its page."""
+    """A report with an HTML page, which a notebook displays."""
 
     @abstractmethod
     def html(self) -> str:
-        """Return one self-contained page."""
+        """Return the report as one self-contained HTML page."""
 
     def _repr_html_(self) -> str:
         return notebook_frame(self.html(), "Regard: measurement")
 
 
 def notebook_frame(page: str, title: str) -> str:
-    """Return a sandboxed frame that shows a page inside a notebook."""
+    """Return a sandboxed HTML frame that shows a page inside a notebook."""
     return (
         f'<iframe srcdoc="{escape(page)}" title="{escape(title)}" sandbox="allow-scripts" '
         'style="width:100%;height:46rem;border:1px solid #8888;border-radius:6px"></iframe>'
@@ -29,7 +29,7 @@ def notebook_frame(page: str, title: str) -> str:
 
 
 def page(title: str, body: str) -> str:
-    """Return the page around a body of HTML."""
+    """Return a complete HTML page with a title (plain text) and a body (HTML)."""
     style = read_asset("page.css")
     policy = f"default-src 'none'; style-src '{csp_hash(style)}'; base-uri 'none'; form-action 'none'"
     return (
@@ -44,18 +44,24 @@ def page(title: str, body: str) -> str:
 
 
 def paragraphs(lines: Iterable[str]) -> str:
-    """Return each line as a paragraph."""
+    """Return the lines as HTML, with one paragraph per line."""
     return "".join(f"<p>{escape(line)}</p>\n" for line in lines)
 
 
 def picture(svg: str, name: str, *, narrow: bool = False) -> str:
-    """Return a frame around a picture; a picture wider than the frame scrolls, unless `narrow` lets it shrink."""
+    """Return an SVG picture in an HTML frame. The picture shrinks to the width of the frame.
+
+    If the frame is narrower than a minimum width, the picture scrolls instead, unless `narrow` is true.
+    """
     classes = "frame drawing narrow" if narrow else "frame drawing"
     return f'<div class="{classes}" role="region" aria-label="{escape(name)}" tabindex="0">{svg}</div>'
 
 
 def table(head: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
-    """Return a table whose rows start with their name; text columns are aligned left, number columns right."""
+    """Return an HTML table; the first cell of each row is the name of the row.
+
+    Columns of text are aligned left, and columns of numbers right.
+    """
     classes = [' class="text"' if any(row[i][:1].isalpha() for row in rows) else "" for i in range(len(head))]
     columns = "".join(f'<th scope="col"{css}>{escape(text)}</th>' for text, css in zip(head, classes, strict=True))
     lines = ""

@@ -6,17 +6,20 @@ from typing import Any
 
 from regard.render.colour_scale import colour
 
-_CELL = 26
+_CELL = 26  # the width and height of a cell in pixels
 
-_CHARACTER_WIDTH = 7.2  # approximate
+_CHARACTER_WIDTH = 7.2  # the approximate width of a character in pixels
 
-_MAX_LABEL = 30  # characters
+_MAX_LABEL = 30  # the maximum length of a label in characters; a longer label is cut
 
 
 def heatmap(
     title: str, rows: Sequence[str], row_titles: Sequence[str], columns: Sequence[str], values: Any, masked: Any
 ) -> str:
-    """Return a heatmap of numbers from 0 to 1; the tooltip of a cell has the title of its row and its number."""
+    """Return a heatmap of numbers from 0 to 1, in which masked cells have no colour.
+
+    The tooltip of a cell shows the title of its row, the name of its column, and its number.
+    """
     row_labels, column_labels = [_shortened(text) for text in rows], [_shortened(text) for text in columns]
     left = 16 + _CHARACTER_WIDTH * max(map(len, row_labels))
     top = 40 + _CHARACTER_WIDTH * max(map(len, column_labels)) * 0.75
@@ -51,7 +54,7 @@ def _cell(title: str, x: float, y: float, value: float, masked: bool) -> str:
 
 
 def svg(width: float, height: float, title: str, elements: list[str]) -> str:
-    """Return a scalable picture with an accessible name and an arrow marker."""
+    """Return an SVG picture of the elements, with an accessible name and a marker for the ends of arrows."""
     body = "\n".join(elements)
     return (
         f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {width:.0f} {height:.0f}" width="{width:.0f}" '

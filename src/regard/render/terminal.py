@@ -15,14 +15,14 @@ class TerminalStyle:
     colours: int = 0
 
     def paint(self, text: str, weight: float) -> str:
-        """Return text on a background in the colour of a weight."""
+        """Return text on a background whose colour shows a weight from 0 to 1."""
         if not self.colours:
             return text
         foreground = "30" if weight > 0.55 else "97"
         return f"\x1b[{foreground};{self._code(48, weight)}m{text}\x1b[0m"
 
     def pixel(self, upper: float, lower: float) -> str:
-        """Return one character that shows two weights, one above the other."""
+        """Return one character whose upper and lower half show two weights as colours."""
         return f"\x1b[{self._code(38, upper)};{self._code(48, lower)}m▀\x1b[0m"
 
     def strong(self, text: str) -> str:
@@ -37,7 +37,10 @@ class TerminalStyle:
 
 
 def terminal_style(environment: Mapping[str, str], is_terminal: bool) -> TerminalStyle:
-    """Return the style of the current terminal; NO_COLOR turns colours off, FORCE_COLOR turns them on (for a pager)."""
+    """Return the style of the current terminal.
+
+    NO_COLOR turns colours off. FORCE_COLOR turns them on even if the output goes to a file or a pager.
+    """
     width = shutil.get_terminal_size().columns
     forced = bool(environment.get("FORCE_COLOR"))
     if environment.get("NO_COLOR") or environment.get("TERM") == "dumb" or not (is_terminal or forced):

@@ -1,10 +1,10 @@
-"""Text that is safe to display, and padded to a width."""
+"""Functions that make text safe to display, and that pad text to a width."""
 
 import unicodedata
 
 import wcwidth
 
-# Zero-width (non-)joiners are part of emoji and words and stay; other invisible characters are escaped.
+# Zero-width joiners and non-joiners are not escaped, because emoji and words contain them.
 _JOINERS = "\u200c\u200d"
 
 
@@ -19,7 +19,7 @@ def escape_control_characters(text: str) -> str:
 
 
 def pad(text: str, width: int) -> str:
-    """Pad text to a width in terminal columns; longer text is cut."""
+    """Pad text with spaces to a width in terminal columns; long text is cut, so that at least one space follows it."""
     if wcwidth.width(text) > width - 1:
         text = wcwidth.clip(text, 0, max(1, width - 2)) + "…"
     return wcwidth.ljust(text, width)

@@ -1,1 +1,1 @@
-"""The settings of a model, its tokenizer, its training and its decoding."""
+"""Settings of the model, the tokenizer, training and decoding."""

@@ -6,7 +6,7 @@ from typing import ClassVar
 from regard.errors import SettingsError
 from regard.settings.fields import check_at_least, check_types, setting
 
-_MAX_LENGTH_PENALTY = 10  # more than any use needs, and too little to overflow
+_MAX_LENGTH_PENALTY = 10  # maximum absolute value of `length_penalty`; a much larger one could cause an overflow
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -72,6 +72,6 @@ class DecodeSettings:
             raise SettingsError("decode.prefix must be a single line, because texts are translated line by line")
 
     def extra_outputs(self) -> list[str]:
-        """Return the names of the settings that ask for more than one text per source."""
+        """Return the names of the settings that ask for more than the best translation, such as an alignment."""
         asked = {"n_best": self.n_best > 1, "log_probabilities": self.log_probabilities, "alignment": self.alignment}
         return [f"decode.{name}" for name, wanted in asked.items() if wanted]

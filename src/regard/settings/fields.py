@@ -1,4 +1,4 @@
-"""How a setting is declared and checked."""
+"""Helper functions to declare and check settings."""
 
 import difflib
 import math
@@ -8,7 +8,7 @@ from typing import Any, Literal, get_args, get_origin, get_type_hints
 
 from regard.errors import SettingsError
 
-AUTO = -1  # "choose automatically", for settings in which 0 has its own meaning
+AUTO = -1  # value that means "choose automatically", for settings in which 0 has another meaning
 
 
 def setting(default: Any, help: str) -> Any:
@@ -17,7 +17,7 @@ def setting(default: Any, help: str) -> Any:
 
 
 def nearest(name: str, names: Mapping[str, Any] | Sequence[str], prefix: str = "") -> str:
-    """Return the end of an error message that suggests the nearest right name."""
+    """Return the end of an error message about an unknown name: it suggests the most similar of the known `names`."""
     close = difflib.get_close_matches(name, list(names), n=1)
     if close:
         return f"; did you mean {prefix}{close[0]}?"
@@ -25,7 +25,7 @@ def nearest(name: str, names: Mapping[str, Any] | Sequence[str], prefix: str = "
 
 
 def check_types(settings: Any) -> None:
-    """Refuse a value of the wrong type, or not among the choices, before any work starts."""
+    """Raise a `SettingsError` if a setting has a value of the wrong type, or a value that is not one of its choices."""
     section, hints = settings.section, get_type_hints(type(settings))
     for name in [one.name for one in fields(settings)]:
         wanted, value = hints[name], getattr(settings, name)

@@ -1,4 +1,4 @@
-"""Settings from TOML files and from `--set section.name=value`."""
+"""Reads settings from TOML files and from options such as `--set train.steps=100`."""
 
 import dataclasses
 import tomllib
@@ -13,7 +13,7 @@ from regard.settings.sections import SECTIONS, Overrides, assemble, check_name, 
 
 
 def user_overrides(overrides: Sequence[str] = (), file: Path | None = None) -> Overrides:
-    """Return what the user sets: a TOML file, then `section.name=value` overrides."""
+    """Return the settings that the user changes, by section; `overrides` take precedence over the TOML file."""
     merged: dict[str, dict[str, Any]] = {name: {} for name in SECTIONS}
     for layer in (_read_toml(file) if file else {}, _parse(overrides)):
         for section, values in layer.items():
@@ -22,7 +22,10 @@ def user_overrides(overrides: Sequence[str] = (), file: Path | None = None) -> O
 
 
 def decode_settings(overrides: Sequence[str], file: Path | None = None) -> DecodeSettings:
-    """Return the decode settings a user sets; settings of other sections would have no effect and are refused."""
+    """Return the decode settings with the user's changes.
+
+    Raise a `SettingsError` for a setting of another section, because it would have no effect.
+    """
     user = user_overrides(overrides, file)
     for section, values in user.items():
         if section != "decode":
@@ -51,7 +54,7 @@ def _read_toml(path: Path) -> dict[str, dict[str, Any]]:
 
 
 def _parse(overrides: Sequence[str]) -> dict[str, dict[str, Any]]:
-    """Turn `["train.steps=100"]` into sections of typed values."""
+    """Parse overrides: `["train.steps=100"]` becomes `{"train": {"steps": 100}}`."""
     result: dict[str, dict[str, Any]] = {}
     for override in overrides:
         path, equals, text = override.partition("=")
@@ -67,7 +70,7 @@ def _parse(overrides: Sequence[str]) -> dict[str, dict[str, Any]]:
 
 def _typed(text: str, wanted: Any, where: str) -> Any:
     if wanted is str:
-        return text  # spaces may be intended
+        return text  # not stripped, because the user may want the spaces
     text = text.strip()
     if get_origin(wanted) is Literal:
         return text

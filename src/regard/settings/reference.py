@@ -1,7 +1,4 @@
-"""The reference of all settings, for `regard settings` and docs/settings.md.
-
-Imports the standard library only, like the settings themselves.
-"""
+"""Lists all settings, for `regard settings` and docs/settings.md."""
 
 import dataclasses
 from dataclasses import dataclass
@@ -20,16 +17,16 @@ SECTIONS: dict[str, Any] = {field.name: field.default_factory for field in datac
 
 @dataclass(frozen=True)
 class Setting:
-    """One row of the reference."""
+    """The description of one setting."""
 
-    name: str  # with its section, as in `--set`
+    name: str  # section and name, such as "train.steps"
     default: Any
     type: str
     meaning: str
 
 
 def find_settings(word: str = "") -> list[Setting]:
-    """Return every setting, or those whose name or meaning contains a word."""
+    """Return all settings whose name or meaning contains a word; with an empty word, return all settings."""
     every = [
         Setting(
             f"{section}.{field.name}",
@@ -47,7 +44,7 @@ def find_settings(word: str = "") -> list[Setting]:
 
 
 def as_markdown(word: str = "") -> str:
-    """Return the settings as Markdown tables, with the changes of each size."""
+    """Return the settings that match a word as Markdown tables, followed by the changes that each model size makes."""
     found = find_settings(word)
     lines = ["# Settings", "", _HOW, ""]
     for section, kind in SECTIONS.items():
@@ -72,7 +69,7 @@ def as_markdown(word: str = "") -> str:
 
 
 def _changes(size: str, names: set[str]) -> str:
-    """Return what a size sets of the named settings."""
+    """Return, as a text, the settings among `names` that a model size changes."""
     return ", ".join(
         f"`{section}.{name}={_as_typed(value)}`"
         for section, values in SIZES[size].items()
@@ -97,5 +94,5 @@ def _type_name(wanted: Any) -> str:
 
 
 def _as_typed(value: Any) -> str:
-    """Return a value as `--set` takes it."""
+    """Return a value as the user would type it after `--set`."""
     return str(value).lower() if isinstance(value, bool) else str(value)

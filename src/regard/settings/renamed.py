@@ -1,4 +1,4 @@
-"""Settings that had another name once. Using the old name is an error that says the new one."""
+"""Settings that have been renamed. Using an old name is an error whose message gives the new name."""
 
 RENAMED = {
     "decode.alpha": "decode.length_penalty",

@@ -1,7 +1,7 @@
-"""All settings, in four sections: model (saved with the parameters), tokenizer, train, and decode (chosen per call).
+"""The four sections of settings: model, tokenizer, train and decode.
 
-Each setting is declared once, with its default and its meaning; help, docs and checks are generated from that. This
-package imports the standard library only, because `--help` imports it.
+Each setting is declared once, with its default, type and meaning; help and documentation are generated from the
+declarations. This package imports only the standard library, so that `--help` is fast.
 """
 
 import dataclasses
@@ -32,7 +32,7 @@ Overrides = Mapping[str, Mapping[str, Any]]
 
 
 def assemble(*layers: Overrides) -> Settings:
-    """Return the defaults with each layer of overrides applied in order."""
+    """Return the default settings, changed by each layer of overrides in turn; later layers take precedence."""
     merged: dict[str, dict[str, Any]] = {name: {} for name in SECTIONS}
     for layer in layers:
         for section, values in layer.items():
@@ -48,7 +48,7 @@ SECTIONS: dict[str, Any] = {
 
 
 def from_dict(kind: type[T], values: Mapping[str, Any]) -> T:
-    """Return a section made from plain values; an unknown name is refused with the nearest right one."""
+    """Create a section of settings from a dictionary; raise a `SettingsError` if it contains an unknown name."""
     for name in values:
         check_name(kind.section, name)
     return kind(**values)

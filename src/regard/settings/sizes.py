@@ -1,4 +1,4 @@
-"""The settings of the sizes `tiny`, `small`, `base` and `big`, and of a fine-tune."""
+"""The settings of the model sizes `tiny`, `small`, `base` and `big`, and the settings for fine-tuning."""
 
 from typing import Any
 
@@ -6,8 +6,9 @@ from regard.errors import SettingsError
 from regard.settings.fields import AUTO, nearest
 from regard.settings.sections import Overrides
 
-# The paper has no recipe for small models. Short training on little data works best with pre-norm, a higher learning
-# rate that falls to zero at the end, more dropout, and weight decay.
+# Training settings that `tiny`, `small` and fine-tuning share. The paper has no settings for small models. Short
+# training on little data works best with pre-norm, a higher learning rate that falls to zero, more dropout, and weight
+# decay.
 _QUICK = {
     "optimizer": "muon", "schedule": "linear", "warmup_steps": 400, "batch_tokens": 2_048, "micro_batch_tokens": 2_048,
     "max_grad_norm": 1.0,
@@ -16,7 +17,7 @@ _QUICK = {
 
 _PAPER_TOKENIZER = {"kind": "bpe"}
 
-# A fine-tune starts from trained parameters, so the learning rate is lower and the warm-up shorter.
+# Fine-tuning starts from trained parameters, so the learning rate is lower and the warm-up shorter.
 FINE_TUNE: dict[str, dict[str, Any]] = {
     "train": {
         **_QUICK,
@@ -41,7 +42,8 @@ SIZES: dict[str, dict[str, dict[str, Any]]] = {
         },
         "train": {**_QUICK, "learning_rate": 3e-3, "dropout": 0.2},
     },
-    # The paper wrote a checkpoint every ten minutes, which was this number of steps on its machine.
+    # The authors of the paper saved a checkpoint every ten minutes, which was about 1,500 steps on their machine for
+    # the size `base`, and 600 for `big`.
     "base": {"train": {"validate_every": 1_500}, "tokenizer": _PAPER_TOKENIZER},
     "big": {
         "model": {"width": 1024, "heads": 16, "feedforward": 4096},
@@ -52,7 +54,7 @@ SIZES: dict[str, dict[str, dict[str, Any]]] = {
 
 
 def size_overrides(size: str) -> Overrides:
-    """Return the settings of a size."""
+    """Return the settings that a model size changes."""
     if size not in SIZES:
         raise SettingsError(f"unknown size {size!r}; the sizes are {', '.join(SIZES)}{nearest(size, SIZES)}")
     return SIZES[size]

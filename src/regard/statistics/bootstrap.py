@@ -1,4 +1,4 @@
-"""The bootstrap: how much a statistic varies over resamples of the sentences it was computed on."""
+"""The bootstrap, which estimates how much a statistic varies between random samples of sentences."""
 
 from collections.abc import Callable
 
@@ -9,6 +9,9 @@ import numpy.typing as npt
 def bootstrap_standard_error(
     statistic: Callable[[npt.NDArray[np.int64]], float], count: int, *, resamples: int, seed: int
 ) -> float:
-    """Return the standard error of `statistic`, a function of indices into `count` cases, sampled with replacement."""
+    """Return the standard error of a statistic, estimated from resamples of `count` cases.
+
+    `statistic` is called with the indices of the cases in a resample, which are drawn with replacement.
+    """
     samples = np.random.default_rng(seed).integers(count, size=(resamples, count))
     return float(np.std([statistic(indices) for indices in samples]))

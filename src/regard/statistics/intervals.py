@@ -1,7 +1,7 @@
-"""Estimates with confidence intervals, of proportions and of means.
+"""Estimates of proportions and means, with confidence intervals.
 
-Where the best of many is chosen, each interval is widened by a Bonferroni correction: with 48 heads, each is a 99.9 %
-interval, so that all 48 hold together with a probability of 95 %.
+If the best of many attention heads is chosen, a Bonferroni correction widens the intervals. With 48 heads, each
+interval has a confidence of 99.9 %, so that all 48 contain their true value with a probability of at least 95 %.
 """
 
 from dataclasses import dataclass
@@ -15,7 +15,7 @@ from regard.statistics.multiplicity import z_score
 
 @dataclass(frozen=True)
 class Estimate:
-    """A measured value with its confidence interval and the number of cases."""
+    """A measured value with its confidence interval, and the number of cases that were measured."""
 
     value: float
     low: float
@@ -28,10 +28,10 @@ class Estimate:
 
 
 def proportion(hits: npt.ArrayLike, cases: npt.ArrayLike, *, tests: int = 1) -> Estimate | None:
-    """Estimate the proportion of cases that hit, both counted per sentence; None if there are no cases.
+    """Estimate the proportion of hits among cases, or return None if there are no cases.
 
-    The interval is Wilson's with a design effect: cases of the same sentence are correlated, so the effective number of
-    cases may be as low as the number of sentences.
+    `hits` and `cases` have one count for each sentence. The result has a Wilson interval with a design effect: cases in
+    the same sentence are correlated, so the effective number of cases may be as low as the number of sentences.
     """
     hit_counts, case_counts = np.asarray(hits, dtype=float), np.asarray(cases, dtype=float)
     count = float(case_counts.sum())
@@ -48,9 +48,9 @@ def proportion(hits: npt.ArrayLike, cases: npt.ArrayLike, *, tests: int = 1) -> 
 
 
 def mean(values: npt.ArrayLike, *, weights: npt.ArrayLike | None = None, tests: int = 1) -> Estimate:
-    """Estimate the mean over sentences, optionally weighted, for example by tokens; needs about 30 sentences or more.
+    """Estimate the mean of one value per sentence, optionally weighted, for example by the number of tokens.
 
-    The interval is normal.
+    The interval assumes a normal distribution of the mean, which needs about 30 sentences or more.
     """
     per_sentence = np.asarray(values, dtype=float)
     weight = np.ones_like(per_sentence) if weights is None else np.asarray(weights, dtype=float)

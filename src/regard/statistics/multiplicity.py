@@ -1,20 +1,20 @@
-"""Bonferroni-corrected thresholds, for many tests at once."""
+"""Bonferroni-corrected thresholds for several statistical tests at once."""
 
 from math import exp, lgamma, log, log1p
 from statistics import NormalDist
 
-SIGNIFICANCE_LEVEL = 0.05  # probability that any interval of a set misses
+SIGNIFICANCE_LEVEL = 0.05  # maximum probability that any of several intervals misses the true value
 
 
 def z_score(tests: int) -> float:
-    """Return the half-width of a two-sided interval in standard errors, corrected for the number of tests."""
+    """Return the half-width of a confidence interval in standard errors, corrected for the number of tests."""
     return NormalDist().inv_cdf(1 - SIGNIFICANCE_LEVEL / tests / 2)
 
 
 def significance_threshold(cases: int, probability: float, tests: int) -> int:
-    """Return the smallest number of hits that is significant, if each case hits by chance with `probability`.
+    """Return the smallest significant number of hits among `cases`, if each case is a hit by chance with `probability`.
 
-    With probability 0.95, none of `tests` such binomial counts reaches it by chance.
+    The probability that any of `tests` such counts reaches this number by chance is at most 5 %.
     """
     tail, hits = 0.0, cases + 1
     while hits > 0:

@@ -1,7 +1,7 @@
-"""Unpacking of zip archives from untrusted sources.
+"""Unpacks zip archives from untrusted sources.
 
-Only the requested files are written, and only below the given folder. An archive that tries anything else (paths that
-leave the folder, links, duplicate names, more bytes than allowed) is refused as a whole.
+Only the requested files are written, and only inside the given folder. An archive with anything suspicious (paths that
+lead out of the folder, links, duplicate names, more bytes than allowed) is refused as a whole.
 """
 
 import stat
@@ -16,11 +16,11 @@ from pathlib import Path, PurePosixPath
 from regard.errors import FolderError
 from regard.storage.manifest import CHUNK, is_safe_relative_name
 
-MAX_DIRECTORY_BYTES = 1 << 20  # size of the central directory: about ten thousand files
+MAX_DIRECTORY_BYTES = 1 << 20  # maximum size of an archive's list of files, enough for about ten thousand files
 
-MAX_BYTES = 1 << 26  # size to which any archive may unpack
+MAX_BYTES = 1 << 26  # an archive may always unpack to this many bytes, however small it is
 
-MAX_RATIO = 20  # a large archive may unpack to this many times its own size; parameters hardly compress
+MAX_RATIO = 20  # an archive may unpack to `MAX_BYTES` plus this many times its own size; parameters hardly compress
 
 _END_RECORD, _ZIP64_LOCATOR = b"PK\x05\x06", b"PK\x06\x07"
 
@@ -28,11 +28,14 @@ _MAX_END_BYTES = 20 + 22 + (1 << 16)
 
 
 class _RefusedError(Exception):
-    """An archive that breaks a rule; the message says which."""
+    """Raised for an archive that breaks a rule. The message says which rule."""
 
 
 def unpack(archive: Path, into: Path, *, wanted: Callable[[str], bool]) -> None:
-    """Write the wanted files of a zip to the folder `into`. If all files are in one folder, that folder is left out."""
+    """Write those files of a zip archive that `wanted` accepts by name to the folder `into`.
+
+    If all files of the archive are in one top folder, the names do not include it.
+    """
     try:
         _check_directory(archive)
         with zipfile.ZipFile(archive) as opened:
@@ -42,20 +45,20 @@ def unpack(archive: Path, into: Path, *, wanted: Callable[[str], bool]) -> None:
         raise FolderError(
             f"{archive}: {refusal}; this is not an archive of a model: download it again from a source you trust"
         ) from None
-    # zipfile raises all of these for malformed content.
+    # zipfile may raise any of these exceptions if an archive is malformed.
     except (zipfile.BadZipFile, zlib.error, struct.error, EOFError, RuntimeError, ValueError) as error:
         raise FolderError(f"{archive}: not a readable zip archive ({error}); copy or download it again") from None
 
 
 def _check_directory(archive: Path) -> None:
-    """Refuse a large central directory, because zipfile reads it into memory as a whole."""
+    """Refuse an archive with a long list of files, because zipfile reads the whole list into memory."""
     with archive.open("rb") as file:
         file.seek(max(0, archive.stat().st_size - _MAX_END_BYTES))
         end = file.read()
     position = end.rfind(_END_RECORD)
     if position < 0 or len(end) < position + 22:
         raise zipfile.BadZipFile("it has no list of files; it may be cut off")
-    # A Zip64 record gives the directory another size, which zipfile trusts.
+    # A Zip64 archive has a second field for the size of the list, which zipfile would use instead.
     if end[:position][-20:-16] == _ZIP64_LOCATOR:
         raise FolderError(
             f"{archive}: this is a Zip64 archive, which is not supported; leave run/ out of it, or unpack it yourself "
@@ -66,12 +69,12 @@ def _check_directory(archive: Path) -> None:
 
 
 def _entries(opened: zipfile.ZipFile, size: int) -> dict[str, zipfile.ZipInfo]:
-    """Return the files by name, relative to the one folder that contains them all, if there is one."""
+    """Return the files of an archive by name. If one top folder contains all of them, names are relative to it."""
     entries: dict[str, zipfile.ZipInfo] = {}
     for entry in opened.infolist():
         _check_entry(entry, size)
         name = entry.orig_filename
-        # macOS adds metadata files to the archives it makes.
+        # macOS adds metadata files to archives, which are skipped.
         if not name.endswith("/") and not name.startswith("__MACOSX/"):
             entries[name] = entry
     _check_duplicates([entry.orig_filename.removesuffix("/") for entry in opened.infolist()])
@@ -96,7 +99,7 @@ def _check_entry(entry: zipfile.ZipInfo, size: int) -> None:
 
 
 def _check_duplicates(names: list[str]) -> None:
-    """Refuse names that are the same on file systems that ignore case or normalise Unicode."""
+    """Refuse an archive with names that are equal on file systems that ignore case or normalise Unicode."""
     counts = Counter(unicodedata.normalize("NFC", name).casefold() for name in names)
     for name in names:
         if counts[unicodedata.normalize("NFC", name).casefold()] > 1:
@@ -116,7 +119,7 @@ def _write(
         path = into / name
         path.parent.mkdir(exist_ok=True)
         with opened.open(entry) as packed, path.open("xb") as file:
-            # The bytes are counted as they are unpacked: the size in an entry may be false.
+            # The bytes are counted here, because the size that the archive states may be wrong.
             while block := packed.read(CHUNK):
                 max_bytes -= len(block)
                 if max_bytes < 0:

@@ -1,7 +1,8 @@
 """Files and folders that are written completely or not at all, and survive a power failure.
 
-The order is always the same: write a temporary file, sync it, rename it, sync its folder. A reader sees the old content
-or the new, never a mixture. A full disk leaves the old content too, and the error names the path and the bytes needed.
+The order is always the same: write a temporary file, sync it, rename it, sync its folder. A reader sees either the old
+or the new content, never a mixture. If the disk is full, the old content stays, and the error gives the path and the
+number of bytes needed.
 """
 
 import errno
@@ -41,7 +42,7 @@ def write_atomically(path: Path, data: bytes | str) -> None:
 
 @contextmanager
 def explain_full_disk(path: Path, needed: int | None = None) -> Iterator[None]:
-    """Turn the error of a full disk into a `DiskError` that says where, and how many bytes are `needed`, if known."""
+    """Turn errors caused by a full disk into a `DiskError` with `path` and the number of bytes needed, if known."""
     try:
         yield
     except Exception as error:
@@ -60,17 +61,17 @@ def explain_full_disk(path: Path, needed: int | None = None) -> Iterator[None]:
 
 def _is_disk_full(error: Exception) -> bool:
     if isinstance(error, DiskError):
-        return True  # raised for one file of a folder; the folder needs more
+        return True  # an inner call raised it for one file; the outer call reports the whole folder
     if isinstance(error, OSError):
         return error.errno in _DISK_FULL
-    # safetensors reports it only as text: "I/O error: No space left on device (os error 28)".
+    # safetensors reports a full disk only as text: "I/O error: No space left on device (os error 28)".
     match = re.search(r"\(os error (\d+)\)", str(error))
     return match is not None and int(match[1]) in _DISK_FULL
 
 
 @contextmanager
 def _remove_on_failure(path: Path) -> Iterator[None]:
-    """Free the space of a failed attempt."""
+    """Delete the temporary file or folder `path` if the context ends with an exception."""
     try:
         yield
     except BaseException:
@@ -82,7 +83,7 @@ def _remove_on_failure(path: Path) -> Iterator[None]:
 
 
 def make_folder(path: Path) -> None:
-    """Create a folder and its missing parents, and sync each, so that they survive a power failure."""
+    """Create a folder and its missing parents, and sync them to disk, so that they survive a power failure."""
     if not path.is_dir():
         make_folder(path.parent)
         path.mkdir(exist_ok=True)
@@ -91,9 +92,10 @@ def make_folder(path: Path) -> None:
 
 @contextmanager
 def new_folder(path: Path, needed: int | None = None) -> Iterator[Path]:
-    """Yield a temporary folder that becomes `path` if the block succeeds; `needed` is its size in bytes, if known.
+    """Yield a temporary folder that is renamed to `path` if the context ends without an exception.
 
-    The temporary folder of an interrupted attempt is removed first.
+    `needed` is the final size of the folder in bytes, if known. A temporary folder that an earlier, interrupted call
+    has left behind is removed first.
     """
     temporary, old = path.with_name(path.name + ".tmp"), path.with_name(path.name + ".old")
     if temporary.exists():
@@ -106,7 +108,7 @@ def new_folder(path: Path, needed: int | None = None) -> Iterator[Path]:
         for inner in sorted(temporary.rglob("*")):
             sync(inner)
         sync(temporary)
-    # At every moment either the old or the new folder is complete: the old one is removed last.
+    # The old folder is removed last, so that at any time one complete folder exists.
     if path.exists():
         path.replace(old)
     temporary.replace(path)
@@ -116,7 +118,10 @@ def new_folder(path: Path, needed: int | None = None) -> Iterator[Path]:
 
 
 def recover_interrupted_replace(path: Path) -> None:
-    """Undo or finish a replacement of the folder `path` that was interrupted."""
+    """Repair `path` if `new_folder` was interrupted while it replaced that folder.
+
+    The old folder is restored, or removed if the new one is already in place.
+    """
     old = path.with_name(path.name + ".old")
     if old.exists():
         if path.exists():

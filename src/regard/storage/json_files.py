@@ -1,4 +1,4 @@
-"""JSON files, read with a size limit, some of which carry a hash of their own content."""
+"""Reads and writes JSON files. Large files are refused, and some files contain a hash of their own content."""
 
 import hashlib
 import json
@@ -8,7 +8,7 @@ from typing import Any
 
 from regard.storage.atomic_files import write_atomically
 
-MAX_JSON_BYTES = 1 << 24  # Regard writes smaller files; a larger one is not read
+MAX_JSON_BYTES = 1 << 24  # a larger file is refused; Regard only writes smaller ones
 
 
 def write_json(path: Path, value: Any) -> None:
@@ -17,7 +17,7 @@ def write_json(path: Path, value: Any) -> None:
 
 
 def read_json(path: Path) -> Any:
-    """Read a JSON file. Any content that is not JSON, however malicious, raises a ValueError."""
+    """Read a JSON file. Raise a ValueError if it is too large, nested too deeply, or not JSON."""
     if path.stat().st_size > MAX_JSON_BYTES:
         raise ValueError(f"more than {MAX_JSON_BYTES:,} bytes")
     try:
@@ -27,12 +27,12 @@ def read_json(path: Path) -> Any:
 
 
 def write_hashed_json(path: Path, value: Mapping[str, Any]) -> None:
-    """Write a JSON object with its own hash, for a file that is not listed in a manifest."""
+    """Write a JSON object together with its hash, for a file that no manifest lists."""
     write_json(path, {**value, "sha256": _content_hash(value)})
 
 
 def read_hashed_json(path: Path) -> dict[str, Any]:
-    """Read a file of `write_hashed_json`. If it was changed, raise a ValueError that names the file."""
+    """Read a file that `write_hashed_json` has written. Raise a ValueError if it was changed since then."""
     try:
         value = read_json(path)
         expected = value.pop("sha256")

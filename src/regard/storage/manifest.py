@@ -1,4 +1,4 @@
-"""File hashes, and the manifest that lists the hash of every file of a folder."""
+"""Hashes of files, and the manifest of a folder, which lists the sizes and hashes of its files."""
 
 import hashlib
 import re
@@ -21,19 +21,22 @@ def sha256(path: Path) -> str:
 
 
 def write_manifest(folder: Path, names: list[str]) -> None:
-    """Record the size and hash of the named files. Write it last: its presence marks the folder as complete."""
+    """Write the manifest of a folder, with the sizes and hashes of these files.
+
+    Call this last, because a manifest marks a folder as complete.
+    """
     entries = {name: {"bytes": (folder / name).stat().st_size, "sha256": sha256(folder / name)} for name in names}
     write_json(folder / "manifest.json", entries)
 
 
 def write_folder_manifest(folder: Path) -> None:
-    """Write the manifest of all files below `folder`."""
+    """Write a manifest of all files in `folder` and its subfolders."""
     names = sorted(path.relative_to(folder).as_posix() for path in folder.rglob("*") if path.is_file())
     write_manifest(folder, names)
 
 
 def is_safe_relative_name(name: str) -> bool:
-    """Return whether a name, which may contain slashes, stays inside its folder on every operating system."""
+    """Return whether a relative path cannot lead out of its folder on any operating system."""
     plain = not re.search(r"[\x00-\x1f\x7f\\:]", name)
     return (
         plain and name == str(PurePosixPath(name)) and name[:1] != "/" and ".." not in name.split("/") and name != "."
@@ -41,7 +44,10 @@ def is_safe_relative_name(name: str) -> bool:
 
 
 def find_damage(folder: Path, only: Sequence[str] | None = None) -> str | None:
-    """Compare a folder, or `only` some of its files, with its manifest; return the first problem, or None."""
+    """Compare the files of a folder with its manifest; return a description of the first problem, or None.
+
+    With `only`, check only the files of these names.
+    """
     try:
         manifest = read_json(folder / "manifest.json")
         names = manifest.keys() if only is None else only

@@ -1,4 +1,4 @@
-"""What the other packages require of a tokenizer."""
+"""The interface of a tokenizer that the other packages use."""
 
 from collections.abc import Sequence
 from typing import Protocol
@@ -9,7 +9,7 @@ class Tokenizer(Protocol):
 
     @property
     def generable(self) -> list[bool]:
-        """For every row of the embedding, whether a decoder may generate that token."""
+        """For each row of the embedding matrix, whether the decoder may generate the token of that row."""
 
     def encode(self, texts: Sequence[str]) -> list[list[int]]:
         """Return the token ids of each text."""

@@ -1,7 +1,7 @@
 """A lossless SentencePiece tokenizer, which encodes characters outside its vocabulary as bytes.
 
-Ids: `<pad>` 0, `<unk>` 1, `<s>` 2, `</s>` 3, bytes 4-259, then subwords. `<unk>` has an id but never occurs. Encoding
-and then decoding returns every text unchanged, including white space of every kind.
+Ids: `<pad>` 0, `<unk>` 1, `<s>` 2, `</s>` 3, bytes 4-259, then subwords. `<unk>` has an id but never occurs. A text
+that is encoded and then decoded is unchanged, including all of its white space.
 """
 
 import re
@@ -14,12 +14,12 @@ import sentencepiece
 from regard.errors import DataError, FolderError
 from regard.tokenizers.special_ids import BYTES, EOS, FIRST_SUBWORD
 
-ROW_MULTIPLE = 8  # the embedding has a multiple of this many rows, because hardware multiplies such matrices faster
+ROW_MULTIPLE = 8  # the embedding matrix has a multiple of this many rows, which makes its products faster
 
 _MANY_TEXTS = 64
 
-# SentencePiece writes a space as U+2581, so a U+2581 in the text would be decoded as a space. It is encoded as a
-# private-use character followed by 1; that private-use character is encoded as itself followed by 0.
+# SentencePiece represents a space as U+2581, so a U+2581 in the text would be decoded as a space. Before encoding, it
+# is replaced by the private-use character `_ESCAPE` followed by 1, and `_ESCAPE` itself by `_ESCAPE` followed by 0.
 _SPACE_SIGN = "\u2581"
 
 _ESCAPE = "\uf8fe"
@@ -32,14 +32,14 @@ _TO_UNESCAPE = re.compile(f"{_ESCAPE}[01]")
 
 
 class SentencePieceTokenizer:
-    """A tokenizer in SentencePiece's format, with Regard's ids of special tokens and bytes."""
+    """A SentencePiece tokenizer with the ids that Regard uses for special tokens and bytes."""
 
     def __init__(self, data: bytes) -> None:
         self.data = data
         try:
             self._model = sentencepiece.SentencePieceProcessor(model_proto=data)
             self.size: int = self._model.get_piece_size()
-            # Raises if a token is not UTF-8.
+            # This raises an exception if a token is not valid UTF-8.
             self._tokens: list[str] = self._model.id_to_piece(list(range(self.size)))
         except (RuntimeError, TypeError, ValueError) as error:
             raise FolderError(
@@ -63,18 +63,18 @@ class SentencePieceTokenizer:
 
     @property
     def embedding_rows(self) -> int:
-        """The number of rows of the embedding: the number of ids, rounded up to a multiple of 8."""
+        """The number of rows of the embedding matrix: the number of token ids, rounded up to a multiple of 8."""
         return -(-self.size // ROW_MULTIPLE) * ROW_MULTIPLE
 
     @property
     def generable(self) -> list[bool]:
-        """For every row of the embedding, whether a decoder may generate that token."""
+        """For each row of the embedding matrix, whether the decoder may generate the token of that row."""
         return [EOS <= token_id < self.size for token_id in range(self.embedding_rows)]
 
     def encode(self, texts: Sequence[str]) -> list[list[int]]:
         """Return the token ids of each text."""
         escaped = [_utf8(text) for text in texts]
-        # SentencePiece starts threads for a list, which takes longer than encoding a few sentences.
+        # Given a list, SentencePiece starts threads, which takes longer than encoding a few sentences.
         if len(texts) < _MANY_TEXTS:
             return [self._model.encode(text) for text in escaped]
         encoded: list[list[int]] = self._model.encode(escaped)
@@ -100,7 +100,7 @@ def _utf8(text: str) -> bytes:
     try:
         return escape(text).encode()
     except UnicodeEncodeError as error:
-        # Lone surrogates come from an invalid byte in a command line, or from broken JSON.
+        # A lone surrogate in a string comes from an invalid byte in a command line, or from broken JSON.
         surrogate = error.object[error.start]
         raise DataError(
             f"character {text.index(surrogate) + 1} of the text (U+{ord(surrogate):04X}) is half of a surrogate pair, "
@@ -109,7 +109,7 @@ def _utf8(text: str) -> bytes:
 
 
 def escape(text: str) -> str:
-    """Replace the characters that SentencePiece would not decode to themselves."""
+    """Replace the characters that would be changed by encoding and decoding with SentencePiece."""
     return _TO_ESCAPE.sub(lambda match: _ESCAPE + "01"[match[0] == _SPACE_SIGN], text)
 
 

@@ -1,4 +1,4 @@
-"""The ids that every vocabulary starts with: special tokens, then one token per byte, then subwords."""
+"""The first ids of every vocabulary. Special tokens come first, then one token for each byte, then subwords."""
 
 PAD, UNK, BOS, EOS = 0, 1, 2, 3
 

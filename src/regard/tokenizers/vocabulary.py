@@ -1,4 +1,4 @@
-"""Training of a SentencePiece tokenizer, and the choice of its vocabulary size."""
+"""Trains a SentencePiece tokenizer and chooses its vocabulary size."""
 
 import io
 import re
@@ -12,30 +12,30 @@ import sentencepiece
 from regard.tokenizers.sentencepiece import ROW_MULTIPLE, escape
 from regard.tokenizers.special_ids import BOS, EOS, FIRST_SUBWORD, PAD, UNK
 
-# The paper shares 37,000 tokens between English and German (section 5.1).
+# The maximum is that of the paper, where English and German share 37,000 tokens (section 5.1).
 MIN_VOCAB_SIZE, MAX_VOCAB_SIZE = 500, 37_000
 
 _CHARACTER_COVERAGE = 0.9995
 
-_MAX_SENTENCE_CHARACTERS = 10_000  # SentencePiece aborts the process at a word of more than 65,535
+_MAX_SENTENCE_CHARACTERS = 10_000  # longer sentences are cut; SentencePiece crashes at a word of over 65,535 characters
 
-# SentencePiece reserves this character and skips every training sentence that contains it.
+# SentencePiece skips training sentences that contain this reserved character, so it is replaced by `_GAP`.
 _RESERVED_IN_TRAINING = "\u2585"
 
-# SentencePiece leaves this character out of the alphabet and makes no token that contains it.
+# This character replaces those that must not become part of a token. SentencePiece makes no token that contains it.
 _GAP = "\0"
 
 
 def choose_vocab_size(words: int) -> int:
-    """Return the vocabulary size for a corpus with this many words on both sides together."""
+    """Return the vocabulary size for a corpus with this many source and target words in total."""
     size = min(max(10 * isqrt(words), MIN_VOCAB_SIZE), MAX_VOCAB_SIZE)
     return -(-size // ROW_MULTIPLE) * ROW_MULTIPLE
 
 
 def train_tokenizer(sentences: Iterator[str], *, kind: Literal["unigram", "bpe"], vocab_size: int) -> bytes:
-    """Train a tokenizer of at most `vocab_size` tokens; return its file.
+    """Train a tokenizer with at most `vocab_size` tokens; return the content of its file.
 
-    The sentences are held in memory. The same input gives the same bytes.
+    All sentences are held in memory. The same sentences always give the same file.
     """
     sample = list(_trainable(sentences))
     sample = _reduce_alphabet(sample, max_size=(vocab_size - FIRST_SUBWORD) // 2)
@@ -53,9 +53,9 @@ def train_tokenizer(sentences: Iterator[str], *, kind: Literal["unigram", "bpe"]
         byte_fallback=True,
         normalization_rule_name="identity",
         remove_extra_whitespaces=False,
-        character_coverage=1.0,  # _reduce_alphabet has chosen the alphabet
+        character_coverage=1.0,  # keep all characters, because _reduce_alphabet has removed the rare ones
         max_sentence_length=4 * _MAX_SENTENCE_CHARACTERS + 1,
-        num_threads=16,  # fixed, because sums of floats depend on how the work is divided
+        num_threads=16,  # fixed, because the rounding of sums depends on the number of threads
         minloglevel=2,
     )
     return file.getvalue()
@@ -68,10 +68,11 @@ def _trainable(sentences: Iterable[str]) -> Iterator[str]:
 
 
 def _reduce_alphabet(sample: list[str], *, max_size: int) -> list[str]:
-    """Replace rare characters by a gap, so that they get no token of their own and are encoded as bytes.
+    """Replace rare characters by `_GAP`, so that they get no token of their own and are later encoded as bytes.
 
-    The alphabet covers all but 0.05 % of the text and takes at most half of the vocabulary. SentencePiece has an
-    option for the first limit, but fails if the alphabet exceeds the vocabulary, e.g. Chinese with 500 tokens.
+    The most frequent characters are kept until they cover 99.95 % of the text, but at most `max_size` of them. The
+    option of SentencePiece for this has no such maximum, and training fails if there are more characters than tokens,
+    for example Chinese with 500 tokens.
     """
     counts: Counter[str] = Counter()
     for sentence in sample:

@@ -1,4 +1,4 @@
-"""The mapping from tokens to the words of a text."""
+"""The mapping between the tokens and the words of a text."""
 
 import re
 from bisect import bisect_right
@@ -12,14 +12,14 @@ import numpy as np
 from regard.tokenizers.protocol import Tokenizer
 from regard.tokenizers.special_ids import EOS, FIRST_SUBWORD
 
-ByteSpan = tuple[int, int]  # the first byte, and the byte after the last
+ByteSpan = tuple[int, int]  # the index of the first byte, and the index after the last byte
 
 _WORD = re.compile(r"\S+")
 
 
 @dataclass(frozen=True)
 class WordSpan:
-    """A word and the tokens it is made of: from index `begin` up to, not including, `end`."""
+    """A word and its tokens, which have the indices from `begin` to `end` - 1."""
 
     text: str
     begin: int
@@ -27,9 +27,9 @@ class WordSpan:
 
 
 def whitespace_words(ids: Sequence[int], tokenizer: Tokenizer) -> tuple[WordSpan, ...]:
-    """Return the words of a text, separated by white space, with the tokens of each."""
+    """Split a text, given as token ids, into words at white space; return each word with its tokens."""
     bytes_of_tokens = token_bytes(ids, tokenizer)
-    # The output of a model need not be valid UTF-8.
+    # A model can generate bytes that are not valid UTF-8.
     text = b"".join(bytes_of_tokens).decode("utf-8", "surrogateescape")
     words = list(_WORD.finditer(text))
     spans = [(len(_bytes(text[: word.start()])), len(_bytes(text[: word.end()]))) for word in words]
@@ -42,7 +42,7 @@ def _bytes(text: str) -> bytes:
 
 
 def token_bytes(ids: Sequence[int], tokenizer: Tokenizer) -> list[bytes]:
-    """Return the bytes of each token. The first token of a text starts with the space that SentencePiece adds."""
+    """Return the bytes of each token. The first token includes the space that SentencePiece adds before a text."""
     return [
         bytes([token_id - EOS - 1]) if EOS < token_id < FIRST_SUBWORD else token.replace("\u2581", " ").encode()
         for token_id, token in zip(ids, tokenizer.tokens(ids), strict=True)
@@ -50,7 +50,7 @@ def token_bytes(ids: Sequence[int], tokenizer: Tokenizer) -> list[bytes]:
 
 
 def byte_spans(bytes_of_tokens: Sequence[bytes], start: int = 0) -> list[ByteSpan]:
-    """Return the span of each token in the text that the tokens form, which begins at byte `start`."""
+    """Return the byte span of each token in a text. The first token begins at byte `start`."""
     ends = (np.cumsum([0, *map(len, bytes_of_tokens)]) + start).tolist()
     return list(pairwise(ends))
 
@@ -58,7 +58,10 @@ def byte_spans(bytes_of_tokens: Sequence[bytes], start: int = 0) -> list[ByteSpa
 def assign_tokens(
     names: Sequence[str], word_spans: Sequence[ByteSpan], token_spans: Sequence[ByteSpan]
 ) -> tuple[WordSpan, ...]:
-    """Return each word with its tokens. A token belongs to one word; a word without tokens has `begin == end`."""
+    """Assign each token to at most one word; return each word with its tokens.
+
+    If a word has no tokens, its `begin` equals its `end`.
+    """
     begins: dict[int, int] = {}
     ends: dict[int, int] = {}
     for index, owner in enumerate(_owners(word_spans, token_spans)):
@@ -74,7 +77,7 @@ def assign_tokens(
 
 
 def _owners(word_spans: Sequence[ByteSpan], token_spans: Sequence[ByteSpan]) -> Iterator[int | None]:
-    """Yield, for each token, the number of the word with which it shares most bytes."""
+    """Yield, for each token, the index of the word with which it shares most bytes, or None if there is none."""
     stops = [stop for _, stop in word_spans]
     for start, end in token_spans:
         most, owner = 0, None
@@ -88,7 +91,10 @@ def _owners(word_spans: Sequence[ByteSpan], token_spans: Sequence[ByteSpan]) -> 
 
 
 def token_to_word_matrix(words: Sequence[WordSpan], tokens: int) -> Any:
-    """Return a 0/1 matrix that sums attention weights over the tokens (rows) of each word (columns)."""
+    """Return a matrix with one row per token and one column per word: 1 if the token belongs to the word, else 0.
+
+    Attention weights of tokens, multiplied by this matrix, are summed to attention weights of words.
+    """
     matrix = np.zeros((tokens, len(words)), dtype=np.float32)
     for number, word in enumerate(words):
         matrix[word.begin : word.end, number] = 1

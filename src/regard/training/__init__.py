@@ -1,1 +1,1 @@
-"""Training: from prepared data to the parameters of a model."""
+"""Trains a model on a parallel corpus."""

@@ -1,7 +1,8 @@
-"""Checkpoints on disk: parameters, optimizer state and position in the data, each written completely or not at all.
+"""Saves and loads checkpoints: the parameters, the optimizer state, and the position in the training data.
 
-A checkpoint is a folder such as `step-00000400`. A run resumes from the newest undamaged one; there is no pointer file
-that could be wrong. Older checkpoints keep their parameters for the average, but not their optimizer state.
+A checkpoint is a folder such as `step-00000400`, which is written completely or not at all. A run resumes from the
+newest checkpoint that is not damaged. Older checkpoints keep only their parameters, which are averaged at the end of
+the run.
 """
 
 import shutil
@@ -20,28 +21,29 @@ from regard.storage.json_files import read_json, write_json
 from regard.storage.manifest import find_damage, write_manifest
 from regard.training.divergence import DivergenceMonitor
 
-KEPT_WITH_OPTIMIZER = 2  # the newest checkpoints keep their optimizer state; the second is a reserve against damage
-_HEADER_BYTES = 1 << 17  # a generous limit for names, shapes and hashes
+# Number of newest checkpoints that keep their optimizer state; if the newest is damaged, a run resumes from the second.
+KEPT_WITH_OPTIMIZER = 2
+_HEADER_BYTES = 1 << 17  # upper limit for the bytes of a checkpoint besides its tensors: names, shapes and hashes
 
 
 @dataclass(frozen=True)
 class RunState:
-    """Everything besides the tensors that a run needs in order to resume exactly where it was."""
+    """What a run needs, besides the parameters and optimizer state, to resume exactly where it was interrupted."""
 
     step: int = 0
     position: StreamPosition = field(default_factory=StreamPosition)
     best_loss: float = float("inf")
     best_step: int = 0
-    stale: int = 0  # validations since the best one
+    stale: int = 0  # number of validations since the one with the best loss
     validated_step: int = 0
     divergence: DivergenceMonitor = field(default_factory=DivergenceMonitor)
 
     def is_stale(self, patience: int) -> bool:
-        """Return whether early stopping is enabled and due."""
+        """Return whether `patience` validations have passed without a better loss; a `patience` of 0 means never."""
         return 0 < patience <= self.stale
 
     def validated(self, loss: float) -> Self:
-        """Return the state after a validation with this loss."""
+        """Return the run state after a validation that measured this loss."""
         if loss < self.best_loss:
             return replace(self, best_loss=loss, best_step=self.step, stale=0, validated_step=self.step)
         return replace(self, stale=self.stale + 1, validated_step=self.step)
@@ -56,7 +58,7 @@ class Average:
 
 
 def mean_parameters(state_dicts: Iterable[dict[str, Tensor]]) -> Average:
-    """Average parameters in double precision, holding only one set of them at a time."""
+    """Average the parameters of several models in double precision, with only one model in memory at a time."""
     total: dict[str, Tensor] = {}
     count = 0
     for state_dict in state_dicts:
@@ -80,20 +82,23 @@ class Checkpoints:
             save_file(optimizer_state, folder / "optimizer.safetensors")
             write_json(folder / "progress.json", asdict(state))
             write_manifest(folder, ["weights.safetensors", "optimizer.safetensors", "progress.json"])
-        # A newer checkpoint was damaged, or the run would have resumed from it. It must not count as one of the newest.
+        # Delete checkpoints of later steps: they are damaged, because otherwise the run would have resumed from them.
         for step in self.steps():
             if step > state.step:
                 shutil.rmtree(self.path(step))
 
     def resume(self, model: nn.Module, optimizer: torch.optim.Optimizer) -> tuple[RunState, list[str]]:
-        """Load the newest undamaged checkpoint, if any; also return what is wrong with newer ones."""
+        """Load the newest undamaged checkpoint, if any, into the model and the optimizer.
+
+        Return the run state, and a description of the damage for each newer checkpoint that was damaged.
+        """
         for old in self.folder.glob("step-????????.old"):
             recover_interrupted_replace(old.with_suffix(""))
         problems = []
         for age, step in enumerate(reversed(self.steps())):
             folder = self.path(step)
             if age >= KEPT_WITH_OPTIMIZER and not (folder / "optimizer.safetensors").exists():
-                continue  # pruned
+                continue  # `prune` deleted the optimizer state
             if problem := find_damage(folder):
                 problems.append(problem)
                 continue
@@ -105,7 +110,7 @@ class Checkpoints:
         return RunState(), problems
 
     def prune(self, wanted: set[int]) -> None:
-        """Delete all but the newest checkpoints and the parameters of the `wanted` steps."""
+        """Delete old checkpoints, except for the parameters that were saved after the `wanted` steps."""
         for step in self.steps()[:-KEPT_WITH_OPTIMIZER]:
             if step in wanted:
                 (self.path(step) / "optimizer.safetensors").unlink(missing_ok=True)
@@ -113,13 +118,13 @@ class Checkpoints:
                 shutil.rmtree(self.path(step))
 
     def weights(self, step: int) -> dict[str, Tensor] | None:
-        """Return the parameters after a step, or None if they are missing or damaged."""
+        """Return the parameters that were saved after a step, or None if the file is missing or damaged."""
         if find_damage(self.path(step), only=["weights.safetensors"]):
             return None
         return load_file(self.path(step) / "weights.safetensors")
 
     def average(self, steps: list[int]) -> Average:
-        """Average the parameters of these steps, leaving out missing or damaged ones."""
+        """Average the parameters that were saved after these steps, without missing or damaged checkpoints."""
         return mean_parameters(filter(None, map(self.weights, steps)))
 
     def steps(self) -> list[int]:
@@ -143,6 +148,6 @@ def _restore_optimizer(model: nn.Module, optimizer: torch.optim.Optimizer, tenso
     for path, tensor in tensors.items():
         key, name = path.split("/")
         parameter = parameters[name]
-        # The step count moves to the device too, because a fused optimizer requires it. The tensor is copied, because
-        # it is mapped from a file that will be deleted.
+        # A fused optimizer requires all its tensors on the device, even the step count. They are copied, because
+        # `load_file` maps them from a file that is deleted later.
         optimizer.state[parameter][key] = tensor.to(parameter.device, copy=True)

@@ -1,8 +1,8 @@
-"""Detects a diverging run from its losses alone, so that a resumed run is judged like an uninterrupted one.
+"""Detects that a training run diverges, so that it stops with advice instead of wasting time.
 
-A step whose gradient is not finite is skipped, which is tolerated unless many follow each other. A run diverges when
-its losses stay far above their lowest level for a hundred steps: by three standard deviations and by at least 1. Such a
-run is stopped, with advice.
+A run diverges if the gradient is not finite in 10 steps in a row, or if the average loss stays far above its lowest
+value for 100 steps: by at least three standard deviations, and by at least 1. The statistics are saved with every
+checkpoint, so the decision is the same for a resumed run and an uninterrupted one.
 """
 
 import math
@@ -12,32 +12,34 @@ from typing import Self
 
 from regard.settings.train import TrainSettings
 
-SKIPPED_IN_A_ROW = 10
+SKIPPED_IN_A_ROW = 10  # a run stops after this many steps in a row whose gradients are not finite
 
-WORSE_IN_A_ROW = 100
+WORSE_IN_A_ROW = 100  # a run stops after this many steps in a row whose average loss is far above the lowest
 
-STANDARD_DEVIATIONS = 3.0
+STANDARD_DEVIATIONS = 3.0  # an average loss is far above the lowest if it is higher by this many standard deviations
 
-MIN_RISE = 1.0  # per target token: the loss of a fine-tuning run that starts near zero may rise by less and be fine
+# Minimum rise of the loss per target token that counts as divergence. A smaller rise may be harmless in a fine-tuning
+# run that starts with a loss near zero.
+MIN_RISE = 1.0
 
-_AVERAGED_STEPS = 25  # time constant of the moving average
+_AVERAGED_STEPS = 25  # time constant, in steps, of the moving average of the losses
 
 
 @dataclass(frozen=True)
 class DivergenceMonitor:
-    """Statistics of the losses of a run, saved with every checkpoint."""
+    """Statistics of the losses of a run so far, which are saved with every checkpoint."""
 
-    skipped: int = 0
-    skipped_in_a_row: int = 0
-    losses: int = 0
+    skipped: int = 0  # number of skipped steps
+    skipped_in_a_row: int = 0  # number of skipped steps since the last step that was not skipped
+    losses: int = 0  # number of steps that were not skipped
     level: float = 0.0  # moving average of the losses
-    variance: float = 0.0
-    lowest: float = math.inf  # lowest level so far
-    spread: float = 0.0  # standard deviation at the lowest level
-    worse_in_a_row: int = 0
+    variance: float = 0.0  # moving variance of the losses
+    lowest: float = math.inf  # lowest moving average so far
+    spread: float = 0.0  # standard deviation of the losses when the moving average was lowest
+    worse_in_a_row: int = 0  # number of steps since the moving average was last close to the lowest
 
     def after_skipped(self) -> Self:
-        """Return the statistics after a skipped step."""
+        """Return the statistics after a step that was skipped because its gradient was not finite."""
         return replace(self, skipped=self.skipped + 1, skipped_in_a_row=self.skipped_in_a_row + 1)
 
     def after(self, loss: float) -> Self:
@@ -62,7 +64,7 @@ class DivergenceMonitor:
         )
 
     def problem(self) -> str | None:
-        """Return why the run should not continue, or None."""
+        """Return the reason why the run diverges, or None if it does not."""
         if self.skipped_in_a_row >= SKIPPED_IN_A_ROW:
             return f"the gradients of the last {self.skipped_in_a_row} steps were not finite"
         if self.worse_in_a_row >= WORSE_IN_A_ROW:

@@ -1,9 +1,10 @@
-"""The label-smoothed loss (section 5.4 of the paper), summed over the real target tokens.
+"""The label-smoothed loss (section 5.4 of the paper), summed over all target tokens except padding.
 
-The logits of all positions over the whole vocabulary are the largest tensor of training, so they are never held at
-once: positions go through the projection in chunks, and the gradient of each chunk is computed immediately.
+The logits of all positions would be the largest tensor of training, with one entry per position and vocabulary entry.
+They are never all in memory: they are computed for a chunk of positions at a time, with their gradient.
 
-Shapes: B pairs, S source length, T target length, N real target tokens, D width, V vocabulary.
+Dimensions: B sentence pairs, S source length, T target length, N target tokens without padding, D model width,
+V vocabulary size.
 """
 
 from collections.abc import Iterator
@@ -15,8 +16,8 @@ from torch import Tensor
 
 from regard.models.interface import SequenceModel
 
-CHUNK_LOGITS = 4_000_000  # logits held at once: 16 MB, which stays in the cache of the CPU
-GPU_CHUNK_LOGITS = 64_000_000  # a GPU needs larger matrix products
+CHUNK_LOGITS = 4_000_000  # maximum number of logits in a chunk on a CPU: 16 MB, which fit in the CPU's cache
+GPU_CHUNK_LOGITS = 64_000_000  # maximum number of logits in a chunk on a GPU, which needs larger matrix products
 
 
 def summed_loss(
@@ -29,8 +30,9 @@ def summed_loss(
 ) -> tuple[Tensor, Tensor]:
     """Return the weighted sum of the label-smoothed cross entropy, and its gradient divided by `gradient_divisor`.
 
-    The target distribution has 1 - label_smoothing on the correct token plus label_smoothing spread over the whole
-    vocabulary; the gradient is the softmax minus that distribution. It overwrites `logits_NV` to save memory.
+    The target distribution gives the correct token a probability of 1 - label_smoothing, and spreads label_smoothing
+    evenly over the whole vocabulary. The gradient is the softmax minus the target distribution, and overwrites
+    `logits_NV` to save memory.
     """
     smoothed = label_smoothing / logits_NV.size(1)
     correct_N1, sum_N1 = logits_NV.gather(1, target_N[:, None]), logits_NV.sum(dim=1, keepdim=True)
@@ -59,9 +61,9 @@ def backward_in_chunks(
     bfloat16: bool = False,
     weight_BT: Tensor | None = None,
 ) -> float:
-    """Add the gradient of a micro-batch's summed loss, divided by `tokens`, to `.grad`; return the summed loss.
+    """Compute the summed loss of a micro-batch and return it; add its gradient, divided by `tokens`, to `.grad`.
 
-    `weight_BT` is the loss weight of each target token; None weighs every token 1.
+    `weight_BT` holds a weight for the loss of each target token; with None, every weight is 1.
     """
     autocast = partial(torch.autocast, source_BS.device.type, torch.bfloat16, enabled=bfloat16)
     with autocast():
@@ -86,7 +88,7 @@ def backward_in_chunks(
 
 
 def loss_only(model: SequenceModel, source_BS: Tensor, target_BT: Tensor, *, bos: int, pad: int) -> float:
-    """Return the summed cross entropy, without label smoothing and without a gradient."""
+    """Return the cross entropy of a micro-batch, summed over its target tokens, without label smoothing."""
     hidden_ND, target_N = teacher_forced_hidden(model, source_BS, target_BT, bos, pad)
     return sum(
         F.cross_entropy(model.project(chunk_ND).float(), chunk_N, reduction="sum").item()
@@ -97,7 +99,7 @@ def loss_only(model: SequenceModel, source_BS: Tensor, target_BT: Tensor, *, bos
 def teacher_forced_hidden(
     model: SequenceModel, source_BS: Tensor, target_BT: Tensor, bos: int, pad: int
 ) -> tuple[Tensor, Tensor]:
-    """Return the hidden state that predicts each real target token (N, D), and the ids of these tokens (N)."""
+    """Return the hidden states from which the target tokens are predicted, and the token ids, both without padding."""
     shifted_BT = target_BT.roll(1, dims=1)
     shifted_BT[:, 0] = bos
     hidden_BTD, _ = model.decode(shifted_BT, model.start(model.encode(source_BS)))
@@ -106,7 +108,10 @@ def teacher_forced_hidden(
 
 
 def _chunks(model: SequenceModel, hidden_ND: Tensor, target_N: Tensor) -> Iterator[tuple[Tensor, Tensor]]:
-    """Split positions into chunks of at most CHUNK_LOGITS logits, but at least one position each."""
+    """Split the hidden states and target tokens into chunks that need at most CHUNK_LOGITS logits on a CPU.
+
+    On other devices the limit is GPU_CHUNK_LOGITS. A chunk has at least one position, even if that exceeds the limit.
+    """
     limit = CHUNK_LOGITS if hidden_ND.device.type == "cpu" else GPU_CHUNK_LOGITS
     rows = max(1, limit // model.vocab_size)
     return zip(hidden_ND.split(rows), target_N.split(rows), strict=True)

@@ -1,7 +1,8 @@
-"""Recovery when a training step does not fit in memory: repeat it with each micro-batch cut into more slices.
+"""Lets a run continue when a training step does not fit in memory, by cutting its micro-batches into smaller slices.
 
-The gradient stays the same, because the loss is a sum that is divided once. Dropout samples a new mask for each slice,
-so the run records the number of slices from each step on: a resumed run cuts the same steps into the same slices.
+Apart from dropout, slices do not change the gradient: the losses are summed over all slices, and the sum is divided
+once. Dropout, however, draws a new mask for each slice. The run therefore records the number of slices and the step
+from which it applies, and a resumed run uses the same slices.
 """
 
 from collections.abc import Iterator
@@ -18,7 +19,7 @@ from regard.tokenizers.special_ids import PAD
 
 
 def is_out_of_memory(error: Exception) -> bool:
-    """Return whether an error means that memory ran out, which torch on a CPU reports only in the message."""
+    """Return whether an error means that memory ran out; on a CPU, torch says so only in the text of the error."""
     if isinstance(error, MemoryError | torch.OutOfMemoryError):
         return True
     return isinstance(error, RuntimeError) and any(
@@ -28,7 +29,7 @@ def is_out_of_memory(error: Exception) -> bool:
 
 @contextmanager
 def explain_out_of_memory() -> Iterator[None]:
-    """Turn an out-of-memory error into a `RunError`, for work that smaller micro-batches would not help."""
+    """Turn an out-of-memory error into a `RunError` that says what the user can do."""
     try:
         yield
     except (MemoryError, RuntimeError) as error:
@@ -41,7 +42,10 @@ def explain_out_of_memory() -> Iterator[None]:
 
 
 def slice_batches(batches: list[Batch], slices: int) -> list[Batch]:
-    """Cut each batch into `slices` batches, or one per pair if it has fewer pairs, without needless padding."""
+    """Cut each batch into `slices` batches, and remove padding that is no longer needed.
+
+    A batch with fewer sentence pairs than `slices` is cut into one batch per pair.
+    """
     if slices == 1:
         return batches
     return [
@@ -60,7 +64,7 @@ def _rows(batch: Batch, rows: np.ndarray) -> Batch:
 
 
 class MicroBatchSlices:
-    """The number of slices per micro-batch from each step on, kept in a file of the run."""
+    """A file that records the number of slices per micro-batch, and the step from which it applies."""
 
     def __init__(self, path: Path) -> None:
         self._path = path
@@ -76,10 +80,10 @@ class MicroBatchSlices:
         return max((slices for since, slices in self._since if since <= step), default=1)
 
     def record(self, step: int, slices: int) -> None:
-        """Record that each micro-batch is cut into this number of slices from a step on."""
+        """Save that, from this step on, each micro-batch is cut into this number of slices."""
         self._since.append((step, slices))
         write_hashed_json(self._path, {"since": self._since})
 
     def until(self, step: int) -> list[tuple[int, int]]:
-        """Return the records up to a step, each as (first step, number of slices)."""
+        """Return the changes up to a step, each as (first step, number of slices from that step on)."""
         return [(since, slices) for since, slices in self._since if since <= step]

@@ -1,4 +1,4 @@
-"""The prepared data that a run trains on."""
+"""The prepared data of a training run."""
 
 from dataclasses import dataclass
 
@@ -11,10 +11,10 @@ from regard.tokenizers.sentencepiece import SentencePieceTokenizer
 
 @dataclass(frozen=True)
 class PreparedData:
-    """The texts of a run, their token ids, and the tokenizer between them; `parent` is the model to fine-tune."""
+    """The data of a training run, as texts and as token ids, and its tokenizer."""
 
     languages: LanguagePair
     texts: TextStore
-    corpus: EncodedCorpus
+    corpus: EncodedCorpus  # token ids of the texts
     tokenizer: SentencePieceTokenizer
-    parent: ModelFolder | None
+    parent: ModelFolder | None  # the model to fine-tune, if any

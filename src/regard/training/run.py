@@ -1,7 +1,8 @@
-"""A training run from files to a model folder. `iter_train` is a generator: it yields events and prints nothing.
+"""A complete training run: reads files of sentence pairs and writes a model folder.
 
-A run prepares the data, fixes the plan, trains, and chooses the parameters to keep. Each stage writes its result to
-disk completely before the next one starts, so the same command resumes a run wherever it was interrupted.
+A run prepares the data, makes the plan, trains, and chooses the parameters to keep. Each stage saves its result before
+the next one starts, so the same command resumes an interrupted run. `iter_train` prints nothing: it is a generator that
+yields events.
 """
 
 import sys
@@ -56,10 +57,10 @@ def iter_train(
     config: Path | None = None,
     stop: Callable[[], bool] = lambda: False,
 ) -> Iterator[Event]:
-    """Train a translator on files of pairs (docs/data.md) and write it to the folder `out`, yielding events.
+    """Train a model on files of sentence pairs (docs/data.md), write it to the folder `out`, and yield events.
 
-    `budget` is in seconds. `stop` is called after every step and ends the run when it returns True. The same call
-    resumes an interrupted run.
+    `budget` is in seconds. `stop` is called after every step, and the run stops when it returns True. Calling the
+    function again with the same arguments resumes an interrupted run.
     """
     began = time.monotonic()
     out = Path(out)
@@ -98,7 +99,7 @@ def iter_train(
 
 
 def check_out(out: Path) -> None:
-    """Raise a `RunError` unless `out` is missing, empty, or the folder of a run."""
+    """Raise a `RunError` if `out` is a file, or a folder with files that do not belong to a training run."""
     if out.exists() and not out.is_dir():
         raise RunError(f"--out {out} is a file; choose another name for the model folder")
     if out.exists() and not (out / "run").exists() and any(out.iterdir()):
@@ -106,7 +107,10 @@ def check_out(out: Path) -> None:
 
 
 def _keep_standard_input(out: Path, paths: Sequence[str | Path]) -> Generator[Event, None, Path | None]:
-    """Copy pairs from standard input to a file, so that a run can resume without it; return the file, if any."""
+    """Copy sentence pairs from standard input to a file, so that the run can be resumed without standard input.
+
+    Return the file, or None if the run does not use standard input.
+    """
     if not reads_standard_input([Path(path) for path in paths]):
         return None
     kept = out / "run" / "standard-input.tsv"
@@ -126,7 +130,7 @@ def _if_both_known(languages: LanguagePair) -> tuple[str, str] | None:
 
 
 def _corpus_weights(train: Sequence[Corpus], valid: Sequence[Corpus]) -> dict[str, list[float]]:
-    """Return the weights of the training corpora as part of the request, or nothing if all are 1."""
+    """Return {"weights": weights of the training corpora}, or an empty dictionary if all weights are 1."""
     for corpus in valid:
         if corpus.weight != 1:
             raise RunError(f"{corpus.name}={corpus.weight:g}: validation data cannot be weighted; leave the weight out")
@@ -135,7 +139,7 @@ def _corpus_weights(train: Sequence[Corpus], valid: Sequence[Corpus]) -> dict[st
 
 
 def _check(run: Path, train: Sequence[Corpus], valid: Sequence[Corpus]) -> Generator[Event, None, None]:
-    """Raise an error if the data cannot be used, and yield a note for each important finding."""
+    """Check the data, and yield a note for each important finding; raise an error if the data cannot be used."""
     report = yield from check_corpora(train, valid)
     write_json(run / "check.json", asdict(report))
     for finding in report.warnings():
@@ -143,7 +147,10 @@ def _check(run: Path, train: Sequence[Corpus], valid: Sequence[Corpus]) -> Gener
 
 
 def _existing_plan(out: Path, identity: dict[str, Any]) -> Plan | None:
-    """Return the plan of the run in a folder, if any, after checking that this command started it."""
+    """Return the plan of the run in the folder `out`, or None if there is no run yet.
+
+    Raise a `RunError` if the run was started with other data or options than those in `identity`.
+    """
     if not (out / "run" / "plan.json").exists():
         if (out / "manifest.json").exists():
             raise RunError(f"{out} holds a finished model; choose another --out, or remove it first")
@@ -160,7 +167,10 @@ def _existing_plan(out: Path, identity: dict[str, Any]) -> Plan | None:
 
 @contextmanager
 def _run_lock(run: Path) -> Iterator[None]:
-    """Keep other processes from working on this run; the system releases the lock when a process dies."""
+    """Lock the folder of a run, so that no other process can train in it at the same time.
+
+    The operating system releases the lock if the process dies.
+    """
     make_folder(run)
     lock = FileLock(run / "lock")
     try:
@@ -174,7 +184,7 @@ def _run_lock(run: Path) -> Iterator[None]:
 
 
 def _tokenizer(run: Path, texts: TextStore, settings: Settings) -> Generator[Progress, None, SentencePieceTokenizer]:
-    """Train the tokenizer, or load the one that an earlier start of this run has trained."""
+    """Train the tokenizer, or load it if the run was interrupted after training it."""
     folder = run / "tokenizer"
     made_from = {"texts": sha256(texts.folder / "manifest.json"), "settings": asdict(settings.tokenizer)}
     if find_damage(folder) is None and read_json(folder / "made_from.json") == made_from:
@@ -199,7 +209,7 @@ def _prepare(
     texts: TextStore,
     began: float,
 ) -> Generator[Event, None, tuple[Plan, PreparedData]]:
-    """Train the tokenizer, encode the texts and make the plan, or load the results of an earlier start of this run."""
+    """Train the tokenizer, encode the texts and make the plan, or load what an interrupted run has already saved."""
     device = choices.pick_device(request.train.device, request.train.precision)
     settings, reasons = request.settings(len(texts.train), device) if plan is None else (plan.settings, [])
     tokenizer = request.parent.tokenizer if request.parent else (yield from _tokenizer(run, texts, settings))

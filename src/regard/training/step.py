@@ -1,7 +1,7 @@
-"""The training loop: a generator that takes steps and yields what each one did. It does not print, save or stop.
+"""The training loop: a generator that takes training steps and yields the result of each. It does not print or save.
 
-Every random number of a step derives from the seed, the step and the micro-batch, so a step is the same whether or not
-the run was interrupted before it.
+All random numbers depend only on the seed, the number of the step, and the number of the micro-batch in the step. A
+step therefore has the same result whether or not the run was interrupted before it.
 """
 
 import hashlib
@@ -33,17 +33,17 @@ class Step:
     """The result of one training step."""
 
     step: int
-    loss: float  # per target token, with label smoothing, token weights and dropout
+    loss: float  # training loss per target token, with label smoothing, token weights and dropout
     learning_rate: float
-    target_tokens: int
-    seconds: float
-    position: StreamPosition  # where the next step continues in the data
-    skipped: bool = False  # the gradient was not finite, so the parameters are unchanged
-    slices: int = 1  # into which each replica cut its share of a micro-batch to fit in memory
+    target_tokens: int  # number of target tokens in the step
+    seconds: float  # duration of the step
+    position: StreamPosition  # position in the training data after the step
+    skipped: bool = False  # whether the gradient was not finite, so that the parameters were not updated
+    slices: int = 1  # number of slices into which each replica cut its share of a micro-batch to save memory
 
 
 def derived_seed(*purpose: int | str) -> int:
-    """Return a seed that depends only on its arguments, so that no generator state needs saving."""
+    """Return a seed that depends only on the arguments, so that checkpoints need no state of random generators."""
     return int.from_bytes(hashlib.blake2b(repr(purpose).encode(), digest_size=8).digest()) >> 1
 
 
@@ -57,14 +57,17 @@ def training_steps(
     first: int = 1,
     min_slices: Callable[[int], int] = lambda step: 1,
 ) -> Iterator[Step]:
-    """Take the steps from `first` to the last; `min_slices` gives the least number of slices per micro-batch."""
+    """Take the steps from `first` to `settings.steps`, and yield the result of each.
+
+    `min_slices` returns the number of slices with which a step begins; more are used if memory runs out.
+    """
     device = next(model.parameters()).device
     replicas = make_replicas(model, replica_count(width, settings.micro_batch_tokens, device.type))
     for replica in replicas:
         replica.train()
     for parameter in model.parameters():
-        # Allocated now and reused by every step, like the optimizer state: an allocation in the first step would
-        # fragment the heap between activations.
+        # Allocate the gradients now, for all steps. The first step would allocate them between the activations, which
+        # would fragment the heap.
         parameter.grad = torch.zeros_like(parameter)
     matrices = [parameter.data for parameter in model.parameters() if parameter.dim() == 2]
     for step in range(first, settings.steps + 1):
@@ -87,15 +90,15 @@ def training_steps(
         seconds = time.perf_counter() - began
         position = micro_batches[-1][1]
         yield Step(step, loss / tokens, rate, tokens, seconds, position, skipped=not is_finite, slices=slices)
-        model.train()  # the caller may have validated, which switches to evaluation mode
+        model.train()  # the caller may have validated the model, which switches it to evaluation mode
 
 
 def gradient_with_retry(
     replicas: Sequence[SequenceModel], batches: list[Batch], settings: TrainSettings, step: int, slices: int
 ) -> tuple[float, int, int]:
-    """Call `accumulate_gradients` with each batch cut into `slices` per replica, doubled whenever memory runs out.
+    """Compute the gradient with each batch cut into `slices` per replica; double `slices` whenever memory runs out.
 
-    Return the summed loss, the number of target tokens, and the number of slices that fitted.
+    Return the summed loss, the number of target tokens, and the number of slices with which memory was sufficient.
     """
     max_rows = max(len(batch.source_BS) for batch in batches)
     while True:
@@ -110,7 +113,7 @@ def gradient_with_retry(
                     f"step {step:,} does not fit in memory, even one pair at a time; close other programs and run the "
                     "same command again, or start a new run with a smaller --size or a smaller model.max_positions"
                 ) from error
-        # Outside the handler, because the exception keeps the tensors of the failed attempt alive.
+        # The retry is outside the handler, because the exception keeps the tensors of the failed attempt in memory.
         slices *= 2
         for replica in replicas:
             replica.zero_grad(set_to_none=True)
@@ -119,17 +122,18 @@ def gradient_with_retry(
 
 
 def micro_batches_per_step(settings: TrainSettings) -> int:
-    """Return the number of micro-batches whose gradients a step accumulates."""
+    """Return the number of micro-batches in a training step."""
     return -(-settings.batch_tokens // settings.micro_batch_tokens)
 
 
 def accumulate_gradients(
     replicas: Sequence[SequenceModel], batches: list[Batch], settings: TrainSettings, step: int
 ) -> tuple[float, int]:
-    """Leave the gradient of the mean loss per target token in `.grad` of the first replica.
+    """Compute the gradient of the mean loss per target token, and leave it in `.grad` of the first replica.
 
-    The replicas share their parameters and process the batches in parallel. The loss is divided once by all real target
-    tokens, so any division into micro-batches gives the same gradient. Return the summed loss and the number of tokens.
+    Return the summed loss and the number of target tokens. The replicas share their parameters and process the batches
+    in parallel. Each loss is divided by the number of target tokens in all batches, so the gradient does not depend on
+    the division into micro-batches.
     """
     tokens = sum(batch.target_tokens for batch in batches)
 
@@ -153,7 +157,10 @@ def accumulate_gradients(
 def _micro_batch_gradient(
     model: SequenceModel, batch: Batch, settings: TrainSettings, step: int, number: int, tokens: int
 ) -> float:
-    """Add the gradient of micro-batch `number` to `.grad`, with its own dropout; return its summed loss."""
+    """Add the gradient of a micro-batch to `.grad`, and return its summed loss.
+
+    The dropout mask depends on `number`, the index of the micro-batch in the step.
+    """
     device = next(model.parameters()).device
     with seeded(derived_seed(settings.seed, "dropout", step, number), device):
         return backward_in_chunks(
@@ -171,7 +178,7 @@ def _micro_batch_gradient(
 
 @torch.inference_mode()
 def validation_loss(model: SequenceModel, batches: Iterator[Batch]) -> float:
-    """Return the cross entropy per target token, without label smoothing or dropout."""
+    """Return the cross entropy per target token over all batches, without label smoothing or dropout."""
     model.train(False)
     device = next(model.parameters()).device
     loss, tokens = 0.0, 0

@@ -1,4 +1,4 @@
-"""Carries out a plan: takes steps, saves, validates, chooses the parameters to keep, and writes the model folder."""
+"""Carries out the plan of a run: trains, saves checkpoints, validates, and writes the model folder."""
 
 import time
 from collections.abc import Callable, Generator, Iterator
@@ -28,13 +28,15 @@ from regard.training.tracking.log import Log
 from regard.training.tracking.model_card import write_card
 from regard.training.validation import Validation, Validator
 
-SAVE_SECONDS = 600  # the most training time that a crash can lose
+SAVE_SECONDS = 600  # maximum time between checkpoints, and so about the most training time that a crash can lose
 
-MIN_BLEU_SENTENCES = 200  # with fewer sentences BLEU is mostly noise, so the loss decides which parameters to keep
+# Minimum number of validation sentences for choosing the parameters to keep by BLEU. With fewer sentences, BLEU is
+# mostly noise, so the parameters are chosen by the loss.
+MIN_BLEU_SENTENCES = 200
 
 
 def train_by_plan(out: Path, plan: Plan, data: PreparedData, stop: Callable[[], bool]) -> Iterator[Event]:
-    """Take the steps of a plan, from the newest checkpoint on, and write the model folder."""
+    """Train from the newest checkpoint, if any, to the end of the plan, and write the model folder."""
     model = _build_model(plan, data.parent)
     optimizer = make_optimizer(model, plan.settings.train)
     checkpoints = Checkpoints(out / "run" / "checkpoints")
@@ -51,7 +53,7 @@ def train_by_plan(out: Path, plan: Plan, data: PreparedData, stop: Callable[[], 
 
 
 class _Trainer:
-    """A run in progress: the model, its optimizer, and how far the run has come."""
+    """A training run in progress: the model, the optimizer and the run state."""
 
     def __init__(
         self,
@@ -76,7 +78,10 @@ class _Trainer:
         self._slices = MicroBatchSlices(out / "run" / "splits.json")
 
     def run(self, log: Log, stop: Callable[[], bool]) -> Generator[Event, None, bool]:
-        """Take steps, save and validate until the plan is complete; return False if `stop` ended the run earlier."""
+        """Train, save checkpoints and validate, to the last step of the plan or until early stopping.
+
+        Return whether the run is complete; it is not if `stop` interrupted it.
+        """
         steps = self._steps()
         while True:
             is_stopping = stop()
@@ -97,7 +102,11 @@ class _Trainer:
             yield from self._record(next(steps), log)
 
     def finish(self) -> Iterator[Event]:
-        """Keep the last parameters, their average, or the best so far, whichever validates best; write the folder."""
+        """Choose the parameters with the best validation scores, and write the model folder.
+
+        The choice is between the last checkpoint, the average of the last checkpoints, and the checkpoint with the best
+        validation loss.
+        """
         candidates = self._candidates()
         scored: list[tuple[Validation, str, dict[str, Tensor]]] = []
         for number, (name, parameters) in enumerate(candidates.items()):
@@ -144,7 +153,7 @@ class _Trainer:
         self._saved_step, self._saved_time = self._state.step, time.monotonic()
 
     def _validate(self, log: Log) -> Validation:
-        """Validate the current parameters, log the scores and save a checkpoint."""
+        """Validate the model, log the scores and save a checkpoint."""
         try:
             validation = self._validator.quick(self._model, self._state.step)
         except FloatingPointError as error:
@@ -155,7 +164,7 @@ class _Trainer:
         return validation
 
     def _record(self, step: Step, log: Log) -> Iterator[Event]:
-        """Log a step, report what was unusual about it, and check whether the run diverges."""
+        """Log a step, yield notes if memory ran out or the step was skipped, and check whether the run diverges."""
         unusual = {
             **({"skipped": True} if step.skipped else {}),
             **({"slices": step.slices} if step.slices > 1 else {}),
@@ -184,7 +193,7 @@ class _Trainer:
         return RunError(divergence_message(problem, self._state.step, self._settings, best))
 
     def _candidates(self) -> dict[str, dict[str, Tensor]]:
-        """Return the parameters to choose from, by name, without checkpoints that have been damaged since."""
+        """Return the parameters to choose from, by name; damaged checkpoints are left out."""
         step, best_step = self._state.step, self._state.best_step
         average = self._checkpoints.average(self._plan.averaged_steps(step))
         last, best = self._checkpoints.weights(step), self._checkpoints.weights(best_step)
@@ -201,7 +210,7 @@ def _merit(validation: Validation, *, by_loss: bool) -> tuple[float, float]:
 
 
 def _build_model(plan: Plan, parent: ModelFolder | None) -> Transformer:
-    """Return the model before its first step: initialised from the seed, or with the parent's parameters."""
+    """Build the model before training: with random parameters, or with those of the model to fine-tune."""
     with torch.random.fork_rng(devices=[]):
         torch.manual_seed(derived_seed(plan.settings.train.seed, "weights"))
         model = Transformer(plan.settings.model, plan.settings.train.dropout)
@@ -212,7 +221,7 @@ def _build_model(plan: Plan, parent: ModelFolder | None) -> Transformer:
 
 @contextmanager
 def _threads(count: int) -> Iterator[None]:
-    """Compute with this many threads, because sums of floats depend on how they are divided among threads."""
+    """Use this number of torch threads in a `with` block; other numbers would change the rounding of sums."""
     before = torch.get_num_threads()
     torch.set_num_threads(count)
     try:

@@ -1,4 +1,4 @@
-"""Scores a model on the validation pairs: its loss, and BLEU and chrF of its translations as users would get them."""
+"""Scores a model on the validation pairs: the loss, and BLEU and chrF of the translations."""
 
 import math
 from dataclasses import dataclass
@@ -13,20 +13,20 @@ from regard.settings.sections import Settings
 from regard.tokenizers.sentencepiece import SentencePieceTokenizer
 from regard.training.step import validation_loss
 
-QUICK_SENTENCES = 200  # enough to see a trend without adding minutes to a run
-FULL_SENTENCES = 2_000  # enough to choose the parameters to keep
+QUICK_SENTENCES = 200  # sentences translated in each validation during training, to show a trend without taking minutes
+FULL_SENTENCES = 2_000  # maximum number of sentences translated to choose the parameters to keep, at the end of a run
 
 
 @dataclass(frozen=True)
 class Validation:
-    """The scores after a step; BLEU and chrF are computed on `sentences` translations."""
+    """The scores of a model on the validation pairs after a training step."""
 
     step: int
-    loss: float
+    loss: float  # per target token, over all validation pairs
     bleu: float
     chrf: float
-    sentences: int
-    example: tuple[str, str, str]  # source, translation, reference
+    sentences: int  # number of translated sentences, on which BLEU and chrF are computed
+    example: tuple[str, str, str]  # source, translation and reference of one sentence
 
 
 class Validator:
@@ -42,11 +42,11 @@ class Validator:
         self._pairs = trainable_texts(texts.valid, tokenizer, max_positions=max_positions, limit=FULL_SENTENCES)
 
     def quick(self, model: Transformer, step: int) -> Validation:
-        """Score a model, with BLEU and chrF on the first QUICK_SENTENCES pairs."""
+        """Score a model; BLEU and chrF are computed on the first QUICK_SENTENCES pairs."""
         return self._score(model, step, QUICK_SENTENCES)
 
     def full(self, model: Transformer, step: int) -> Validation:
-        """Score a model, with BLEU and chrF on the first FULL_SENTENCES pairs."""
+        """Score a model; BLEU and chrF are computed on the first FULL_SENTENCES pairs."""
         return self._score(model, step, FULL_SENTENCES)
 
     def _score(self, model: Transformer, step: int, sentences: int) -> Validation:
@@ -60,10 +60,11 @@ class Validator:
         translator = TorchBackend(
             model, self._tokenizer, max_positions=self._settings.model.max_positions, device=device
         )
-        # A machine with little memory for training has little for validation; translations do not depend on the batch.
+        # If memory limits the micro-batches of training, limit the batches here too. This does not change translations.
         translator.batch_tokens = min(translator.batch_tokens, 2 * self._settings.train.micro_batch_tokens)
         texts = [translation.text for translation in translator.translate(sources, self._settings.decode)]
-        scorer = Scorer([[target] for target in targets], names=("bleu", "chrf"))  # TER would take the most time
+        # TER is left out, because it would take the most time.
+        scorer = Scorer([[target] for target in targets], names=("bleu", "chrf"))
         scores = scorer.metric_scores(list(scorer.statistics(texts)))
         index = step % len(sources)
         example = (sources[index], texts[index], targets[index])

@@ -1,7 +1,6 @@
-"""Averages the parameters of several models into one model folder, which costs no more to run than one of them.
+"""Averages the parameters of several models, which gives one model of the same size and speed.
 
-Averaging helps when the models are close to each other: checkpoints from the end of one run, or fine-tuned versions of
-one model.
+Averaging helps when the models are similar, such as fine-tuned versions of the same model.
 """
 
 import datetime
@@ -21,7 +20,7 @@ from regard.training.tracking.model_card import describe_model, title
 
 
 def average_models(folders: Sequence[str | Path], *, out: str | Path) -> None:
-    """Write a model folder whose parameters are the mean of those of other model folders."""
+    """Average the parameters of several model folders, and write the average to the folder `out`."""
     out = Path(out)
     if len(folders) < 2:
         raise RunError("an average needs at least two model folders")

@@ -1,4 +1,4 @@
-"""`regard average`: the mean of the parameters of several models."""
+"""`regard average`: averages the parameters of several models."""
 
 from pathlib import Path
 
@@ -12,9 +12,9 @@ from regard.console import say
 @click.argument("models", nargs=-1, required=True, metavar="MODEL MODEL...", type=click.Path(path_type=Path))
 @click.option("-o", "--out", required=True, type=click.Path(path_type=Path), help="The model folder to write.")
 def average(models: tuple[Path, ...], out: Path) -> None:
-    """Write a model whose parameters are the mean of those of MODELs.
+    """Average the parameters of several MODELs, and write the average as a new model.
 
-    The models must have one tokenizer and one shape: checkpoints of one run, or fine-tunes of one model.
+    The models must have the same tokenizer and the same architecture, for example fine-tuned versions of one model.
     """
     from regard.training.weight_average import average_models
 

@@ -1,4 +1,4 @@
-"""`regard check`: a report on data."""
+"""`regard check`: checks training data, and prints a report and a forecast of the training run."""
 
 import json
 import sys
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 
 def show_report(report: "CorpusReport", forecast: "Forecast") -> None:
-    """Print a report on data."""
+    """Print a report on the data, and a forecast of a training run."""
     lines = []
     for corpus in report.corpora:
         weight = f", weight {corpus.weight:g}" if corpus.weight != 1 else ""
@@ -85,7 +85,7 @@ def check(
     config: Path | None,
     overrides: tuple[str, ...],
 ) -> None:
-    """Report on FILES before training: suspicious pairs, pairs that would be left out, time per size."""
+    """Check FILES before training: show suspicious pairs, pairs that would be left out, and the training time."""
     user = user_overrides(overrides, config)
     from regard.data.check.corpus_report import check_corpora
     from regard.data.formats.corpus import check_direction, corpora

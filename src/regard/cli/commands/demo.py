@@ -1,4 +1,4 @@
-"""`regard demo`: a tour. The bundled model translates, a small model is trained, and both are inspected."""
+"""`regard demo`: translates with the bundled model, trains a small model, and shows what that model attends to."""
 
 import os
 import sys
@@ -19,20 +19,21 @@ if TYPE_CHECKING:
     from regard.api import Model
     from regard.data.synthetic import Pair
 
-STEPS = 880
+STEPS = 880  # default number of training steps
 
-PAIRS_PER_STEP = 130  # about what a step reads, so that each pair is read once
+PAIRS_PER_STEP = 130  # approximate number of sentence pairs in a training step; the model sees each pair only once
 
-# Most words are one token. No pair is read twice, so neither dropout nor weight decay is needed, and the last
-# parameters are the best. The pronoun of a minimal pair has twenty times the loss weight: it is the hardest token.
+# With 3,000 tokens, most words are one token. The model sees each pair only once, so it needs no dropout, no weight
+# decay and no average of checkpoints. The pronoun in a minimal pair has 20 times the loss weight of other tokens,
+# because it is the hardest to learn.
 SETTINGS = (
     "tokenizer.vocab_size=3000", "train.learning_rate=5e-3", "train.dropout=0", "train.weight_decay=0",
     "train.label_smoothing=0", "train.minimal_pair_weight=20", "train.average=1", "decode.beam_size=1",
 )  # fmt: skip
 
-VALID = 200  # validation pairs
+VALID = 200  # number of validation pairs
 
-MINIMAL_PAIRS = 200
+MINIMAL_PAIRS = 200  # number of held-out minimal pairs on which pronouns are tested
 
 SENTENCES = (
     "I am a student.",
@@ -50,14 +51,14 @@ SENTENCES = (
 )
 @click.option("--steps", default=STEPS, show_default=True, type=click.IntRange(min=1), help="How many steps to train.")
 def demo(quick: bool, out: Path, steps: int) -> None:
-    """Translate, train a small English-French model in a few minutes, and see what "it" attends to.
+    """Translate, train a small English-French model in a few minutes, and see what the word "it" attends to.
 
     The model is trained on the synthetic language. The same command resumes an interrupted demo.
     """
     from regard.training.run import check_out
 
     if not quick:
-        check_out(out)  # report a mistake before the work starts
+        check_out(out)  # report a wrong --out before the work starts
     if not bundled.available():
         if quick:
             raise UserError("this copy of Regard has no bundled model; leave --quick out to train one")
@@ -83,7 +84,7 @@ def _translate() -> None:
 
 
 def _train(out: Path, steps: int) -> None:
-    """Train on the synthetic language, or resume."""
+    """Train the demo model on the synthetic language, or resume an interrupted run."""
     from regard.cli.pronoun_notes import with_pronouns
     from regard.data.synthetic.generator import minimal_pairs, pairs
     from regard.data.synthetic.tsv_files import format_pair, write_files
@@ -119,7 +120,7 @@ def _train(out: Path, steps: int) -> None:
 
 
 def _training_pairs() -> "Iterator[Pair]":
-    """Yield two pairs of any kind, then two minimal pairs, and so on."""
+    """Yield sentence pairs without end: two of any kind, then the four of two minimal pairs, and so on."""
     from regard.data.synthetic.generator import minimal_pairs, pairs
 
     any_kind, ambiguous = pairs(1), minimal_pairs(1, "train")
@@ -130,7 +131,7 @@ def _training_pairs() -> "Iterator[Pair]":
 
 
 def _look(model: "Model") -> None:
-    """Show what "it" attends to in the famous sentences, in the head that follows it best, and the verdict."""
+    """Print the pronoun accuracy, and what "it" attends to in the best head of the encoder, for two sentences."""
     from regard.data.synthetic import FAMOUS
     from regard.interpret.measure.pronoun_experiment import famous_word
     from regard.interpret.report.pronoun_report import baseline_lines

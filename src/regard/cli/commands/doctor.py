@@ -1,4 +1,4 @@
-"""`regard doctor`: a diagnosis of the installation."""
+"""`regard doctor`: checks the installation."""
 
 import json
 import sys

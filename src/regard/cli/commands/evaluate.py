@@ -1,4 +1,4 @@
-"""`regard evaluate`: BLEU, chrF and TER of a model on a test set."""
+"""`regard evaluate`: computes BLEU, chrF and TER of a model on a test set."""
 
 import json
 from pathlib import Path
@@ -43,10 +43,11 @@ def evaluate(
     config: Path | None,
     overrides: tuple[str, ...],
 ) -> None:
-    """Score a model on a test set: a TSV (source, tab, one or more references) or a source and reference files.
+    """Compute BLEU, chrF and TER of a model on a test set.
 
-    Prints BLEU, chrF and TER, over all sentences and by length and word rarity. With --against, also whether the
-    difference between two models is significant, and on which sentences they differ.
+    FILES are a TSV (source, tab, one or more references), or a source file and one or more reference files. Scores are
+    printed for the whole test set, and by sentence length and word rarity. --against compares the model with another
+    one: is the difference significant, and on which sentences do the two models differ?
     """
     decode = decode_settings(overrides, config)
     if extra := decode.extra_outputs():
@@ -74,5 +75,5 @@ def evaluate(
     names = system_names(models, against)
     lines = evaluation_lines(evaluation, *names)
     show_lines([json.dumps(facts(evaluation, *names), ensure_ascii=False)] if as_json else lines)
-    if out is not None:  # last, so that the scores are shown even if the disk is full
+    if out is not None:  # written after the scores are shown, so that they are not lost if the disk is full
         out.write_text("".join(text.replace("\n", " ") + "\n" for text in evaluation.translations), "utf-8")

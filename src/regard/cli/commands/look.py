@@ -1,4 +1,4 @@
-"""`regard look`: one translation inspected."""
+"""`regard look`: shows the attention weights and other numbers behind one translation."""
 
 import json
 import os
@@ -49,7 +49,7 @@ def look(
     config: Path | None,
     overrides: tuple[str, ...],
 ) -> None:
-    """Inspect the translation of TEXT: every attention weight and every other number. Without TEXT, draw the model."""
+    """Translate TEXT and show its attention weights and other numbers. Without TEXT, draw the model."""
     decode = decode_settings(overrides, config)
     from regard.api import load
     from regard.cli.look_output import model_lines, save_svg, view_lines
@@ -75,5 +75,5 @@ def look(
     if as_json:
         show_lines([json.dumps(view.to_dict(trace), ensure_ascii=False)])
     elif html is None and svg is None:
-        # Make all lines before printing any, so that an error is not preceded by half an answer.
+        # Create all lines before printing, so that nothing is printed if there is an error.
         show_lines(list(view_lines(loaded, view, trace, word, style, by_token=tokens)))

@@ -1,4 +1,4 @@
-"""`regard measure`: statistics of heads and layers over many sentences."""
+"""`regard measure`: measures what attention heads and layers do, over many sentences."""
 
 import json
 import os
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 @main.group()
 def measure() -> None:
-    """Measure what heads and layers do, over many sentences."""
+    """Measure what attention heads and layers do, over many sentences."""
 
 
 COUNT = click.option("--count", default=500, show_default=True, type=click.IntRange(min=10), help="How many pairs.")
@@ -42,9 +42,9 @@ SVG = click.option("--svg", type=NEW_FILE, help="Write an SVG picture.")
 def measure_heads(
     model: Path, files: tuple[Path, ...], count: int, html: Path | None, svg: Path | None, as_json: bool
 ) -> None:
-    """Measure every head: what it attends to, its role, and the effect of removing it.
+    """Measure every attention head: what it attends to, its role, and the effect of removing it.
 
-    The pairs come from FILES. Without FILES they come from the synthetic language, which has annotations.
+    The sentence pairs come from FILES, or from the built-in synthetic language if no files are given.
     """
     from regard.api import load
 
@@ -62,8 +62,8 @@ def measure_heads(
 def measure_pronouns(model: Path, count: int, html: Path | None, svg: Path | None, as_json: bool) -> None:
     """Measure whether heads attend from "it" to its antecedent, and whether the French pronoun depends on them.
 
-    Uses minimal pairs of the synthetic language: two sentences that differ only in the cue, the word that decides what
-    "it" refers to.
+    The sentences are minimal pairs of the synthetic language: two sentences that differ only in the cue, the word that
+    decides what "it" refers to.
     """
     from regard.api import load
 
@@ -78,7 +78,7 @@ def measure_pronouns(model: Path, count: int, html: Path | None, svg: Path | Non
 @SVG
 @AS_JSON
 def measure_probes(model: Path, count: int, html: Path | None, svg: Path | None, as_json: bool) -> None:
-    """Train linear probes: which properties of words and sentences does each layer encode?"""
+    """Train linear probes, which show the properties of words and sentences that each layer encodes."""
     from regard.api import load
 
     loaded = load(model, backend="torch")
@@ -92,10 +92,11 @@ def measure_probes(model: Path, count: int, html: Path | None, svg: Path | None,
 @COUNT
 @AS_JSON
 def measure_alignment(model: Path, files: tuple[Path, ...], count: int, as_json: bool) -> None:
-    """Find the head that aligns words best, store it in the model folder, and align the pairs of FILES with it.
+    """Find the attention head that aligns words best, and store the choice in the model folder.
 
-    The head is chosen on the synthetic language. For other languages it is chosen on FILES, by words that occur once
-    on both sides.
+    Without FILES, the head is chosen on the synthetic language, where the alignment is known. With FILES, the word
+    alignment of each pair is printed. If no head is stored yet, it is chosen on FILES, by words that occur exactly once
+    in both the source and the target.
     """
     from regard.api import load
     from regard.interpret.measure.alignment_heads import align_files
@@ -120,7 +121,10 @@ def measure_alignment(model: Path, files: tuple[Path, ...], count: int, as_json:
 
 
 def _store(folder: Path, result: "AlignmentHeadResult") -> str:
-    """Store the head in a folder of the user, unless a fixed offset aligns better; return a message about it."""
+    """Store the chosen alignment head in the model folder, and return a message for the user.
+
+    Nothing is stored if a fixed offset aligns words better, or if the model is bundled or its folder cannot be written.
+    """
     from regard.interchange.ctranslate2.export import ensure_export
     from regard.model_folder.writer import save_alignment_head
 
@@ -137,7 +141,7 @@ def _store(folder: Path, result: "AlignmentHeadResult") -> str:
 
 
 def _show_report(report: Any, html: Path | None, svg: Path | None, as_json: bool) -> None:
-    """Print a report as lines or JSON, and write it as a page and as a picture."""
+    """Print a report as text or JSON; also write it as a web page or a picture if a path is given."""
     from regard.render.terminal import terminal_style
     from regard.storage.atomic_files import write_atomically
 

@@ -1,4 +1,4 @@
-"""`regard score`: log-probabilities of given translations."""
+"""`regard score`: prints how probable given translations are for a model."""
 
 import json
 from collections.abc import Iterable, Iterator
@@ -34,10 +34,10 @@ def score(
     config: Path | None,
     overrides: tuple[str, ...],
 ) -> None:
-    """Print the log-probability of each reference in FILES, with its source, separated by tabs.
+    """Print the log-probability, source and reference of each pair in FILES, separated by tabs.
 
-    FILES are a TSV (source, tab, one or more references), or a source file and one or more reference files. Sorted by
-    the first column, pairs that are no translations of each other come first.
+    FILES are a TSV (source, tab, one or more references), or a source file and one or more reference files. To find
+    wrong translations, sort the output by the first column: they have the lowest log-probabilities.
     """
     decode = decode_settings(overrides, config)
     from regard.evaluation.evaluator import score_references
@@ -48,7 +48,7 @@ def score(
 
 
 def _show_scores(translations: Iterable["Translation"], *, as_json: bool) -> None:
-    """Write one line per pair to standard output, and the mean log-probability of a token to standard error."""
+    """Print one line for each pair to standard output, and the mean log-probability per token to standard error."""
     pairs = tokens = 0
     total = 0.0
 

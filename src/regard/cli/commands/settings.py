@@ -1,4 +1,4 @@
-"""`regard settings`: the reference of all settings."""
+"""`regard settings`: lists all settings."""
 
 import json
 from dataclasses import asdict
@@ -13,7 +13,10 @@ from regard.settings.reference import as_markdown, find_settings
 @click.argument("word", default="")
 @click.option("--json", "as_json", is_flag=True, help="The settings as JSON.")
 def settings(word: str, as_json: bool) -> None:
-    """List every setting, or those whose name or meaning contains WORD: default, type, meaning, and size presets."""
+    """List all settings with default, type and meaning, or only those whose name or meaning contains WORD.
+
+    The list ends with the settings that each model size changes.
+    """
     if as_json:
         click.echo(json.dumps([asdict(one) for one in find_settings(word)], indent=2))
     else:

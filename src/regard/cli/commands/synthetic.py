@@ -1,4 +1,4 @@
-"""`regard synthetic`: pairs of the built-in synthetic language, written to a file."""
+"""`regard synthetic`: writes sentence pairs of the built-in synthetic language to a file."""
 
 from pathlib import Path
 
@@ -18,7 +18,7 @@ from regard.console import follow, say
 )
 @click.option("--annotations", is_flag=True, help="Also write the annotations of each pair, as JSON lines.")
 def synthetic(out: Path, count: int, seed: int, split: str, annotations: bool) -> None:
-    """Write English-French pairs of the built-in synthetic language, whose grammar and alignments are known."""
+    """Write English-French sentence pairs of the built-in synthetic language, which has a known grammar."""
     from regard.data.synthetic.tsv_files import generate_lines, write_files
 
     pairs = follow(generate_lines(count, seed, split, annotations=annotations), "pairs", count)

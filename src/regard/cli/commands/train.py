@@ -1,4 +1,4 @@
-"""`regard train`: from text files to a model folder."""
+"""`regard train`: trains a model on text files."""
 
 from pathlib import Path
 
@@ -41,12 +41,12 @@ def train(
 ) -> None:
     """Train a translation model on FILES.
 
-    FILES are two line-aligned texts (train.en train.fr), or one file with both sides: TSV (source, tab, target), JSON
-    lines, TMX, gettext PO or MO. Each may be plain, gzip or zstd; - reads a TSV from standard input. Several corpora
-    may be given, each with an optional weight: web.tsv=0.3 samples three of ten pairs each epoch. The same command
-    resumes an interrupted run.
+    FILES are two line-aligned texts (train.en train.fr), or one file with both languages: TSV (source, tab, target),
+    JSON lines, TMX, gettext PO or MO. Files may be compressed with gzip or zstd; - reads a TSV from standard input. You
+    can give several corpora, each with an optional weight: with web.tsv=0.3, each epoch uses 30% of the pairs of
+    web.tsv. The same command resumes an interrupted run.
     """
-    user_overrides(overrides, config)  # report a wrong setting before the heavy imports
+    user_overrides(overrides, config)  # report a wrong setting before the slow imports
     from regard.training.planning.choices import parse_duration
     from regard.training.run import iter_train
 

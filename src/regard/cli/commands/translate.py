@@ -1,4 +1,4 @@
-"""`regard translate`: text in, text out."""
+"""`regard translate`: translates texts, a file, or standard input."""
 
 import json
 import os
@@ -52,7 +52,7 @@ def translate(
         raise SettingsError(f"the result of {', '.join(extra)} is shown with --json only; add it")
     decode = replace(decode, alignment=as_json, scores=as_json)
     for text in texts:
-        if os.path.isfile(text):  # noqa: PTH113 (a Path raises for a text longer than a file name may be)
+        if os.path.isfile(text):  # noqa: PTH113 (Path.is_file raises an error for a text too long for a file name)
             raise UserError(f"{text} is a file; to translate its lines: regard translate --file {text}")
     if file is not None and texts:
         raise UserError("give texts or --file, not both")
@@ -67,9 +67,9 @@ def translate(
         def translations() -> "Iterator[Translation]":
             for lines in inputs:
                 yield from translator.translate_iterable(lines, decode)
-                output.flush()  # a program may be waiting for the answer before it writes more
+                output.flush()  # a program may wait for these translations before it writes more input
 
-        # On a terminal the translations themselves show the progress.
+        # On a terminal, the translations themselves show the progress, so no counter is needed.
         shown = translations() if sys.stdout.isatty() else follow(translations(), "lines", total)
         try:
             for one in shown:
@@ -77,12 +77,16 @@ def translate(
                 text = json.dumps(one.to_dict(), ensure_ascii=False) if as_json else one.text.replace("\n", " ")
                 output.write(text + "\n")
         except BrokenPipeError:
-            # The reader closed the pipe. Redirect standard output, so that the flush at exit does not fail too.
+            # The program that reads the output has closed the pipe. Redirect standard output to the null device,
+            # because otherwise flushing it at exit would fail as well.
             os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
 
 def _inputs(texts: tuple[str, ...], file: Path | None) -> tuple[Iterable[Iterator[str]], int | None]:
-    """Return groups of lines, each translated before the next is read, and the number of lines if it is known."""
+    """Return the input in groups of lines, and the total number of lines if it is known.
+
+    Each group is translated before the next group is read.
+    """
     if texts:
         return [iter(texts)], len(texts)
     if file is not None:
@@ -93,7 +97,7 @@ def _inputs(texts: tuple[str, ...], file: Path | None) -> tuple[Iterable[Iterato
 
 
 def _count_lines(stream: IO[bytes]) -> int | None:
-    """Count the lines of a regular file on standard input, for the time left; a pipe cannot be counted."""
+    """Return the number of lines on standard input if it is a regular file, or None if it is a pipe or a terminal."""
     if not stat.S_ISREG(os.fstat(stream.fileno()).st_mode):
         return None
     start = stream.tell()

@@ -1,11 +1,12 @@
-"""Batches of texts of similar length, in an order that depends only on (seed, epoch) and can be entered anywhere.
+"""Batches of pairs of similar length. Their order depends only on seed and epoch, and a run can resume at any batch.
 
-The pairs of an epoch are shuffled without storing the order (see mixture.py). One pool of them at a time is sorted by
-length, cut into batches that fit the token budget with their padding, and the batches are shuffled. So memory does not
-grow with the corpus, and three numbers are enough to resume. With `minimal_pair_weight`, the members of a minimal pair
-stay together (see minimal_pairs.py).
+The pairs of an epoch are shuffled without storing the order (see mixture.py) and divided into pools. The pairs of one
+pool at a time are sorted by length and divided into batches that fit the token budget, including padding. Then the
+batches of the pool are shuffled. So memory use does not grow with the corpus, and the numbers of the epoch, the pool
+and the batch are enough to resume. With `minimal_pair_weight`, the two members of a minimal pair are always in the same
+batch (see minimal_pairs.py).
 
-Shapes: B pairs, S source length, T target length.
+Shapes: B is the number of pairs, S the source length, T the target length.
 """
 
 from collections.abc import Iterator, Sequence
@@ -28,7 +29,7 @@ POOL = 100_000
 
 @dataclass(frozen=True)
 class StreamPosition:
-    """The position of the next batch in the stream."""
+    """The position of the next batch: its epoch, the pool in that epoch, and the batch in that pool, counted from 0."""
 
     epoch: int = 0
     pool: int = 0
@@ -40,9 +41,10 @@ _START = StreamPosition()
 
 @dataclass(frozen=True)
 class Batch:
-    """Pairs as token ids, padded with PAD; both sides end in EOS. `target_tokens` is the target without padding.
+    """Pairs as token ids, padded with PAD; each text ends in EOS.
 
-    `weight_BT` is the loss weight of each target token; None means 1 for all.
+    `target_tokens` is the number of target tokens without padding. `weight_BT` is the loss weight of each target token;
+    None means that all weights are 1.
     """
 
     source_BS: NDArray[np.int64]
@@ -52,7 +54,10 @@ class Batch:
 
 
 class _Rows(NamedTuple):
-    """The pairs of a batch; the row after each first member of a minimal pair is its second member."""
+    """The indices of the pairs of a batch. `is_first` marks the first member of each minimal pair.
+
+    The second member directly follows the first member.
+    """
 
     indices: Indices
     is_first: NDArray[np.bool_]
@@ -67,11 +72,12 @@ def batches(
     weights: Sequence[float] = (),
     minimal_pair_weight: float = 0.0,
 ) -> Iterator[tuple[Batch, StreamPosition]]:
-    """Yield an endless stream of batches from `position`, each with the position after it.
+    """Yield an endless stream of batches from `position` on, each with the position of the next batch.
 
-    The number of pairs times the length of the longest side is at most `tokens`, unless a single pair or minimal pair
-    is longer. `weights` are those of the corpora; empty means 1 for each. `minimal_pair_weight` is the loss weight of
-    the token in which the targets of a minimal pair differ; 0 disables the search for minimal pairs.
+    The number of pairs in a batch times the length of its longest text is at most `tokens`, unless a single pair or
+    minimal pair exceeds that. `weights` are the weights of the corpora; if empty, all are 1. `minimal_pair_weight` is
+    the loss weight of the first token in which the two targets of a minimal pair differ; 0 disables the search for
+    minimal pairs.
     """
     mixture = Mixture(pairs.corpus_sizes(len(weights)), weights) if weights else Mixture([len(pairs)], [1])
     while True:
@@ -84,7 +90,7 @@ def batches(
 
 
 def sequential_batches(pairs: EncodedPairs, *, tokens: int) -> Iterator[Batch]:
-    """Yield every pair once, in the same batches every time, for validation."""
+    """Yield batches for validation, with every pair once. The batches are the same every time."""
     for start in range(0, len(pairs), POOL):
         indices = np.arange(start, min(start + POOL, len(pairs)), dtype=np.int64)
         for rows in _cut(pairs, indices, tokens, find_minimal_pairs=False):
@@ -100,7 +106,7 @@ def epoch_tokens(pairs: EncodedPairs, weights: Sequence[float] = ()) -> int:
 
 
 def pool_count(pairs: int) -> int:
-    """Return the number of pools of an epoch."""
+    """Return the number of pools of an epoch with the given number of pairs."""
     return -(-pairs // POOL)
 
 
@@ -125,7 +131,7 @@ def _pool_batches(
     count, pools = len(mixture), pool_count(len(mixture))
     if position.pool >= pools:
         raise ValueError(f"{position} is not in this data: an epoch has {pools} pools")
-    # Pools have equal sizes: a last pool of a few pairs would make a few bad batches.
+    # All pools have about the same size. A last pool of only a few pairs would give batches with much padding.
     positions = np.arange(count * position.pool // pools, count * (position.pool + 1) // pools)
     indices = mixture.sample(positions, seed, position.epoch)
     cut = _cut(pairs, indices, tokens, find_minimal_pairs=find_minimal_pairs)
@@ -135,7 +141,7 @@ def _pool_batches(
 
 
 def _cut(pairs: EncodedPairs, indices: Indices, tokens: int, *, find_minimal_pairs: bool) -> list[_Rows]:
-    """Sort pairs so that neighbours have similar lengths on both sides, then fill one batch after the other."""
+    """Sort pairs so that neighbours have similar source and target lengths, and divide them into batches."""
     if find_minimal_pairs:
         indices, second = group_minimal_pairs(pairs, indices)
     else:
@@ -145,8 +151,9 @@ def _cut(pairs: EncodedPairs, indices: Indices, tokens: int, *, find_minimal_pai
     is_first = second != NONE
     second_lengths = [pairs.source_lengths(second[is_first]), pairs.target_lengths(second[is_first])]
     longer[is_first] = np.maximum.reduce([longer[is_first], *second_lengths])
-    # The longer side decides how many pairs fit. Among equals, the length of the shorter side alternately rises and
-    # falls, so that it does not jump where one length ends and the next begins.
+    # The pairs are sorted by the length of their longer side, which decides how many pairs fit into a batch. Pairs with
+    # equal length are sorted by source length minus target length: in ascending order if the length is odd and in
+    # descending order if it is even, so that neighbours of different length are similar too.
     order = np.lexsort((np.where(longer % 2, difference, -difference), longer))
     indices, second, longer = indices[order], second[order], longer[order]
     row_ends = np.cumsum(1 + (second != NONE))
@@ -161,7 +168,7 @@ def _cut(pairs: EncodedPairs, indices: Indices, tokens: int, *, find_minimal_pai
 
 
 def _interleave(first: Indices, second: Indices) -> _Rows:
-    """Put every second member right after its first member."""
+    """Return all pairs, with the second member of each minimal pair right after the first member."""
     indices = np.stack([first, second], axis=1).ravel()
     is_first = np.stack([second != NONE, np.zeros(len(second), dtype=bool)], axis=1).ravel()
     return _Rows(indices[indices != NONE], is_first[indices != NONE])
@@ -178,7 +185,7 @@ def _pad(pairs: EncodedPairs, rows: _Rows, minimal_pair_weight: float) -> Batch:
 
 
 def _gather(ids: NDArray[np.generic], starts: Indices, lengths: Indices) -> NDArray[np.int64]:
-    """Return rows of `ids`, each from its start, padded on the right."""
+    """Return the texts with the given starts and lengths in `ids` as one array: a text per row, padded on the right."""
     columns = np.arange(lengths.max())
     is_token = columns < lengths[:, None]
     padded = np.full(is_token.shape, PAD, dtype=np.int64)

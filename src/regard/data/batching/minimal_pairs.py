@@ -1,9 +1,9 @@
-"""Minimal pairs: two consecutive lines that differ in little, and a loss weight for the token in which they differ.
+"""Minimal pairs: two consecutive lines with a small difference, and a loss weight for the token in which they differ.
 
-Lines 1 and 2 of a file, 3 and 4, and so on, are a minimal pair if their sources share more than half of their tokens at
-the start and the end: "… because it was too tired", "… because it was too wide". Both members stay in one batch, where
-what they share cancels out, and the first token in which their targets differ gets a higher loss weight: here "il" or
-"elle", one token of many.
+Lines 1 and 2 of a file, lines 3 and 4, and so on, are a minimal pair if the common start and the common end of their
+sources make up more than half of the tokens: "… because it was too tired" and "… because it was too wide". Both lines
+are put in the same batch, so that the effects of what they have in common cancel out. The first token in which their
+targets differ ("il" or "elle" in this example) gets a higher loss weight, because it is only one token of many.
 """
 
 import numpy as np
@@ -24,7 +24,7 @@ def has_minimal_pairs(pairs: EncodedPairs) -> bool:
 
 
 def second_members(pairs: EncodedPairs, indices: Indices) -> Indices:
-    """Return for each first member of a minimal pair the index of the second member, and NONE for all others."""
+    """Return for each first member of a minimal pair the index of its second member; NONE for all other indices."""
     result = np.full(len(indices), NONE, dtype=np.int64)
     candidates = np.flatnonzero(indices + 1 < len(pairs))
     lines, next_lines = pairs.lines[indices[candidates]], pairs.lines[indices[candidates] + 1]
@@ -32,15 +32,15 @@ def second_members(pairs: EncodedPairs, indices: Indices) -> Indices:
     consecutive = same_corpus & (lines[:, 1] % 2 == 1) & (next_lines[:, 1] == lines[:, 1] + 1)
     for position in candidates[consecutive]:
         index = int(indices[position])
-        if _is_minimal_pair(pairs.source(index)[:-1], pairs.source(index + 1)[:-1]):  # without EOS, which all share
+        if _is_minimal_pair(pairs.source(index)[:-1], pairs.source(index + 1)[:-1]):  # without the common EOS
             result[position] = index + 1
     return result
 
 
 def group_minimal_pairs(pairs: EncodedPairs, indices: Indices) -> tuple[Indices, Indices]:
-    """Return the first members and all pairs without a partner, and for each its second member, or NONE.
+    """Return `indices` without second members of minimal pairs, and for each remaining index its second member or NONE.
 
-    A second member comes with its first member and not at its own position, so that it comes only once.
+    A second member is placed with its first member and not at its own position, so that it occurs only once.
     """
     follower_of_previous = second_members(pairs, np.maximum(indices - 1, 0))
     first = indices[follower_of_previous != indices]
@@ -52,7 +52,10 @@ def group_minimal_pairs(pairs: EncodedPairs, indices: Indices) -> tuple[Indices,
 def minimal_pair_weights(
     target_BT: NDArray[np.int64], is_first_B: NDArray[np.bool_], weight: float
 ) -> NDArray[np.float32]:
-    """Return the loss weight of each target token, where the row after each first member is its second member."""
+    """Return the loss weight of each target token: `weight` where the targets of a minimal pair first differ, else 1.
+
+    `is_first_B` marks the first member of each minimal pair; the second member is in the next row.
+    """
     weight_BT = np.ones(target_BT.shape, dtype=np.float32)
     for row in np.flatnonzero(is_first_B):
         differs = target_BT[row] != target_BT[row + 1]
@@ -62,7 +65,7 @@ def minimal_pair_weights(
 
 
 def _is_minimal_pair(first: Ids, second: Ids) -> bool:
-    """Return whether two texts differ, but share more than half of the longer one at the start and the end."""
+    """Return whether two texts differ, but their common start and end are more than half of the longer text."""
     prefix = _common_prefix_length(first, second)
     if prefix == len(first) == len(second):
         return False

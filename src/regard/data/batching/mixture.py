@@ -1,8 +1,9 @@
-"""Corpora mixed by weight: which pairs an epoch has, in an order that depends only on (seed, epoch).
+"""A mixture of corpora by weight: the pairs of each epoch, in an order that depends only on seed and epoch.
 
-A corpus of n pairs and weight w contributes round(w * n) pairs to every epoch. It is traversed in random order, pass
-after pass; each epoch continues where the previous one ended, so that in the long run every pair is sampled equally
-often. Any position of an epoch can be computed without the positions before it, so a run can resume anywhere.
+A corpus of n pairs and weight w contributes round(w * n) pairs to every epoch. The pairs of a corpus are taken in
+random order, and when all have been taken, in a new random order. Each epoch continues where the previous one ended, so
+that in the long run all pairs of a corpus are sampled equally often. The pair at any position of an epoch can be
+computed without those before it, so a run can resume anywhere.
 """
 
 from collections.abc import Sequence
@@ -11,11 +12,14 @@ import numpy as np
 
 from regard.data.permutation import Indices, permute
 
-_CORPUS_SEED = 0x6D69786564  # makes the order within a corpus independent of the order of the epoch
+_CORPUS_SEED = 0x6D69786564  # changes the seed, so that the order within a corpus does not depend on that of the epoch
 
 
 class Mixture:
-    """A weighted mixture of corpora, stored one after the other. Its length is the number of pairs of an epoch."""
+    """A weighted mixture of corpora; its length is the number of pairs of an epoch.
+
+    A pair is identified by its index in the concatenation of all corpora.
+    """
 
     def __init__(self, sizes: Sequence[int], weights: Sequence[float]) -> None:
         self._sizes = list(sizes)
@@ -28,7 +32,7 @@ class Mixture:
         return int(self._ends[-1])
 
     def sample(self, positions: Indices, seed: int, epoch: int) -> Indices:
-        """Return the pairs at these positions of an epoch."""
+        """Return the indices of the pairs at the given positions of an epoch."""
         shuffled = permute(positions, len(self), seed, epoch)
         if self._is_unweighted:
             return shuffled
@@ -42,7 +46,10 @@ class Mixture:
         return result
 
     def _traverse(self, number: int, within: Indices, seed: int, epoch: int) -> Indices:
-        """Return the pairs at these steps of an epoch's traversal of one corpus."""
+        """Return pairs that a corpus contributes to an epoch, as indices in the corpus.
+
+        `within` are positions in the order in which the epoch takes the pairs of this corpus.
+        """
         size = self._sizes[number]
         passes, offsets = np.divmod(epoch * self._counts[number] + within, size)
         result = np.empty_like(within)

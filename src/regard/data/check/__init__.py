@@ -1,1 +1,1 @@
-"""What is unusual in a corpus: lengths, duplicates, leakage."""
+"""Checks of a corpus: unusual lengths and characters, duplicates, and test data that is also in the training data."""

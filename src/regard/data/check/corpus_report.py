@@ -1,7 +1,8 @@
-"""The report on the data of a run before training: one pass over the files, in constant memory.
+"""The check of all data of a run before training, in one pass over the files and in constant memory.
 
-Data without any usable pair raises an error. Everything else is counted, with examples by file and line, and nothing is
-changed. `check_corpora` is a generator that yields progress and returns the report.
+If there is no usable training pair, an error is raised. All other problems are counted and reported with the file and
+line of a few examples. The data is not changed. `check_corpora` is a generator that yields progress and returns the
+report.
 """
 
 from collections.abc import Iterator, Sequence
@@ -27,7 +28,7 @@ _CHARACTERS_AT_ONCE = 1 << 20
 
 _EXAMPLE_CHARACTERS = 60
 
-# What `regard train` does with each kind of pair, or what such pairs do to the model.
+# For each kind of finding: what `regard train` does with such pairs, or how they affect the model or its scores.
 MEANINGS = {
     "unreadable": "not valid pairs; left out",
     "source empty": "left out",
@@ -58,7 +59,7 @@ _NEVER_WARN = (*LEFT_OUT, "sources with several targets")
 
 @dataclass(frozen=True)
 class Example:
-    """One occurrence: its file, its line and its text."""
+    """One occurrence of a problem: its file, its line, and the text or a description."""
 
     file: str
     line: int
@@ -76,14 +77,14 @@ class Finding:
     examples: tuple[Example, ...]
 
     def sentence(self) -> str:
-        """Return the finding as one line."""
+        """Return the finding as one line of text."""
         first = f"{self.examples[0].file}:{self.examples[0].line}"
         return f"{self.split} data: {self.count:,} {self.kind} ({self.meaning}); the first is {first}"
 
 
 @dataclass(frozen=True)
 class CorpusFacts:
-    """The size of one corpus."""
+    """The weight of one corpus, and its number of pairs and unreadable records."""
 
     name: str
     split: str
@@ -94,7 +95,7 @@ class CorpusFacts:
 
 @dataclass(frozen=True)
 class SplitFacts:
-    """The size of one split, and its text lengths by side, in characters and words."""
+    """The number of pairs of one split, and the text lengths of its source and target, in characters and words."""
 
     name: str
     pairs: int
@@ -110,7 +111,11 @@ class CorpusReport:
     findings: tuple[Finding, ...]
 
     def warnings(self) -> list[Finding]:
-        """Return findings to show before training: misleading data, and kinds in more than 10 and 1 % of the pairs."""
+        """Return the findings to show before training.
+
+        Some kinds are always shown and some never. The others are shown if they occur more than 10 times and in more
+        than 1 % of the pairs of a split.
+        """
         limits = {split.name: max(10, split.pairs / 100) for split in self.splits}
         return [
             finding
@@ -125,14 +130,14 @@ def check_corpora(
 ) -> Work[CorpusReport]:
     """Check every pair of the three splits."""
     with closing(_Check((train, valid, test))) as check:
-        # The training data comes last: it is compared with the other splits as it is read.
+        # The training data is read last, because its pairs are compared with those of the other splits.
         for split in (1, 2, 0):
             yield from check.read(split)
         return check.report()
 
 
 class _Check:
-    """The state of a check."""
+    """The counts and statistics collected during a check."""
 
     def __init__(self, splits: tuple[Sequence[Corpus], ...]) -> None:
         self._splits = splits
@@ -143,7 +148,7 @@ class _Check:
         self._invalid_counts = [0] * len(self._corpora)
         self._profiles = [Profile() for _ in self._corpora]
         self._statistics = [CorpusStatistics() for _ in splits]
-        self._nonempty_pairs = 0  # of the training data
+        self._nonempty_pairs = 0  # number of training pairs with text on both sides
         self._duplicates = DuplicateIndex()
         self._overlaps = [_Overlap() for _ in splits]
 
@@ -151,7 +156,7 @@ class _Check:
         self._duplicates.close()
 
     def read(self, split: int) -> Work[None]:
-        """Check all pairs of a split."""
+        """Read and check all pairs of a split; `split` is an index into SPLITS."""
         pairs: list[Pair] = []
         corpus = characters = 0
         for number, record, progress in read_all(f"checking {SPLITS[split]} texts", self._splits[split]):
@@ -263,7 +268,7 @@ class _Check:
             yield Finding(kind, split, matches.count, MEANINGS[kind], examples)
 
     def _swapped(self) -> Iterator[Finding]:
-        """Yield the corpora whose sides match those of the largest training corpus better crosswise."""
+        """Yield a finding for each corpus whose source and target seem swapped, unlike the largest training corpus."""
         largest = max(range(len(self._splits[0])), key=lambda number: self._pairs[number], default=0)
         for number, (facts, profile) in enumerate(zip(self._facts(), self._profiles, strict=True)):
             if number != largest and profile.seems_swapped(self._profiles[largest]):
@@ -275,23 +280,23 @@ class _Check:
 
 
 class _Overlap:
-    """The sources of a split that nearly occur in the training data."""
+    """Finds the sources of a validation or test split that have near duplicates in the training data."""
 
     def __init__(self) -> None:
         self._sources: list[str] = []
         self._locations: list[tuple[int, int]] = []
         self._index: NearDuplicateIndex | None = None
-        self._near: dict[int, tuple[int, int]] = {}  # the first near duplicate of each source
+        self._near: dict[int, tuple[int, int]] = {}  # source index -> corpus and line of its first near duplicate
         self._exact: set[int] = set()
 
     def index(self, corpus: int, lines: Sequence[int], sources: Sequence[str]) -> None:
-        """Add sources of the split."""
+        """Add sources of the validation or test split; beyond MAX_TEXTS they are ignored."""
         remaining = MAX_TEXTS - len(self._sources)
         self._sources += sources[:remaining]
         self._locations += [(corpus, line) for line in lines[:remaining]]
 
     def compare(self, corpus: int, lines: Sequence[int], sources: Sequence[str]) -> None:
-        """Compare training sources with the sources of the split."""
+        """Compare training sources with the sources of the validation or test split."""
         if not self._sources:
             return
         if self._index is None:
@@ -304,7 +309,7 @@ class _Overlap:
             self._near.setdefault(owner, (corpus, lines[row]))
 
     def matches(self) -> Matches:
-        """Return the sources with a near duplicate but no exact duplicate."""
+        """Return the sources that have a near duplicate but no exact duplicate in the training data."""
         near = sorted(self._near.keys() - self._exact)
         return Matches(len(near), [(self._locations[owner], self._near[owner]) for owner in near[:EXAMPLES]])
 

@@ -1,4 +1,4 @@
-"""Statistics of one split of the data, counted block by block in constant memory, with a few examples of each."""
+"""Statistics of one split of the data, with a few examples. They are computed block by block, in constant memory."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -11,15 +11,15 @@ from regard.data.formats.records import SIDES, Side
 
 EXAMPLES = 3
 
-MAX_RATIO = 3.0  # one side may be this many times as long as usual, compared with the other side
+MAX_RATIO = 3.0  # a pair is reported if its length ratio differs from the usual ratio by more than this factor
 
 _MAX_COUNTED_LENGTH = 10_000
 
-_RATIO_STEPS = 16  # per doubling
+_RATIO_STEPS = 16  # number of histogram steps per doubling of the length ratio
 
 _RATIO_RANGE = 24 * _RATIO_STEPS
 
-_RATIO_OFFSET = 10  # characters added to both lengths, because short texts differ by chance
+_RATIO_OFFSET = 10  # characters added to both lengths of a pair, because the ratios of short texts vary by chance
 
 _PROFILE_SIZE = 4096
 
@@ -28,7 +28,7 @@ _EXAMPLE_CHARACTERS = 200
 
 @dataclass(frozen=True)
 class TextLocation:
-    """A text and its location: corpus, line, and side 0 or 1."""
+    """A text and its location: index of the corpus, line number, and side (0 for source, 1 for target)."""
 
     corpus: int
     line: int
@@ -47,7 +47,7 @@ class Lengths:
 
 
 class Occurrences:
-    """The number of occurrences, and the locations of the first few."""
+    """The number of occurrences of a problem, and the locations of the first few."""
 
     def __init__(self) -> None:
         self.count = 0
@@ -99,7 +99,7 @@ class CorpusStatistics:
         return {"characters": self._characters[number].lengths(), "words": self._words[number].lengths()}
 
     def other_scripts(self) -> dict[str, tuple[Occurrences, str]]:
-        """Return for each side with several scripts the texts not in the most frequent script, and that script."""
+        """Return for each side with several scripts the texts that are not in the main script, and the main script."""
         result: dict[str, tuple[Occurrences, str]] = {}
         for side, counts in zip(SIDES, self.scripts, strict=True):
             by_count = sorted(counts[1:], key=lambda occurrences: -occurrences.count)
@@ -111,7 +111,7 @@ class CorpusStatistics:
         return result
 
     def unusual_ratios(self) -> Occurrences:
-        """Return the pairs with a side that is much longer than usual, compared with the other side."""
+        """Return the pairs in which one side is much longer than usual in relation to the other side."""
         return self._ratios.outliers()
 
 
@@ -126,7 +126,7 @@ class Profile:
         self._counts[side] += np.bincount(pairs, minlength=_PROFILE_SIZE)
 
     def seems_swapped(self, other: "Profile") -> bool:
-        """Return whether the sides of two corpora match much better crosswise."""
+        """Return whether the two corpora would be much more similar if source and target of one were exchanged."""
         if min(self._counts.sum(1).min(), other._counts.sum(1).min()) < _PROFILE_SIZE:
             return False  # too little text to tell
         straight = sum(_cosine(self._counts[side], other._counts[side]) for side in (0, 1))
@@ -139,7 +139,7 @@ def _cosine(one: NDArray[np.float64], other: NDArray[np.float64]) -> float:
 
 
 class _BlockRows:
-    """The rows of a block, as locations."""
+    """A block of pairs, and the locations of its texts."""
 
     def __init__(self, corpus: int, lines: Numbers, texts: tuple[Sequence[str], Sequence[str]]) -> None:
         self._corpus, self._lines, self._texts = corpus, lines, texts
@@ -152,7 +152,7 @@ class _BlockRows:
 
 
 class _Histogram:
-    """A histogram of text lengths; very long texts are counted together."""
+    """A histogram of text lengths; all lengths from _MAX_COUNTED_LENGTH on are counted together."""
 
     def __init__(self) -> None:
         self._counts = np.zeros(_MAX_COUNTED_LENGTH + 1, np.int64)
@@ -173,11 +173,14 @@ class _Histogram:
 
 
 class _Ratios:
-    """The length ratios of the two sides. The usual ratio is known only at the end, so the extremes are kept."""
+    """A histogram of the length ratios of target to source, with the pairs that have the lowest and highest ratios.
+
+    These pairs are kept as examples, because the usual ratio is known only at the end.
+    """
 
     def __init__(self) -> None:
         self._counts = np.zeros(2 * _RATIO_RANGE + 1, np.int64)
-        # Lowest ratios first, and highest ratios first.
+        # Two lists of ratios and locations: one of the lowest ratios, one of the highest.
         self._extremes: tuple[list[tuple[int, TextLocation]], list[tuple[int, TextLocation]]] = [], []
 
     def add(self, source: Numbers, target: Numbers, rows: Numbers, block_rows: _BlockRows) -> None:

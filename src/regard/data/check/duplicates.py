@@ -1,8 +1,8 @@
-"""Duplicates: repeated pairs, sources with several targets, and training texts in the other splits.
+"""Finds repeated pairs, sources with several targets, and validation or test data that is also in the training data.
 
 Each pair is stored as two 64-bit hashes and its location, in one of 64 temporary files on disk. The hash of the source
-selects the file, so equal sources are in the same file. At the end one file at a time is sorted in memory, which
-therefore needs only a few bytes per pair.
+selects the file, so equal sources are in the same file. At the end the files are sorted one after the other, so that
+only one of them is in memory at a time.
 """
 
 import tempfile
@@ -21,12 +21,12 @@ _RECORD = np.dtype([("source", "u8"), ("target", "u8"), ("split", "u1"), ("corpu
 
 Records = NDArray[np.void]
 
-Location = tuple[int, int]  # corpus and line
+Location = tuple[int, int]  # index of the corpus, and line number
 
 
 @dataclass
 class Matches:
-    """The number of matches, and the first few: the location, and the location of the text that it repeats."""
+    """The number of matches and, for the first few, the location of the text and of the text that it matches."""
 
     count: int = 0
     examples: list[tuple[Location, Location]] = field(default_factory=list)
@@ -43,12 +43,12 @@ class Matches:
 
 @dataclass
 class Duplicates:
-    """All duplicates, by split."""
+    """All duplicates. The keys are the numbers of the splits; split 0 is the training data."""
 
     pairs: dict[int, Matches] = field(default_factory=dict)
-    several_targets: Matches = field(default_factory=Matches)  # sources of split 0, each once
+    several_targets: Matches = field(default_factory=Matches)  # training sources, each counted once
     pairs_in_training: dict[int, Matches] = field(default_factory=dict)
-    sources_in_training: dict[int, Matches] = field(default_factory=dict)  # of pairs that are not in training
+    sources_in_training: dict[int, Matches] = field(default_factory=dict)  # without sources of repeated pairs
 
 
 class DuplicateIndex:
@@ -95,13 +95,17 @@ class DuplicateIndex:
 def hashes(texts: Sequence[str]) -> NDArray[np.uint64]:
     """Return a 64-bit hash of each text.
 
-    Python's hash of strings is seeded per process: collisions cannot be crafted, and hashes must not be stored.
+    Python uses a different random seed for string hashes in every process. So an input file cannot be made to cause
+    collisions, but the hashes are not valid in another process.
     """
     return np.fromiter(map(hash, texts), np.int64, len(texts)).view(np.uint64)
 
 
 def _find_within_splits(records: Records, duplicates: Duplicates, max_examples: int) -> None:
-    """Add repeated pairs and sources with several targets of records sorted by source, target, split and location."""
+    """Add to `duplicates` the repeated pairs, and the sources with several targets.
+
+    `records` must be sorted by source, target, split, corpus and line.
+    """
     for split, matches in duplicates.pairs.items():
         own = records[records["split"] == split]
         repeats = _equals_previous(own, "source", "target")
@@ -115,8 +119,12 @@ def _find_within_splits(records: Records, duplicates: Duplicates, max_examples: 
 
 
 def _find_in_training(records: Records, duplicates: Duplicates, max_examples: int) -> None:
-    """Add pairs and sources of the other splits that are in the training data, of records sorted as above."""
-    # Split 0 comes first among equal pairs, so the first of a group tells whether it is in the training data.
+    """Add to `duplicates` the pairs and sources of the other splits that are also in the training data.
+
+    `records` must be sorted by source, target, split, corpus and line.
+    """
+    # Among equal pairs, those of the training data (split 0) come first. So if the first of several equal pairs is not
+    # in the training data, none of them is.
     for split in duplicates.pairs_in_training:
         both = records[np.isin(records["split"], (0, split))]
         by_pair, by_source = (_first_of_group(both, names) for names in (("source", "target"), ("source",)))
@@ -133,7 +141,7 @@ def _location(record: np.void) -> Location:
 
 
 def _equals_previous(records: Records, *names: str) -> NDArray[np.bool_]:
-    """Return for each record but the first whether it equals the previous one in these fields."""
+    """Return for each record except the first whether it equals the previous record in the fields `names`."""
     equal = np.ones(max(0, len(records) - 1), np.bool_)
     for name in names:
         equal &= records[name][1:] == records[name][:-1]
@@ -141,14 +149,14 @@ def _equals_previous(records: Records, *names: str) -> NDArray[np.bool_]:
 
 
 def _first_of_group(records: Records, names: tuple[str, ...]) -> Numbers:
-    """Return for each record the index of the first record that equals it in these fields."""
+    """Return for each record the index of the first record that equals it in the fields `names`."""
     indices = np.arange(len(records))
     indices[1:][_equals_previous(records, *names)] = 0
     return np.maximum.accumulate(indices)
 
 
 def _first_member_of_group(groups: Numbers, members: Numbers) -> Numbers:
-    """Return for each record the index of the first of `members` in its group; -1 if there is none."""
+    """Return for each record the first of the indices `members` that is in the same group; -1 if there is none."""
     result = np.full(len(groups), -1)
     result[groups[members][::-1]] = members[::-1]
     return result[groups]

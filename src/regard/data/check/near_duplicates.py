@@ -1,9 +1,9 @@
-"""Texts that nearly occur in another set: all words but one are the same, ignoring case, order and punctuation.
+"""Finds near duplicates: texts in which all words but one are the same, ignoring case, word order and punctuation.
 
 Every word gets a random number, and a text gets the sum of the numbers of its words. Texts with equal sums have the
-same words. If one word at a time is removed from each text, equal sums mean that one word was added, removed or
-replaced. So the sorted sums of a few thousand texts find their near duplicates in any stream of texts, in constant
-memory.
+same words. A text also gets one more sum for each of its words, without the number of that word. If such sums of two
+texts are equal, the texts differ in one word, which was added, removed or replaced. The sums of a few thousand texts
+are sorted in memory and compared with those of any number of other texts, which need not be in memory.
 """
 
 from collections.abc import Sequence
@@ -16,9 +16,9 @@ from regard.data.permutation import Bits, mix
 
 MAX_TEXTS = 10_000
 
-_MIN_WORDS = 8  # of texts in which one word may differ; shorter texts must have the same words
+_MIN_WORDS = 8  # if a text has at least this number of words, one may differ; in shorter texts, all must match
 
-_SLOT_BITS = 20  # leading bits of a sum, by which most sums are ruled out quickly
+_SLOT_BITS = 20  # number of leading bits of a sum that are compared first, which rules out most sums quickly
 
 
 class NearDuplicateIndex:
@@ -32,7 +32,7 @@ class NearDuplicateIndex:
         self._occupied[_slot(sums)] = True
 
     def find(self, texts: Sequence[str]) -> tuple[Numbers, Numbers]:
-        """Return matches as two arrays: the index of the text, and of the indexed text that it nearly equals.
+        """Return all matches as two arrays: the indices in `texts`, and the indices of the indexed texts that match.
 
         A text may match several indexed texts.
         """
@@ -53,7 +53,7 @@ def _slot(sums: Bits) -> NDArray[np.uint64]:
 
 
 def _sums(texts: Sequence[str]) -> tuple[Bits, Numbers]:
-    """Return all sums to compare, and the index of the text that each belongs to."""
+    """Return the sums of all texts, with all words and without each word, and for each sum the index of its text."""
     block = Block([text.casefold() for text in texts])
     classes = word_classes()[block.codes]
     is_start = classes == 2
@@ -76,7 +76,7 @@ def _sums(texts: Sequence[str]) -> tuple[Bits, Numbers]:
 
 
 def _totals(values: Bits, ends: Numbers) -> Bits:
-    """Return the sums of consecutive runs of values, given the end of each run, modulo 2^64."""
+    """Return the sum of each run of consecutive values, modulo 2^64; `ends` has the end of each run."""
     running = np.concatenate([np.zeros(1, np.uint64), np.cumsum(values, dtype=np.uint64)])
     totals: Bits = np.diff(running[np.concatenate([np.zeros(1, np.int64), ends])])
     return totals

@@ -1,4 +1,4 @@
-"""Grouping of file names into corpora, with their weights, languages and direction."""
+"""Corpora: which files belong together, and the weight, the languages and the direction of each corpus."""
 
 import math
 import re
@@ -22,10 +22,10 @@ _NOT_LANGUAGES = {"bpe", "csv", "hyp", "log", "out", "raw", "ref", "spm", "src",
 
 @dataclass(frozen=True)
 class Corpus:
-    """One file that holds both sides, or a source file and a target file that are aligned line by line.
+    """One file with both source and target texts, or a source file and a target file that are aligned line by line.
 
-    `weight` is how often each pair is sampled per epoch, on average. `languages` selects two languages of a file that
-    has several.
+    `weight` is how often each pair is sampled per epoch, on average. `languages` are the source and the target language
+    to use if a file has more than two languages.
     """
 
     paths: tuple[Path, ...]
@@ -40,9 +40,10 @@ class Corpus:
 def corpora(
     paths: Sequence[Path], *, languages: tuple[str, str] | None = None, standard_input: Path | None = None
 ) -> list[Corpus]:
-    """Group paths into corpora: a file that holds both sides is one, any other file forms one with the next file.
+    """Group paths into corpora. A file with both source and target texts is a corpus.
 
-    `-` stands for the file `standard_input`, a TSV.
+    Any other file is a source file, and the next one is its target file. The path `-` (standard input) is replaced by
+    `standard_input`, a TSV file.
     """
     grouped: list[Corpus] = []
     source: Path | None = None  # a source file whose target file is still to come
@@ -94,7 +95,7 @@ def split_weight(path: Path) -> tuple[Path, float | None]:
 
 
 def has_both_sides(path: Path) -> bool:
-    """Return whether the name says that the file holds both sides."""
+    """Return whether a file holds both source and target texts, according to its name."""
     return file_kind(path) in BOTH_SIDES
 
 
@@ -104,7 +105,7 @@ def has_several_languages(corpus: Corpus) -> bool:
 
 
 def file_kind(path: Path) -> str:
-    """Return the suffix that tells the format, such as `.tsv` for a.tsv.gz."""
+    """Return the suffix of the file format, such as `.tsv` for a.tsv.gz."""
     suffixes = [suffix.lower() for suffix in path.suffixes]
     while suffixes and suffixes[-1] in COMPRESSED:
         suffixes.pop()
@@ -112,14 +113,21 @@ def file_kind(path: Path) -> str:
 
 
 def detect_languages(corpora: Sequence[Corpus]) -> LanguagePair:
-    """Return source and target language from file suffixes and TMX; None where unknown or not the same everywhere."""
+    """Return source and target language, from file suffixes and TMX files.
+
+    A language is None if it is unknown or differs between corpora.
+    """
     pairs = [_direction(corpus) for corpus in corpora if len(corpus.paths) == 2 or has_several_languages(corpus)]
     sources, targets = {source for source, _ in pairs}, {target for _, target in pairs}
     return sources.pop() if len(sources) == 1 else None, targets.pop() if len(targets) == 1 else None
 
 
 def check_direction(corpora: Sequence[Corpus], model: LanguagePair = (None, None)) -> None:
-    """Raise an error if corpora with known languages differ in direction from each other or from the model."""
+    """Raise an error if the direction of a corpus is the opposite of that of another corpus or of the model.
+
+    If the languages of the model are unknown, also raise an error if both sides of a corpus have the same language.
+    Corpora with unknown languages are not checked.
+    """
     directions: dict[tuple[str, str], str] = {}
     if model_direction := _known_direction(model):
         directions[model_direction] = "the model"
@@ -128,7 +136,7 @@ def check_direction(corpora: Sequence[Corpus], model: LanguagePair = (None, None
             continue
         source, target = direction
         if source == target and model_direction:
-            continue  # the model tells the languages
+            continue  # the file names do not tell the languages apart, but those of the model are known
         if source == target:
             raise DataError(
                 f"both sides of {corpus.name} are named {source}; check the order of the files, or state the "
@@ -143,7 +151,10 @@ def check_direction(corpora: Sequence[Corpus], model: LanguagePair = (None, None
 
 
 def _known_direction(languages: LanguagePair) -> tuple[str, str] | None:
-    """Return both languages if both are known: `en` for `en-GB`, unless they are two varieties of one language."""
+    """Return source and target language without their varieties (`en` for `en-GB`), or None if one is unknown.
+
+    Two varieties of one language, such as `pt-BR` and `pt-PT`, are returned unchanged.
+    """
     source, target = languages
     if source is None or target is None:
         return None
@@ -153,7 +164,7 @@ def _known_direction(languages: LanguagePair) -> tuple[str, str] | None:
 
 
 def _direction(corpus: Corpus) -> LanguagePair:
-    """Return the languages of a corpus from the names of its two files, or from a TMX file."""
+    """Return source and target language from the names of two files or from a TMX file; None if unknown."""
     if has_several_languages(corpus):
         return Tmx(corpus.paths[0], corpus.languages).languages() or (None, None)
     return (_language(corpus.paths[0]), _language(corpus.paths[1])) if len(corpus.paths) == 2 else (None, None)

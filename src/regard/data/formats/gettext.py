@@ -1,8 +1,8 @@
-"""Pairs from gettext catalogues, the translations of programs: PO (text) and MO (compiled).
+"""Pairs from gettext catalogues, which contain the translated messages of a program: PO (text) and MO (compiled).
 
 Untranslated messages have an empty target. Fuzzy and obsolete messages are invalid records, because their translations
-are not confirmed. If a message has plural forms, the first translates the singular and the last the plural. polib reads
-a catalogue into memory as a whole, so its size is limited.
+are not confirmed. If the translation has several plural forms, the first is paired with the singular of the message
+and the last with its plural. polib reads the whole catalogue into memory, so the size of a catalogue is limited.
 """
 
 import re
@@ -24,7 +24,7 @@ _LINE_IN_ERROR = re.compile(r"\(line (\d+)\)(?:: (.*))?")
 
 
 class Catalogue:
-    """The pairs of one PO or MO file, for a single pass. In a MO file, which has no lines, messages are counted."""
+    """Iterates once over the pairs of a PO or MO file. A MO file has no lines, so messages are numbered instead."""
 
     def __init__(self, path: Path, *, compiled: bool) -> None:
         self.path = path
@@ -57,7 +57,7 @@ class Catalogue:
                 f"{self.path}: the catalogue is larger than {MAX_CATALOGUE_BYTES >> 20} MB, and catalogues are read "
                 'into memory as a whole; convert it to JSON Lines ({"source": "…", "target": "…"}), which are not'
             )
-        # polib needs a plain file: it splits a string at U+2028 too, as if that ended a line.
+        # polib gets a file instead of a string, because it would also split a string into lines at U+2028.
         with TemporaryDirectory() as folder:
             copy = Path(folder) / "catalogue"
             copy.write_bytes(data)

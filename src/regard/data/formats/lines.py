@@ -1,8 +1,9 @@
 """The lines of a file as text, one at a time. The file may be plain or compressed by gzip or zstd.
 
-A line ends only at `\\n`, so that other separators inside a sentence (U+2028, U+0085, a lone `\\r`) cannot shift one
-side against the other. There are two exceptions for files from Windows: one `\\r` right before `\\n` is part of the
-line end, and a byte order mark at the start of a file is removed. Nothing else is changed, stripped or normalised.
+A line ends only at `\\n`, so that other separators inside a sentence (U+2028, U+0085, a lone `\\r`) cannot shift the
+lines of the source file against those of the target file. There are two exceptions for files from Windows: one `\\r`
+right before `\\n` is part of the line end, and a byte order mark at the start of a file is removed. Nothing else is
+changed, stripped or normalised.
 """
 
 import gzip
@@ -26,7 +27,7 @@ else:
 
 COMPRESSED = (".gz", ".zst")
 
-MAX_LINE_BYTES = 1 << 20  # a compressed file may contain a line that fills the memory
+MAX_LINE_BYTES = 1 << 20  # longer lines are invalid records, because a line of a compressed file could fill the memory
 
 _GZIP_MAGIC = b"\x1f\x8b"
 
@@ -38,7 +39,7 @@ _BUFFER_BYTES = 1 << 18
 
 
 class Lines:
-    """The lines of one file, for a single pass. `bytes_read` counts bytes on disk, for progress."""
+    """Iterates once over the lines of a file. `bytes_read` is the number of bytes read from disk so far."""
 
     def __init__(self, path: Path) -> None:
         check_file(path)
@@ -53,7 +54,7 @@ class Lines:
             yield line
 
     def with_invalid(self) -> Iterator[str | InvalidRecord]:
-        """Yield every line, or an invalid record where it cannot be read."""
+        """Yield each line as text, or an invalid record instead of a line that cannot be read."""
         with open_lines(self.path) as (disk, stream):
             for number, raw in enumerate(iter(partial(stream.readline, MAX_LINE_BYTES), b""), start=1):
                 if number % 4096 == 0:
@@ -70,7 +71,7 @@ class Lines:
 
 
 def too_long_record(path: Path, line: int) -> InvalidRecord:
-    """Return the invalid record of a text with too many bytes for one line."""
+    """Return an invalid record for a text with too many bytes."""
     return InvalidRecord(
         path,
         line,
@@ -97,7 +98,10 @@ def check_file(path: Path) -> None:
 
 @contextmanager
 def open_lines(path: Path) -> Iterator[tuple[BinaryIO, BinaryIO]]:
-    """Open a file as bytes on disk and as decompressed bytes. The first bytes tell the compression, not the name."""
+    """Open a file and return two streams: the bytes on disk, and the decompressed bytes.
+
+    The compression is recognised by the first bytes of the file, not by its name.
+    """
     try:
         with path.open("rb", buffering=_BUFFER_BYTES) as disk:
             yield disk, _decompress(disk)
@@ -114,7 +118,10 @@ def open_lines(path: Path) -> Iterator[tuple[BinaryIO, BinaryIO]]:
 
 
 def _decompress(disk: BinaryIO) -> BinaryIO:
-    """Wrap a compressed file in its decompressor, buffered: decompressors read lines in Python, the buffer in C."""
+    """Return a stream of the decompressed bytes; `disk` itself if the file is not compressed.
+
+    A BufferedReader is added because it splits lines in C. The decompressors do that in Python, which is slower.
+    """
     start = cast(io.BufferedReader, disk).peek(4)[:4]
     if start[:2] == _GZIP_MAGIC:
         return cast(BinaryIO, io.BufferedReader(cast(io.RawIOBase, gzip.GzipFile(fileobj=disk)), _BUFFER_BYTES))
@@ -124,7 +131,7 @@ def _decompress(disk: BinaryIO) -> BinaryIO:
 
 
 def _iconv_files(name: str) -> str:
-    """Return the input and output of an `iconv` command; the output keeps the suffix that tells the format."""
+    """Return the end of the `iconv` command in an error message: its input, and an output file with the same suffix."""
     suffix = Path(name).suffix
     if name == "standard input" or suffix in (".gz", ".zst"):
         return "FILE > fixed.txt"

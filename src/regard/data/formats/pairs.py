@@ -1,7 +1,8 @@
-"""Pairs of texts from files, one at a time: from two line-aligned files, or from one file that holds both sides.
+"""Pairs of texts, read one at a time from two line-aligned files or from one file with both source and target texts.
 
-The name tells which: `.tsv`, `.jsonl`, `.tmx`, `.po` and `.mo` files, optionally compressed (`.gz`, `.zst`), hold both
-sides; every other file is one side. A corpus may be followed by its weight (`corpus.tsv=0.3`).
+Files named `.tsv`, `.jsonl`, `.tmx`, `.po` or `.mo`, optionally compressed (`.gz`, `.zst`), hold both source and target
+texts. Every other file is either a source file or a target file. The weight of a corpus may follow the file name
+(`corpus.tsv=0.3`).
 """
 
 from collections.abc import Iterator, Sequence
@@ -22,7 +23,7 @@ _MAX_INVALID = 10  # one record in ten may be invalid; with more, the file proba
 
 
 class Pairs:
-    """The pairs of one corpus, for a single pass. `bytes_read` counts bytes on disk, for progress."""
+    """Iterates once over the pairs of a corpus. `bytes_read` is the number of bytes read from disk so far."""
 
     def __init__(self, corpus: Corpus) -> None:
         self.corpus = corpus
@@ -87,10 +88,10 @@ def _pairs(rows: Iterator[Row]) -> Iterator[Record]:
 
 
 def read_references(paths: Sequence[Path]) -> Iterator[tuple[str, tuple[str, ...]]]:
-    """Yield sources with their reference translations, the same number for each source.
+    """Yield each source text with its reference translations; all sources have the same number of references.
 
-    The files are one TSV (source, then one or more references), one file of pairs in another format, or a source file
-    and one or more reference files aligned to it.
+    `paths` are one TSV file (source, then one or more references), one file of pairs in another format, or a source
+    file and one or more reference files with the same number of lines.
     """
     for path in paths:
         check_file(path)
@@ -117,7 +118,10 @@ def read_references(paths: Sequence[Path]) -> Iterator[tuple[str, tuple[str, ...
 
 
 def _aligned(files: Sequence[Lines]) -> Iterator[Row]:
-    """Yield line i of every file together; files of different length raise an error that lists all counts."""
+    """Yield the first lines of all files together, then the second lines, and so on.
+
+    If the files differ in their number of lines, raise an error that lists all the numbers.
+    """
     readers = [file.with_invalid() for file in files]
     row: tuple[Any, ...]
     for number, row in enumerate(zip_longest(*readers)):
@@ -140,7 +144,10 @@ def _explain_unequal(files: Sequence[Lines], counts: Sequence[int]) -> str:
 
 
 def _columns(file: Lines, *, exactly: int | None) -> Iterator[Row]:
-    """Yield the columns of a TSV. Without `exactly`, the first line decides how many there are, at least two."""
+    """Yield the columns of each line of a TSV file, or an invalid record if a line has the wrong number of columns.
+
+    If `exactly` is None, each line must have as many columns as the first line, and at least two.
+    """
     for number, line in enumerate(file.with_invalid(), start=1):
         if isinstance(line, InvalidRecord):
             yield line
@@ -169,7 +176,7 @@ _REPORT_EVERY = 50_000
 
 
 def read_all(stage: str, corpora: Sequence[Corpus]) -> Iterator[tuple[int, Record, Progress | None]]:
-    """Yield every record with the number of its corpus and, from time to time, the progress to report."""
+    """Yield for each record the index of its corpus, the record, and the progress if a report is due, else None."""
     total, before = total_bytes(corpora), 0
     for number, corpus in enumerate(corpora):
         pairs = Pairs(corpus)

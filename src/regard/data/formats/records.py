@@ -21,9 +21,10 @@ class Pair(NamedTuple):
 
 @dataclass(frozen=True)
 class InvalidRecord:
-    """A record that is not a valid pair. `reason` is short, for lists; `message` says how to fix it.
+    """A record that is not a valid pair. `reason` is a short text for lists; `message` says how to fix the record.
 
-    Some are `expected` in their format, such as fuzzy messages in a PO file, and do not mean that the file is broken.
+    `expected` marks records that are normal in their format, such as fuzzy messages in a PO file. They do not mean that
+    the file is broken.
     """
 
     path: Path
@@ -39,7 +40,7 @@ Record = Pair | InvalidRecord
 def parse_pair(path: Path, line: int, source: str, target: str) -> Record:
     """Return the pair, or an invalid record if a text contains a lone surrogate.
 
-    A text is one line everywhere in Regard, so line breaks with the white space around them become a space.
+    In Regard every text is a single line, so a line break and the white space around it are replaced by one space.
     """
     for text in (source, target):
         if surrogate := _SURROGATE.search(text):
@@ -57,7 +58,7 @@ def _as_one_line(text: str) -> str:
     return " ".join(filter(None, map(str.strip, text.split("\n")))) if "\n" in text else text
 
 
-LanguagePair = tuple[str | None, str | None]  # source and target language, where known
+LanguagePair = tuple[str | None, str | None]  # source and target language; None if unknown
 
 Codes = tuple[str, str]
 

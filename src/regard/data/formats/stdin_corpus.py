@@ -11,7 +11,7 @@ from regard.storage import atomic_files
 
 
 def reads_standard_input(paths: Sequence[Path]) -> bool:
-    """Return whether `-` is among the corpora."""
+    """Return whether `-` (standard input) is among the paths; raise an error if it occurs more than once."""
     count = [split_weight(path)[0] for path in paths].count(STANDARD_INPUT)
     if count > 1:
         raise DataError("standard input (-) can be read only once; give it once")
@@ -19,9 +19,9 @@ def reads_standard_input(paths: Sequence[Path]) -> bool:
 
 
 def save_stream(stream: BinaryIO, path: Path) -> bool:
-    """Save a stream to a file atomically, and return whether it had any content.
+    """Save a stream to a file atomically, and return whether the file was written.
 
-    An empty stream keeps the content of an existing file, so that a resumed run needs no input.
+    If the stream is empty or a terminal, a file that already has content is kept, so that a resumed run needs no input.
     """
     saved_before = path.exists() and path.stat().st_size > 0
     if stream.isatty():

@@ -1,7 +1,8 @@
 """Pairs from TMX, the exchange format of translation memories, streamed in constant memory.
 
-defusedxml refuses the dangerous features of XML (entity expansion, references to other files or addresses), and unlike
-a parser that builds a tree it reports line numbers. Inline markup is removed, the text inside it is kept.
+defusedxml rejects dangerous features of XML (entity expansion, references to other files or addresses). Its parser
+reports line numbers, unlike a parser that builds a tree. Elements with formatting codes are removed with their content;
+of other elements inside a text, only the tags are removed.
 """
 
 from collections.abc import Iterator
@@ -24,7 +25,7 @@ _NATIVE_CODES = {"bpt", "ept", "it", "ph", "ut"}  # elements that hold formattin
 
 
 class Tmx:
-    """The pairs of one TMX file in the wanted languages, or in the only two that it has, for a single pass."""
+    """Iterates once over the pairs of a TMX file, in the wanted languages or in the two languages of the first unit."""
 
     def __init__(self, path: Path, wanted: Codes | None) -> None:
         self.path = path
@@ -45,7 +46,7 @@ class Tmx:
                 yield parse_pair(self.path, unit.line, texts[0] or "", texts[1] or "")
 
     def languages(self) -> Codes | None:
-        """Return the languages of the first unit, source first; None if there is no unit."""
+        """Return source and target language: those wanted, or those of the first unit; None if there is no unit."""
         for unit in self._units():
             return self._wanted or _only_two(self.path, unit)
         return None
@@ -58,7 +59,7 @@ class Tmx:
 
 
 class _Unit:
-    """One `<tu>` element: its texts by language, and its first line."""
+    """A translation unit (`<tu>` element): its first line, its source language, and its texts by language."""
 
     def __init__(self, line: int, source: str) -> None:
         self.line = line
@@ -68,7 +69,7 @@ class _Unit:
 
 
 def _parse(path: Path, stream: BinaryIO) -> Iterator[list[_Unit]]:
-    # Most TMX files name an external document type. It is allowed here, and expat does not open it.
+    # Most TMX files refer to an external document type. The reference is allowed here, and expat does not open it.
     parser = DefusedExpatParser(forbid_external=False)
     handler = _Handler(parser)
     parser.setContentHandler(handler)
@@ -96,7 +97,7 @@ def _parse(path: Path, stream: BinaryIO) -> Iterator[list[_Unit]]:
 
 
 class _Handler(ContentHandler):
-    """Collects the units while the parser runs."""
+    """Collects the translation units while the parser runs."""
 
     def __init__(self, locator: Locator) -> None:
         super().__init__()
@@ -110,7 +111,7 @@ class _Handler(ContentHandler):
         self._code_depth = 0
 
     def take(self) -> list[_Unit]:
-        """Return the units completed since the last call."""
+        """Return the units that were completed since the last call."""
         ready, self._ready = self._ready, []
         return ready
 
@@ -148,7 +149,7 @@ class _Handler(ContentHandler):
 
 
 def _only_two(path: Path, unit: _Unit) -> Codes:
-    """Return source and target language if the first unit has exactly two and names its source."""
+    """Return source and target language of a unit; raise an error unless it has two languages and states its source."""
     codes = list(unit.texts)
     sources = [code for code in codes if _matches(code, unit.source)]
     if len(codes) == 2 and len(sources) == 1:
@@ -172,7 +173,11 @@ def _incomplete(path: Path, unit: _Unit, code: str) -> InvalidRecord:
 
 
 def _find(texts: dict[str, str], wanted: str) -> str | None:
-    """Return the text with exactly the wanted code, else of a variety (`en-GB` for `en`), else of the base language."""
+    """Return the text in the wanted language, or None.
+
+    If no code is exactly the same, use a variety of the language (`en-GB` for `en`), else its base language (`en` for
+    `en-GB`).
+    """
     return next(
         (
             text

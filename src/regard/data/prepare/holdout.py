@@ -14,13 +14,14 @@ _MAX_HELD_OUT = 1000
 
 
 def choose_held_out(train: Sequence[Corpus], seed: int) -> Work[frozenset[int]]:
-    """Return the hashes of the source sentences to hold out, which have about 5 % of the pairs, at most 1,000.
+    """Choose source sentences whose pairs are held out for validation, and return the hashes of the sentences.
 
-    The sources with the smallest hashes are a random sample that fits in constant memory, however large the corpus.
+    The held-out pairs are about 5 % of all pairs, but at most 1,000. The sentences with the smallest hashes are chosen:
+    they are a random sample, and memory use does not depend on the size of the corpus.
     """
     pairs = 0
     counts: dict[int, int] = {}
-    largest_first: list[int] = []  # a heap of the negated keys of `counts`
+    largest_first: list[int] = []  # a heap of the negated keys of `counts`, with the largest key first
     for _, pair, progress in read_all("choosing validation pairs", train):
         if progress is not None:
             yield progress
@@ -34,7 +35,7 @@ def choose_held_out(train: Sequence[Corpus], seed: int) -> Work[frozenset[int]]:
             counts[hashed] = 1
             heapq.heappush(largest_first, -hashed)
         elif hashed < -largest_first[0]:
-            # A hash removed here can never come back, so the remaining counts are complete.
+            # A hash that is removed here is never added again, so the counts of the other hashes are complete.
             del counts[-heapq.heappushpop(largest_first, -hashed)]
             counts[hashed] = 1
     if len(counts) < 2:
@@ -46,7 +47,10 @@ def choose_held_out(train: Sequence[Corpus], seed: int) -> Work[frozenset[int]]:
 
 
 def _select(counts: dict[int, int], *, max_pairs: int) -> frozenset[int]:
-    """Select sources in the order of their hashes while their pairs fit; the rarest source if none fits."""
+    """Select sources with at most `max_pairs` pairs in total, in the order of their hashes.
+
+    If every source has more pairs than that, select the source with the fewest pairs.
+    """
     chosen: list[int] = []
     remaining = max_pairs
     for hashed in sorted(counts):

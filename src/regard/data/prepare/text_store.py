@@ -1,4 +1,4 @@
-"""The text store: all texts of a run in one folder, with validation pairs held out, read through memory maps.
+"""The text store: a folder with all training and validation texts of a run, read through memory maps.
 
 The folder is written completely or not at all, and reused if the inputs have not changed. Memory use does not depend on
 the size of the corpus. `build_text_store` is a generator that yields progress and returns the store: use `yield from`.
@@ -27,7 +27,7 @@ Split = Literal["train", "valid"]
 
 SPLITS: tuple[Split, ...] = ("train", "valid")
 
-UNREADABLE = "unreadable.tsv"  # invalid records: file, line, reason
+UNREADABLE = "unreadable.tsv"  # list of the invalid records, with file, line and reason
 
 _FORMAT = 2
 
@@ -35,7 +35,9 @@ _PAIRS_AT_ONCE = 10_000
 
 _BYTES_AT_ONCE = 1 << 23
 
-_SAMPLE_BYTES = 1 << 25  # more text hardly improves a tokenizer, and training it takes many times as much memory
+# The size of the texts on which a tokenizer is trained. More text hardly improves the tokenizer, and its training needs
+# many times as much memory as the text.
+_SAMPLE_BYTES = 1 << 25
 
 _NUMBER = struct.Struct("=q")
 
@@ -43,7 +45,7 @@ _TWO_NUMBERS = struct.Struct("=qq")
 
 
 class TextPairs:
-    """The pairs of one split as texts, in memory maps. Lines keep their `\\n`, so the files are readable text."""
+    """The pairs of one split as texts, read through memory maps. The files are ordinary text with one text per line."""
 
     def __init__(self, folder: Path, corpora: Sequence[Sequence[str]]) -> None:
         self._corpora = corpora
@@ -61,19 +63,19 @@ class TextPairs:
         return self.texts("target", index, index + 1)[0]
 
     def texts(self, side: Side, start: int, stop: int) -> list[str]:
-        """Return the texts of pairs start to stop, in one read."""
+        """Return the source or target texts of the pairs from `start` up to, but not including, `stop`."""
         if not 0 <= start < stop <= len(self):
             raise IndexError(f"pairs {start} to {stop} of {len(self)}")
         first, end = self._offsets[side][start], self._offsets[side][stop]
         return self._texts[side][first : end - 1].tobytes().decode("utf-8").split("\n")
 
     def origin(self, index: int, side: Side = "source") -> tuple[str, int]:
-        """Return the input file and the line number of a text."""
+        """Return the name of the input file and the line number of a text."""
         corpus, line = (int(number) for number in self._lines[index])
         return self._corpora[corpus][0 if side == "source" else -1], line
 
     def blocks(self) -> Iterator[tuple[int, int]]:
-        """Yield the start and stop of consecutive blocks of pairs that fit in memory, however long their lines."""
+        """Yield the start and stop of consecutive blocks of pairs. A block fits in memory even if texts are long."""
         start = 0
         while start < len(self):
             source, target = (self._offsets[side][start : start + _PAIRS_AT_ONCE + 1] for side in SIDES)
@@ -84,7 +86,7 @@ class TextPairs:
             start = stop
 
     def lines(self, start: int, stop: int) -> NDArray[np.int64]:
-        """Return corpus and line number of pairs start to stop."""
+        """Return corpus index and line number of each pair from `start` up to, but not including, `stop`."""
         return self._lines[start:stop]
 
     def sample_texts(self, *, max_bytes: int = _SAMPLE_BYTES) -> Iterator[str]:
@@ -98,7 +100,7 @@ class TextPairs:
 
 
 class TextStore:
-    """All pairs of a run as texts; `info` has their inputs and counts."""
+    """All pairs of a run as texts; `info` has the names and hashes of the input files, and the numbers of pairs."""
 
     def __init__(self, folder: Path) -> None:
         self.folder = folder
@@ -121,7 +123,10 @@ class TextStore:
 
 
 def build_text_store(folder: Path, train: Sequence[Corpus], valid: Sequence[Corpus], *, seed: int) -> Work[TextStore]:
-    """Store all pairs in `folder`. Without `valid`, hold out some source sentences of `train` with all their pairs."""
+    """Store all pairs as texts in `folder`.
+
+    If `valid` is empty, some source sentences of `train` are held out for validation, with all their pairs.
+    """
     if not train:
         raise DataError("there is nothing to train on; give a source and a target file, or a .tsv file")
     inputs = {"train": (yield from hash_inputs(train)), "valid": (yield from hash_inputs(valid))}
@@ -146,7 +151,7 @@ def build_text_store(folder: Path, train: Sequence[Corpus], valid: Sequence[Corp
 
 
 def hash_inputs(corpora: Sequence[Corpus]) -> Work[list[list[dict[str, str]]]]:
-    """Return name and SHA-256 of every file of every corpus, in order."""
+    """Return for each corpus the name and SHA-256 of each of its files."""
     total = total_bytes(corpora)
     done = 0
     hashed_corpora = []

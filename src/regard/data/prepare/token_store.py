@@ -25,13 +25,13 @@ from regard.storage.manifest import is_up_to_date, write_folder_manifest
 from regard.tokenizers.sentencepiece import SentencePieceTokenizer
 from regard.tokenizers.special_ids import EOS
 
-Ids = NDArray[Any]  # uint16, or uint32 for a vocabulary of more than 65,536
+Ids = NDArray[Any]  # uint16, or uint32 if the vocabulary has more than 65,536 tokens
 
 _FORMAT = 1
 
 
 class EncodedPairs:
-    """The pairs of one split as token ids, each side ending in EOS. `lines` has corpus and line number of each pair."""
+    """The pairs of one split as token ids; all texts end in EOS. `lines` has corpus and line number of each pair."""
 
     def __init__(self, folder: Path, dtype: str) -> None:
         self.lines: NDArray[np.int64] = map_file(folder / "lines", "int64").reshape(-1, 2)
@@ -64,7 +64,10 @@ class EncodedPairs:
 
 
 class EncodedCorpus:
-    """All pairs of a run as token ids. `dropped` counts the pairs left out by reason; `dropped.tsv` lists them."""
+    """All pairs of a run as token ids.
+
+    `dropped` has the number of pairs that were left out, for each reason; the file `dropped.tsv` lists these pairs.
+    """
 
     def __init__(self, folder: Path) -> None:
         self.folder = folder
@@ -77,7 +80,10 @@ class EncodedCorpus:
 def build_token_store(
     folder: Path, texts: TextStore, tokenizer: SentencePieceTokenizer, *, max_positions: int
 ) -> Work[EncodedCorpus]:
-    """Write `texts` as token ids to `folder`, without pairs that have an empty side or more tokens than positions."""
+    """Write the pairs of `texts` as token ids to `folder`.
+
+    Pairs are left out if one of their texts is empty or has more than `max_positions` tokens.
+    """
     wanted = {
         "format": _FORMAT,
         "texts": manifest.sha256(texts.folder / "manifest.json"),
@@ -110,7 +116,7 @@ def build_token_store(
 
 
 def _list_unreadable(texts: TextStore, listing: TextIO) -> Counter[str]:
-    """Copy the list of invalid records, and count them by reason."""
+    """Copy the list of invalid records to `listing`, and return the number of records for each reason."""
     dropped: Counter[str] = Counter()
     with (texts.folder / UNREADABLE).open(encoding="utf-8", newline="\n") as lines:
         for line in lines:
@@ -129,7 +135,7 @@ def _explain_empty_split(split: str, dropped: Counter[str], max_positions: int) 
 
 
 class _PairWriter:
-    """A writer of the files of one split."""
+    """A writer of the files that `EncodedPairs` reads."""
 
     def __init__(self, folder: Path, dtype: str, listing: TextIO, stack: ExitStack) -> None:
         folder.mkdir()
@@ -141,7 +147,7 @@ class _PairWriter:
     def write(
         self, pairs: TextPairs, start: int, stop: int, tokenizer: SentencePieceTokenizer, max_positions: int
     ) -> None:
-        """Encode pairs start to stop and write those that can be trained on; list and count the others."""
+        """Encode the pairs from `start` to `stop` and write those that can be trained on; list and count the rest."""
         texts = [pairs.texts(side, start, stop) for side in SIDES]
         ids = [tokenizer.encode(lines) for lines in texts]
         kept = []
@@ -159,7 +165,7 @@ class _PairWriter:
 
 
 class _SideWriter:
-    """A writer of the concatenated ids of one side, and of the start of each text."""
+    """Writes the token ids of all source or target texts to one file, and the start of each text to another file."""
 
     def __init__(self, folder: Path, side: Side, dtype: str, stack: ExitStack) -> None:
         self._dtype = np.dtype(dtype)
@@ -180,7 +186,7 @@ class _SideWriter:
 def trainable_texts(
     pairs: TextPairs, tokenizer: SentencePieceTokenizer, *, max_positions: int, limit: int
 ) -> list[tuple[str, str]]:
-    """Return the first `limit` pairs that can be trained on."""
+    """Return the first `limit` pairs in which no text is empty or too long."""
     trainable: list[tuple[str, str]] = []
     for start, stop in pairs.blocks():
         texts = [pairs.texts(side, start, stop) for side in SIDES]
@@ -195,8 +201,8 @@ def trainable_texts(
 
 
 def _problems(texts: list[list[str]], ids: list[list[list[int]]], max_positions: int) -> list[tuple[Side, str] | None]:
-    """Return for each pair the side and the reason why it cannot be trained on, or None if it can."""
-    lengths = [[len(tokens) + 1 for tokens in side] for side in ids]  # with EOS
+    """Return for each pair None if it can be trained on, else the side with a problem and the reason."""
+    lengths = [[len(tokens) + 1 for tokens in side] for side in ids]  # one more for EOS
     return [
         _problem(pair, pair_lengths, max_positions)
         for pair, pair_lengths in zip(zip(*texts, strict=True), zip(*lengths, strict=True), strict=True)

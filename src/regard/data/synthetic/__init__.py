@@ -1,7 +1,8 @@
 """The built-in synthetic language: an unlimited supply of English-French sentence pairs with annotations.
 
-A grammar generates both sides of a pair together, so the word alignment, the roles of words and the antecedents of
-pronouns are known. `pairs`, `minimal_pairs` and `ambiguous_pronoun_pairs` are the interface.
+A grammar generates the English and the French sentence of a pair together, so the word alignment, the subjects and
+objects of verbs, and the antecedents of pronouns are known. The functions `pairs`, `minimal_pairs` and
+`ambiguous_pronoun_pairs` return endless streams of pairs.
 """
 
 from regard.data.synthetic.annotations import Annotations, CoreferenceAnnotation, VerbAnnotation, WordAnnotation

@@ -1,7 +1,7 @@
-"""What is known about a sentence pair because a grammar generated it.
+"""Annotations of a sentence pair, which are known exactly because a grammar generated the pair.
 
-Positions count words from 0. They are positions of English words unless the name says "target"; `alignment` maps
-English positions to French ones. `dataclasses.asdict` turns annotations into JSON, with each word as a list.
+Positions count words and punctuation marks from 0. They are positions in the English sentence unless the name says
+"target". `dataclasses.asdict` turns annotations into a dictionary for JSON, in which each word becomes a list.
 """
 
 from dataclasses import dataclass
@@ -9,7 +9,7 @@ from typing import NamedTuple
 
 
 class WordAnnotation(NamedTuple):
-    """A word, the character of its sentence at which it starts, and its word class."""
+    """A word, the index of its first character in the sentence, and its word class."""
 
     text: str
     start: int
@@ -18,9 +18,9 @@ class WordAnnotation(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class VerbAnnotation:
-    """A verb, its tense, and the heads of its arguments.
+    """A verb: its position, its tense in both languages, and the positions of its subject, object and instrument.
 
-    The object may follow a preposition ("sat on the mat").
+    The object may follow a preposition, such as "mat" in "sat on the mat".
     """
 
     at: int
@@ -34,11 +34,13 @@ class VerbAnnotation:
 
 @dataclass(frozen=True, slots=True)
 class CoreferenceAnnotation:
-    """A pronoun ("it" or "they") whose French form depends on its antecedent.
+    """A pronoun ("it", "they" or "them") whose French form depends on its antecedent.
 
-    If the pronoun is ambiguous, `distractor` is the other noun it could refer to, and `cue` is the word that decides
-    between the two. `both_roles` means that the two nouns also occur with their roles swapped. `same_gender` means
-    that the French pronoun does not reveal the antecedent, because both nouns have the same gender.
+    `at` is the position of the English pronoun, and `target` that of the French one. If the pronoun could refer to
+    two nouns, `distractor` is the noun that it does not refer to, and `cue` is the adjective that decides between
+    them. `slot` is the role of the antecedent, "subject" or "object", and `frame` names the relation between the two
+    nouns. `both_roles` means that the nouns also occur with their roles in the relation swapped. `same_gender` means
+    that both nouns have the same gender, so the French pronoun does not reveal the antecedent.
     """
 
     at: int
@@ -56,7 +58,12 @@ class CoreferenceAnnotation:
 
 @dataclass(frozen=True, slots=True)
 class Annotations:
-    """All annotations of one pair. `alignment` and `adjectives` (adjective, noun) hold pairs of positions."""
+    """All annotations of one sentence pair.
+
+    `kind` names the template of the sentence. `alignment` holds pairs of an English and a French position, and
+    `adjectives` holds pairs of the position of an adjective and the position of its noun. `tense` is the tense of the
+    main verb.
+    """
 
     kind: str
     source: tuple[WordAnnotation, ...]

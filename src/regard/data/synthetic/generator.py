@@ -1,4 +1,4 @@
-"""Streams of sentence pairs: templates are sampled by weight, and each stream keeps the pairs of one split."""
+"""Endless streams of sentence pairs of one split. Each pair comes from a template that is sampled by its weight."""
 
 from collections.abc import Callable, Iterator
 from typing import NamedTuple
@@ -19,7 +19,7 @@ from regard.errors import UserError
 
 
 class _Template(NamedTuple):
-    """A function that samples a sentence of one kind, and its weight in percent."""
+    """The name of a kind of sentence, the function that samples one, and the percentage of such sentences."""
 
     kind: str
     sample: Callable[[Rng, Draft], Pair]
@@ -50,14 +50,14 @@ _TEMPLATES = (
     _Template("request", questions.request, 1),
 )
 
-# The remaining percentage is the largest: sentences in which "it" may refer to either of two nouns.
+# The remaining percentage is for sentences in which "it" may refer to either of two nouns, the most frequent kind.
 _AMBIGUOUS_PRONOUN_WEIGHT = 100 - sum(template.weight for template in _TEMPLATES)
 
 _WEIGHTED_TEMPLATES = tuple(template for template in _TEMPLATES for _ in range(template.weight))
 
 
 def sample_pairs(rng: Rng) -> Iterator[Pair]:
-    """Yield pairs of every kind and every split."""
+    """Yield sentence pairs of every kind, whatever split they belong to."""
     while True:
         if rng.bernoulli(_AMBIGUOUS_PRONOUN_WEIGHT / 100):
             yield _sample_ambiguous_pronoun_pair(rng)
@@ -67,7 +67,7 @@ def sample_pairs(rng: Rng) -> Iterator[Pair]:
 
 
 def sample_ambiguous_pronoun_pairs(rng: Rng) -> Iterator[Pair]:
-    """Yield pairs of every split in which "it" may refer to either of two nouns."""
+    """Yield sentence pairs in which "it" may refer to either of two nouns, whatever split they belong to."""
     while True:
         yield _sample_ambiguous_pronoun_pair(rng)
 
@@ -77,7 +77,10 @@ def _sample_ambiguous_pronoun_pair(rng: Rng) -> Pair:
 
 
 def sample_minimal_pairs(rng: Rng) -> Iterator[tuple[Pair, Pair]]:
-    """Yield minimal pairs of every split, in random order of their two members."""
+    """Yield minimal pairs (see `minimal_pairs`), whatever split they belong to.
+
+    Which of the two sentences comes first is random.
+    """
     while True:
         scene = coreference.sample_scene(rng, ("mf", "fm"))
         first, second = coreference.scene_pair(scene, "x"), coreference.scene_pair(scene, "y")
@@ -85,25 +88,25 @@ def sample_minimal_pairs(rng: Rng) -> Iterator[tuple[Pair, Pair]]:
 
 
 def pairs(seed: int, split: str = "train") -> Iterator[Pair]:
-    """Return an endless stream of the pairs of a split, determined by the seed. Short pairs may repeat."""
+    """Return an endless stream of sentence pairs of a split. The seed determines the stream; short pairs may repeat."""
     _check(split)
     return (pair for pair in sample_pairs(Rng(seed, f"pairs/{split}")) if split_of(pair) == split)
 
 
 def ambiguous_pronoun_pairs(seed: int, split: str = "train") -> Iterator[Pair]:
-    """Return an endless stream of pairs in which "it" may refer to either of two nouns."""
+    """Return an endless stream of sentence pairs of a split in which "it" may refer to either of two nouns."""
     _check(split)
     return (pair for pair in sample_ambiguous_pronoun_pairs(Rng(seed, f"it/{split}")) if split_of(pair) == split)
 
 
 def minimal_pairs(seed: int, split: str = "test") -> Iterator[tuple[Pair, Pair]]:
-    """Return an endless stream of minimal pairs: two sentences that differ in the cue only.
+    """Return an endless stream of minimal pairs of a split: two English sentences that differ in one adjective only.
 
-    "it" refers to one noun in the first sentence and to the other, of the other gender, in the second. Both sentences
-    belong to the split.
+    This adjective, the cue, makes "it" refer to one noun in the first sentence and to another noun in the second. The
+    two nouns differ in gender, so the French pronouns differ too. Each sentence comes with its translation.
     """
     _check(split)
-    sampled = sample_minimal_pairs(Rng(seed, f"flips/{split}"))  # the purpose determines the pairs and must not change
+    sampled = sample_minimal_pairs(Rng(seed, f"flips/{split}"))  # another name than "flips" would give other pairs
     return ((first, second) for first, second in sampled if split_of(first) == split == split_of(second))
 
 

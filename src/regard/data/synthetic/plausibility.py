@@ -1,4 +1,4 @@
-"""Plausible combinations: the adjectives of a noun, contrasting adjectives, places and times."""
+"""Plausible combinations of words: adjectives for a noun, contrasting adjectives, places, times and verb forms."""
 
 from functools import cache
 
@@ -8,7 +8,7 @@ from regard.data.synthetic.grammar.subjects import Person
 from regard.data.synthetic.grammar.verb_groups import FREQUENCY_ADVERBS, VerbForm
 from regard.data.synthetic.rng import Rng
 
-# The plausible adjectives of a noun are those of the first class here that the noun belongs to.
+# The adjectives that can describe the nouns of each class. If a noun has several classes, the first one here counts.
 _ADJECTIVES_OF_CLASS = {
     "person": "young old kind intelligent serious honest sad happy shy brave tired famous curious",
     "animal": "big small old young black white grey brown fat fast slow shy tired fierce gentle agile",
@@ -105,7 +105,7 @@ def plausible_adjectives(noun: Noun) -> tuple[Adjective, ...]:
 
 COLOURS = ("red", "blue", "green", "black", "white", "yellow", "grey", "brown")
 
-# Adjectives of one group exclude each other or mean nearly the same.
+# Two adjectives of the same group exclude each other or mean nearly the same.
 _INCOMPATIBLE = tuple(
     frozenset(group.split())
     for group in (
@@ -126,7 +126,7 @@ _INCOMPATIBLE = tuple(
 )
 
 
-# Adjectives that recommend a thing, and adjectives that do not.
+# Adjectives for good and for bad qualities. "but" joins a good quality with a bad one: "old but fast".
 # fmt: off
 _POSITIVE = {
     "new", "fast", "beautiful", "pretty", "elegant", "clean", "comfortable", "soft", "modern", "powerful", "agile",
@@ -139,7 +139,10 @@ _NEGATIVE = {"old", "slow", "dirty", "expensive", "fragile", "tired", "shy", "fi
 
 
 def are_contrasting(first: Adjective, second: Adjective, negated: bool) -> bool:
-    """Return whether "but" can join two adjectives: "old but fast", "fast but not comfortable"."""
+    """Return whether "but" can join two adjectives: "old but fast".
+
+    `negated` means that "not" precedes the second adjective: "fast but not comfortable".
+    """
     positive, negative = (_NEGATIVE, _POSITIVE) if negated else (_POSITIVE, _NEGATIVE)
     return (first.english in _POSITIVE and second.english in negative) or (
         first.english in _NEGATIVE and second.english in positive
@@ -147,7 +150,7 @@ def are_contrasting(first: Adjective, second: Adjective, negated: bool) -> bool:
 
 
 def is_ownable(noun: Noun) -> bool:
-    """Return whether a person can own it: "my tram" and "my river" are implausible."""
+    """Return whether a person can own what the noun names: "my tram" and "my river" are implausible."""
     return not noun.classes & (_PUBLIC_CLASSES | {"public"})
 
 
@@ -158,7 +161,11 @@ def are_incompatible(first: Adjective, second: Adjective) -> bool:
 
 
 def indefinite_determiner(form: VerbForm) -> str:
-    """Return the determiner of an unspecified amount: "didn't buy any", "eats apples every day", "bought some"."""
+    """Return the determiner for an unspecified amount that fits the verb form.
+
+    It is "any" in "didn't buy any apples", "some" in "bought some apples", and "bare", which stands for no determiner,
+    in "eats apples every day".
+    """
     if form.negation:
         return "any"
     return "bare" if form.habitual or (form.tense == "present" and not form.progressive) else "some"
@@ -174,10 +181,10 @@ def sample_noun_phrase(
     negated: bool = False,
     allow_a: bool = True,
 ) -> NounPhrase:
-    """Sample the determiner, number and adjective of a noun.
+    """Return a noun with a sampled determiner, number and adjective.
 
-    `indefinite` is the determiner from `indefinite_determiner`. Without `allow_a` the determiner is not "a", which
-    excludes sentences such as "he must not open a chest".
+    `indefinite` is the determiner for an unspecified amount, and `owner` is the person that a determiner such as "her"
+    refers to. If `allow_a` is false, the determiner is never "a", which excludes "he must not open a chest".
     """
     adjective = rng.choice(plausible_adjectives(noun)) if rng.bernoulli(0.25) else None
     if noun.classes & {"mass"}:
@@ -195,12 +202,16 @@ def sample_noun_phrase(
 
 
 def is_movable(noun: Noun) -> bool:
-    """Return whether a noun can be located somewhere, because it is not a place."""
+    """Return whether a place such as "in the garden" fits a noun. It does not fit a building, a street or a door."""
     return not noun.classes & {*_PUBLIC_CLASSES, "room", "lockable"}
 
 
 def sample_place(rng: Rng, draft: Draft, noun: Noun | None = None, *, at: bool = True) -> Phrase:
-    """Sample a place: "in the garden", "at the market". Vehicles and large animals are outdoors."""
+    """Sample a place, such as "in the garden" or "at the market".
+
+    If `noun` is a vehicle or a larger animal, the place is outdoors: "behind the barn". If `at` is false, the place
+    does not begin with "at".
+    """
     outdoors = noun is not None and noun.classes & {"vehicle", "beast"}
     place_class = "building" if outdoors else rng.choice(_PLACE_CLASSES if at else _PLACE_CLASSES[:-1])
     where = noun_phrase(draft, rng.choice(nouns_of_class(place_class)))
@@ -210,7 +221,7 @@ def sample_place(rng: Rng, draft: Draft, noun: Noun | None = None, *, at: bool =
 
 
 def time_phrase(draft: Draft, source: str, target: str) -> Phrase:
-    """Return a time expression with the word class of each word."""
+    """Return a time expression in both languages, in which each word has its own word class."""
     phrase = draft.fixed_phrase(source, target, "adverb")
     for leaf in (*phrase.en, *phrase.fr):
         leaf.kind = _TIME_KIND.get(leaf.text, "adverb")
@@ -218,16 +229,19 @@ def time_phrase(draft: Draft, source: str, target: str) -> Phrase:
 
 
 def sample_time(rng: Rng, draft: Draft, form: VerbForm) -> Phrase:
-    """Sample a time expression that fits the tense."""
+    """Sample a time expression that fits the verb form."""
     if form.habitual:
         return time_phrase(draft, *rng.choice(HABITS if form.tense == "past" else DAILY))
-    # An ongoing action needs a short time: "was eating this morning", not "was eating last year".
+    # The past progressive needs a short period: "was eating this morning", not "was eating last year".
     short = form.progressive and form.tense == "past"
     return time_phrase(draft, *rng.choice(_SHORT_PAST_TIMES if short else TIMES[form.tense]))
 
 
 def sample_verb_form(rng: Rng, *, progressive: bool = True, negated: float = 0.2, modal: float = 0.1) -> VerbForm:
-    """Sample a verb form with the given probabilities of negation and of a modal verb."""
+    """Sample a verb form. `negated` and `modal` are the probabilities of a negation and of a modal verb.
+
+    If `progressive` is false, the form is never progressive.
+    """
     negation = rng.choice(("not", "not", "not", "never", "no longer")) if rng.bernoulli(negated) else ""
     contracted = rng.bernoulli(0.5)
     if rng.bernoulli(modal):
@@ -239,6 +253,6 @@ def sample_verb_form(rng: Rng, *, progressive: bool = True, negated: float = 0.2
     progressive = progressive and not habitual and negation in ("", "not") and tense != "future" and rng.bernoulli(0.3)
     perfect = tense == "past" and not habitual and not progressive and negation != "no longer" and rng.bernoulli(0.15)
     if tense == "past" and negation == "no longer":
-        habitual = True  # "no longer ate": "ne mangeait plus"
+        habitual = True  # "no longer ate" becomes the imparfait "ne mangeait plus"
     frequency = rng.choice(tuple(FREQUENCY_ADVERBS)) if habitual and not negation and rng.bernoulli(0.4) else ""
     return VerbForm(tense, negation, "", progressive, habitual, contracted, False, perfect, frequency)

@@ -1,9 +1,11 @@
-"""The split of a sentence, which depends on its content only: no sentence belongs to two splits.
+"""Choose the split of a sentence pair by its content, so that no pair belongs to two splits.
 
-A hash selects pairs of nouns, and nouns with adjectives, that never occur together in train, valid or test. The other
-sentences are divided into train, valid and test by a hash of the French side. The English side determines the French
-one, so neither direction leaks. This hash leaves out the pronoun and the cue, which keeps the two sentences of a
-minimal pair in one split. Longer sentences form a split of their own.
+A hash selects pairs of two nouns, and pairs of a noun and an adjective, that never occur together in train, valid or
+test. Sentences with such a pair can belong to the splits "noun-pairs" and "noun-words", and long sentences to the split
+"longer". All other sentences are divided into train, valid and test by a hash of the French sentence. The same English
+sentence always has the same French translation, so no sentence of either language is in two of these splits. If a
+cue decides what "it" refers to, the hash leaves out the French pronoun and the cue, so that the two sentences of a
+minimal pair are in the same split.
 """
 
 from functools import cache
@@ -16,9 +18,11 @@ from regard.data.synthetic.grammar.realization import Pair
 
 SPLITS = ("train", "valid", "test", "noun-pairs", "noun-words", "longer")
 
-MAX_TRAINING_WORDS = 18  # on each side of a sentence of train, valid or test, punctuation included
+# Maximum number of words, punctuation included, in each sentence of a pair. Only the pairs of the split "longer"
+# exceed it, in both languages.
+MAX_TRAINING_WORDS = 18
 
-# Well-known sentences that a model trained on the language must translate without having seen them.
+# Well-known sentences that belong to no split, so that a model must translate them without having seen them.
 FAMOUS = (
     (
         "The animal didn't cross the street because it was too tired.",
@@ -47,7 +51,7 @@ FAMOUS = (
 
 
 def normalise(text: str) -> str:
-    """Remove differences that do not matter: case, final punctuation, spaces, and "didn't" for "did not"."""
+    """Return a text in lower case, without extra spaces and final punctuation, and with "did not" for "didn't"."""
     return " ".join(text.lower().replace("’", "'").replace("n't ", " not ").split()).rstrip(" .!?…")
 
 
@@ -55,12 +59,16 @@ _FAMOUS = frozenset(normalise(side) for pair in FAMOUS for side in pair)
 
 
 def is_famous(text: str) -> bool:
-    """Return whether a text of either language is one of the well-known sentences, which are kept out of training."""
+    """Return whether an English or French text is one of the FAMOUS sentences, which are kept out of training."""
     return normalise(text) in _FAMOUS
 
 
 def split_of(pair: Pair) -> str | None:
-    """Return the split of a pair; None if it is well known or held out for more than one reason."""
+    """Return the split of a sentence pair, or None if it belongs to no split.
+
+    None is for FAMOUS sentences, and for pairs that are excluded from train, valid and test but do not meet the
+    conditions of another split either.
+    """
     if is_famous(pair.source) or is_famous(pair.target):
         return None
     draft = pair.draft
@@ -71,7 +79,8 @@ def split_of(pair: Pair) -> str | None:
         return "valid" if bucket == 0 else "test" if bucket == 1 else "train"
     if long == 2 and not (noun_pairs or noun_adjectives):
         return "longer"
-    # The unseen combination must be the one that decides what "it" refers to, and the only one.
+    # The unseen pair must be the two nouns that "it" could refer to, or the antecedent of "it" and the cue. Unseen
+    # pairs of both kinds in one sentence are not allowed.
     coreference = draft.coreference
     if long or coreference is None or coreference.distractor is None or coreference.cue is None:
         return None
@@ -87,33 +96,39 @@ def _lemmas() -> dict[str, str]:
 
 
 def _noun(leaf: Leaf | None) -> str:
-    """Return the English singular of a noun; "" for a pronoun."""
+    """Return the English singular of a noun, or "" if the word is not a noun of the lexicon."""
     return "" if leaf is None else _lemmas().get(leaf.text, "")
 
 
 @cache
 def is_unseen_noun_pair(first: str, second: str) -> bool:
-    """Return whether two nouns never occur together in train, valid and test."""
+    """Return whether two nouns never occur together in a sentence of train, valid or test."""
     people = any("person" in nouns()[name].classes for name in (first, second))
     return not people and _hash(" ".join(sorted((first, second))), 16) == 0
 
 
 @cache
 def is_unseen_noun_adjective(noun: str, adjective: str) -> bool:
-    """Return whether train, valid and test never use the adjective where it could describe the noun."""
+    """Return whether an adjective never describes a noun in train, valid and test.
+
+    In these splits, the adjective is also never a cue in a sentence in which "it" could refer to the noun.
+    """
     known = noun in nouns() and adjective in adjectives()
     return known and "person" not in nouns()[noun].classes and _hash(f"{adjective} {noun}", 10) == 0
 
 
 def unseen_noun_pairs(draft: Draft) -> set[frozenset[str]]:
-    """Return the pairs of nouns in a sentence that never occur together in train, valid and test."""
+    """Return the pairs of nouns in a sentence that never occur together in train, valid or test."""
     lemmas = _lemmas()
     known = [lemmas[leaf.text] for leaf in draft.en if leaf.kind == "noun" and leaf.text in lemmas]
     return {frozenset(pair) for pair in combinations(known, 2) if is_unseen_noun_pair(*pair)}
 
 
 def unseen_noun_adjectives(draft: Draft) -> set[tuple[str, str]]:
-    """Return the nouns with their actual or possible adjectives in a sentence that train, valid and test exclude."""
+    """Return the pairs of a noun and its adjective in a sentence that never occur in train, valid or test.
+
+    A cue counts as an adjective of both nouns that "it" could refer to.
+    """
     candidates = [(_noun(noun), adjective.text) for adjective, noun in draft.adjectives]
     coreference = draft.coreference
     if coreference and coreference.distractor and coreference.cue:
@@ -123,7 +138,7 @@ def unseen_noun_adjectives(draft: Draft) -> set[tuple[str, str]]:
 
 
 def _context(pair: Pair) -> str:
-    """Return the French sentence without the pronoun and the cue."""
+    """Return the French sentence. If a cue decides what a pronoun refers to, leave out the pronoun and the cue."""
     draft = pair.draft
     coreference = draft.coreference
     if coreference is None or coreference.cue is None:

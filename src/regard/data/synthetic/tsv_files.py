@@ -1,6 +1,6 @@
 """Write sentence pairs to a TSV file that `regard train` reads, and optionally their annotations to a JSONL file.
 
-A large number of pairs is generated in blocks by several processes. Each block is a stream with its own seed.
+More than `BLOCK` pairs are generated in blocks by several processes. Each block has its own seed.
 """
 
 import json
@@ -21,29 +21,32 @@ from regard.errors import UserError
 from regard.machine.cpu import cpu_count
 from regard.storage.atomic_files import sync
 
-BLOCK = 5_000
+BLOCK = 5_000  # number of sentence pairs in a block
 
-_MAX_WORKERS = 61  # Windows cannot wait for more processes
+_MAX_WORKERS = 61  # maximum number of worker processes; Windows cannot wait for more
 
-Lines = tuple[str, ...]  # one for the TSV file, and perhaps one for the annotations
+Lines = tuple[str, ...]  # the lines of one sentence pair: a TSV line, and a JSONL line if there are annotations
 
 
 def format_pair(pair: Pair, *, annotations: bool = False) -> Lines:
-    """Return the lines that the files have for a pair."""
+    """Return the TSV line of a sentence pair, and with `annotations` also the JSONL line of its annotations."""
     text = f"{pair.source}\t{pair.target}\n"
     return (text, json.dumps(asdict(pair.annotations), ensure_ascii=False) + "\n") if annotations else (text,)
 
 
 def generate_lines(count: int, seed: int, split: str, *, annotations: bool = False) -> Iterator[Lines]:
-    """Return the lines of `count` pairs. The first block equals the start of `pairs(seed, split)`."""
+    """Return an iterator over the lines of `count` sentence pairs.
+
+    The first `BLOCK` pairs are the first pairs of `pairs(seed, split)`. The other blocks have other seeds.
+    """
     if count <= BLOCK:
         return (format_pair(pair, annotations=annotations) for pair in islice(pairs(seed, split), count))
-    pairs(seed, split)  # checks the name of the split before any process starts
+    pairs(seed, split)  # raises an error if there is no such split, before any process starts
     return chain.from_iterable(_blocks(partial(_block, count, seed, split, annotations), -(-count // BLOCK)))
 
 
 def _blocks(make: Callable[[int], list[Lines]], count: int) -> Iterator[list[Lines]]:
-    """Yield blocks in order while worker processes generate the next few."""
+    """Yield `count` blocks in order, while worker processes already generate the next ones."""
     workers = min(cpu_count(), count, _MAX_WORKERS)
     pool = ProcessPoolExecutor(workers, get_context("spawn"), initializer=_ignore_interrupts)
     try:
@@ -57,18 +60,21 @@ def _blocks(make: Callable[[int], list[Lines]], count: int) -> Iterator[list[Lin
 
 
 def _block(count: int, seed: int, split: str, annotations: bool, block: int) -> list[Lines]:
-    # Seeds of blocks are far from any seed that a user would choose.
+    # The seeds of all blocks but the first are much larger than any seed that a user would choose.
     stream = pairs(seed + (block << 64), split)
     return [format_pair(pair, annotations=annotations) for pair in islice(stream, min(BLOCK, count - block * BLOCK))]
 
 
 def _ignore_interrupts() -> None:
-    """Leave Ctrl-C to the main process."""
+    """Ignore Ctrl-C in a worker process, so that only the main process handles it."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)
 
 
 def write_files(path: Path, rows: Iterable[Lines], *, annotations: bool = False) -> list[Path]:
-    """Write the lines of all pairs and return the paths. The files appear only when they are complete."""
+    """Write the TSV file `path`, and with `annotations` also a JSONL file next to it. Return the paths of the files.
+
+    Each item of `rows` has the lines of one sentence pair. The files get their final names only when they are complete.
+    """
     if path.suffix != ".tsv":
         raise UserError(f"{path}: give a name that ends in .tsv, such as {path.with_suffix('.tsv').name}")
     if not path.parent.is_dir():

@@ -1,10 +1,12 @@
 """The CTranslate2 backend, which does not need torch. It gives the same text as torch, only faster.
 
-CTranslate2 follows the same search rule if asked for K hypotheses without its own length penalty; they are ranked here
-with the paper's. It has one length limit for a whole batch, so a text that exceeds its own limit is searched again with
-that limit, or truncated where this gives the same result. Settings that CTranslate2 treats differently go to torch: its
-samples depend on the batch, after a prefix it skips translations that end at once, and its token log-probabilities
-ignore which tokens are forbidden.
+CTranslate2 searches by the same rule as torch if it is asked for K hypotheses without a length penalty; this module
+then ranks them with the paper's length penalty. CTranslate2 has one length limit for a whole batch. If a translation
+exceeds the limit of its own source, the source is searched again with that limit, or the translation is truncated where
+this gives the same result.
+
+Settings that CTranslate2 treats differently are left to torch: the samples of CTranslate2 depend on the batch, it never
+ends a translation directly after a prefix, and its token log-probabilities ignore which tokens are forbidden.
 """
 
 import math
@@ -31,26 +33,30 @@ from regard.settings.decode import DecodeSettings
 from regard.tokenizers.sentencepiece import SentencePieceTokenizer
 from regard.tokenizers.special_ids import EOS
 
-# Exactly zero would also change when CTranslate2 stops; a length to this power is 1.
+# A length to this power is 1, so CTranslate2 applies no length penalty. With exactly 0, CTranslate2 would also end a
+# search at a different step.
 _NO_LENGTH_PENALTY = 1e-30
 
-# Batches submitted per worker: enough that no worker waits, and few enough to stop soon if the rest is not needed.
+# The number of batches submitted per worker before the first result is needed: enough that no worker waits, and few
+# enough that little work is wasted if the caller stops early.
 _BATCHES_AHEAD = 3
 
-_MAX_TRIAL_WINDOWS = 8  # windows read at most to collect batches for measuring
+# Maximum number of windows (groups of lines) whose batches are used to measure the fastest number of workers.
+_MAX_TRIAL_WINDOWS = 8
 
 _T = TypeVar("_T")
 
-_Pending = list[Any]  # the asynchronous results of a batch, one for each source
+_Pending = list[Any]  # the asynchronous results of a batch, one for each source sentence
 
-_Found = list[tuple[list[str], float]]  # for each hypothesis its tokens, including EOS, and its log-probability
+_Found = list[tuple[list[str], float]]  # the tokens of each hypothesis, including EOS, and its log-probability
 
 
 class CTranslate2Backend(Translator):
     """A translator that runs exported model files with CTranslate2 on the CPU."""
 
-    batch_tokens = 4096  # as fast as larger batches on two cores
-    min_source_tokens = 7  # 8 with EOS: the logits of the vocabulary are held for each source, however short it is
+    batch_tokens = 4096  # larger batches are not faster (measured on two cores)
+    # Even the shortest source needs memory for the logits of the whole vocabulary, so it counts as 8 tokens, with EOS.
+    min_source_tokens = 7
 
     def __init__(
         self,
@@ -62,20 +68,20 @@ class CTranslate2Backend(Translator):
         compute_type: str = "float32",
         alignment_head: AlignmentHead | None = None,
     ) -> None:
-        """Load exported files. `fallback` makes a translator for decode settings that CTranslate2 does not support."""
+        """Load exported model files. `fallback` returns a translator for settings that CTranslate2 does not support."""
         super().__init__(tokenizer, max_positions=max_positions, alignment_head=alignment_head)
-        limit_trimming()  # CTranslate2 reallocates its KV cache for every token
+        limit_trimming()  # because CTranslate2 reallocates its KV cache for every token
         self._fallback = cache(fallback) if fallback is not None else None
         self._files, self._compute_type = str(files), compute_type
         self._cores = cpu_count()
-        self._engines = {1: self._open(workers=1)}  # by the number of workers
+        self._engines = {1: self._open(workers=1)}  # CTranslate2 translators, by their number of workers
         self._measuring = Lock()
-        self._best: dict[int, int] = {}  # the fastest number of workers for each beam size that was measured
+        self._best: dict[int, int] = {}  # the fastest number of workers, by beam size, once measured
         self._names = tokenizer.tokens(range(tokenizer.size))
         self._ids = {name: token_id for token_id, name in enumerate(self._names)}
 
     def _open(self, workers: int) -> ctranslate2.Translator:
-        """Return a CTranslate2 translator whose workers share the cores; each worker computes one batch at a time."""
+        """Return a CTranslate2 translator with this many workers. Each worker computes one batch at a time."""
         return ctranslate2.Translator(
             self._files,
             device="cpu",
@@ -89,7 +95,7 @@ class CTranslate2Backend(Translator):
         return self._best.get(decode.beam_size, UNKNOWN) if self._cores > 1 and supports(decode) else 1
 
     def translate_bare(self, texts: Sequence[str], decode: DecodeSettings) -> None:
-        """Run only CTranslate2's part of the work, to measure what the rest costs."""
+        """Translate texts with CTranslate2 only and discard the result, to measure how much time Regard adds."""
         parts = [part for text in texts for part, _ in self._parts(text) if not is_blank(part)]
         sources = self._to_tokens(self.tokenizer.encode(parts))
         self._engines[self._best.get(decode.beam_size, 1)].translate_batch(
@@ -98,7 +104,7 @@ class CTranslate2Backend(Translator):
             max_batch_size=max(1, self.batch_tokens // decode.beam_size),
             batch_type="tokens",
             max_input_length=0,
-            max_decoding_length=min(256, self.max_positions),  # CTranslate2's default, or what the model supports
+            max_decoding_length=min(256, self.max_positions),  # CTranslate2's default is 256
         )
 
     def _generate(self, batches: Iterable[Sources], decode: DecodeSettings) -> Iterator[list[list[Hypothesis]]]:
@@ -112,17 +118,18 @@ class CTranslate2Backend(Translator):
         return self._fallback()._generate(batches, decode)
 
     def _generate_ahead(self, batches: Iterator[Sources], decode: DecodeSettings) -> Iterator[list[list[Hypothesis]]]:
-        """Generate with several batches in flight."""
+        """Yield the hypotheses of each batch. Several batches are submitted to CTranslate2 ahead of the result."""
         first = self._measure_workers(batches, decode) if self.workers(decode) == UNKNOWN else []
         more = list(islice(batches, 3))
         first += ((batch, []) for batch in more)
-        # One batch, followed by the empty batch that ends its window, and nothing else.
+        # Whether there is only one batch, apart from the empty batch that marks the end of a window.
         is_single = len(more) < 3 and sum(bool(batch) for batch, _ in first) < 2
         workers = 1 if is_single else self._best.get(decode.beam_size, 1)
         engine = self._engines[workers]
         all_batches = chain(first, ((batch, []) for batch in batches))
         submitted = ((batch, pending or self._search(engine, batch, decode)) for batch, pending in all_batches)
-        # A second search is queued after batches submitted in the meantime; their results are kept until it is done.
+        # A batch may need a second search, which runs after the batches submitted before it. The results of those
+        # batches are kept here, so that results are yielded in order.
         kept: deque[tuple[Sources, list[_Found], dict[int, Any]]] = deque()
         for batch, pending in _keep_in_flight(submitted, _BATCHES_AHEAD * workers):
             found = [_wait(result) for result in pending]
@@ -132,12 +139,12 @@ class CTranslate2Backend(Translator):
         yield from (self._hypotheses(*results, decode) for results in kept)
 
     def _measure_workers(self, batches: Iterator[Sources], decode: DecodeSettings) -> list[tuple[Sources, _Pending]]:
-        """Read the first batches and measure on some of them how many workers are fastest.
+        """Translate some of the first batches with different numbers of workers and store the fastest number.
 
-        Returns all batches that were read, with the results of those that were translated.
+        Return all batches that were taken from `batches`. A batch that was translated comes with its results.
         """
         if not self._measuring.acquire(blocking=False):
-            return []  # two threads that measure at the same time would disturb each other
+            return []  # another thread is measuring, and two measurements would disturb each other
         try:
             worker_counts = [self._cores >> halvings for halvings in range(self._cores.bit_length())]
             first: list[Sources] = []
@@ -146,7 +153,7 @@ class CTranslate2Backend(Translator):
                 first.append(batch)
                 ends += not batch
                 enough = len(first) - ends >= len(worker_counts) * self._cores
-                # One window may have too few batches, or none.
+                # Stop at the end of a window if there are enough batches. One window may have too few batches, or none.
                 if not batch and (enough or ends == _MAX_TRIAL_WINDOWS):
                     break
             nonempty = {index: batch for index, batch in enumerate(first) if batch}
@@ -160,14 +167,14 @@ class CTranslate2Backend(Translator):
     ) -> dict[int, _Pending]:
         """Translate some batches with each number of workers, store the fastest number, and return the results.
 
-        A small model is fastest with one core per batch, a large model with all cores on one batch; in between it
-        depends on the beam size.
+        A small model is fastest if each core computes its own batch, and a large model if all cores share one batch.
+        For models in between, it depends on the beam size.
         """
         results: dict[int, _Pending] = {}
         share = len(batches) // len(worker_counts)
         if share < self._cores:
             return results
-        # Two rounds if there are enough batches; in each round all workers get the same number of batches.
+        # Measure in two rounds if there are enough batches. In each round, all workers get the same number of batches.
         rounds = 2 if share >= 2 * self._cores else 1
         share = share // (rounds * self._cores) * rounds * self._cores
         indices = list(batches)[: share * len(worker_counts)]
@@ -175,14 +182,15 @@ class CTranslate2Backend(Translator):
         for number, workers in enumerate(worker_counts):
             engine = self._engines.get(workers) or self._open(workers)
             self._time(engine, [batches[indices[-1]]] * workers, decode)  # warm-up
-            # Every number of workers gets long and short batches.
+            # Batches are sorted by length; taking every n-th one gives each number of workers long and short batches.
             own_indices = indices[number :: len(worker_counts)]
             speeds = []
             for round_indices in (own_indices[first::rounds] for first in range(rounds)):
                 speed, pending = self._time(engine, [batches[index] for index in round_indices], decode)
                 speeds.append(speed)
                 results.update(zip(round_indices, pending, strict=True))
-            # Fewer workers must be clearly faster in every round: a short disturbance makes any number look slow.
+            # The largest number of workers is tried first. A smaller number must be 15 % faster in every round to
+            # replace it, because a short disturbance can make any number look slow.
             if min(speeds) < 1.15 * best:
                 break
             best, chosen = max(speeds), (workers, engine)
@@ -193,7 +201,7 @@ class CTranslate2Backend(Translator):
     def _time(
         self, engine: ctranslate2.Translator, batches: list[Sources], decode: DecodeSettings
     ) -> tuple[float, list[_Pending]]:
-        """Translate batches; return the speed in tokens per second, and the results."""
+        """Translate batches; return the speed in generated tokens per second, and the results."""
         started = time.perf_counter()
         pending = [self._search(engine, batch, decode) for batch in batches]
         tokens = sum(len(result.result().hypotheses[0]) for batch_results in pending for result in batch_results)
@@ -211,7 +219,7 @@ class CTranslate2Backend(Translator):
             min_decoding_length=decode.min_length,
             no_repeat_ngram_size=decode.no_repeat_ngram_size,
             max_input_length=0,
-            return_scores=decode.scores or decode.beam_size > 1,  # several hypotheses are ranked by their scores
+            return_scores=decode.scores or decode.beam_size > 1,  # beam search needs scores to rank the hypotheses
             return_end_token=True,
             asynchronous=True,
         )
@@ -223,10 +231,10 @@ class CTranslate2Backend(Translator):
     def _search_again(
         self, engine: ctranslate2.Translator, batch: Sources, found: list[_Found], decode: DecodeSettings
     ) -> dict[int, Any]:
-        """Start a second search of the texts that exceeded their own length limit; return the results by index.
+        """Search again for the sources whose translation exceeded their own length limit; return the results by index.
 
-        If a search did not reach its own limit, the larger limit of the batch made no difference. A greedy search
-        generated the same tokens up to its limit, so its result is truncated, unless its score is needed.
+        If a translation stayed below the limit of its own source, the larger limit of the batch made no difference. A
+        greedy search needs no second search unless its score is needed: its result can simply be truncated.
         """
         if decode.beam_size == 1 and not decode.scores:
             return {}
@@ -252,7 +260,7 @@ class CTranslate2Backend(Translator):
             return best
         pairs = [(source, each) for source, hypotheses in zip(batch, best, strict=True) for each in hypotheses]
         scored = zip(pairs, self._score_tokens([(source.ids, each.token_ids) for source, each in pairs]), strict=True)
-        # A hypothesis that reached its limit has no EOS.
+        # A hypothesis that reached its length limit does not end with EOS, so the log-probability of EOS is dropped.
         rescored = (
             Hypothesis.of(each.token_ids, logs[: source.limit], decode.length_penalty)
             for (source, each), logs in scored
@@ -260,7 +268,7 @@ class CTranslate2Backend(Translator):
         return [list(islice(rescored, len(hypotheses))) for hypotheses in best]
 
     def _best_of(self, found: _Found, limit: int, decode: DecodeSettings) -> list[Hypothesis]:
-        """Rank the hypotheses with the paper's length penalty and return the best."""
+        """Rank the hypotheses of one source with the paper's length penalty and return the `n_best` best."""
         scored = [
             (log / length_penalty(len(tokens), decode.length_penalty), log, tokens[:limit]) for tokens, log in found
         ]
@@ -268,13 +276,13 @@ class CTranslate2Backend(Translator):
         return [Hypothesis(self._to_ids(tokens), log, score, ()) for score, log, tokens in best]
 
     def _to_ids(self, tokens: list[str]) -> tuple[int, ...]:
-        """Return the ids of tokens, without EOS."""
+        """Return the ids of tokens, without the id of a final EOS."""
         ids = [self._ids[token] for token in tokens]
         return tuple(ids[:-1] if ids[-1:] == [EOS] else ids)
 
     def _score_tokens(self, pairs: TokenPairs) -> list[tuple[float, ...]]:
         scored: dict[int, tuple[float, ...]] = {}
-        # CTranslate2 holds the logits of the whole batch, so batches are small.
+        # CTranslate2 keeps the logits of a whole batch in memory, so batches must be small.
         for batch in length_buckets([max(map(len, pair)) for pair in pairs], 2048):
             sources, targets = (self._to_tokens([pairs[index][side] for index in batch]) for side in (0, 1))
             results = self._engines[1].score_batch(sources, targets, max_input_length=0)
@@ -282,7 +290,8 @@ class CTranslate2Backend(Translator):
         return [scored[index] for index in range(len(pairs))]
 
     def _attend(self, pairs: TokenPairs) -> list[Any]:
-        # The attention that a search returns is not always that of the hypothesis; with a full prefix it is.
+        # The attention weights that a search returns do not always belong to the hypothesis. They do if the whole
+        # target is given as a prefix.
         sources, targets = (self._to_tokens([pair[side] for pair in pairs]) for side in (0, 1))
         results = self._engines[1].translate_batch(
             sources,
@@ -297,7 +306,7 @@ class CTranslate2Backend(Translator):
 
 
 def _keep_in_flight(items: Iterable[_T], count: int) -> Iterator[_T]:
-    """Yield items, keeping `count` more in flight."""
+    """Yield items in order, but first take `count` more from `items`, so that their computation starts early."""
     in_flight: deque[_T] = deque()
     for item in items:
         in_flight.append(item)
@@ -307,7 +316,7 @@ def _keep_in_flight(items: Iterable[_T], count: int) -> Iterator[_T]:
 
 
 def _wait(result: Any) -> _Found:
-    """Wait for the result of a search; return its hypotheses, the most probable first."""
+    """Wait for the search of one source to end; return its hypotheses, the most probable first."""
     done = result.result()
     return list(zip(done.hypotheses, done.scores or [math.nan], strict=True))
 

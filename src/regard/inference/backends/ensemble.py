@@ -1,9 +1,10 @@
-"""An ensemble: several models that act as one, with the mean of their probabilities for the next token.
+"""An ensemble: several models that act as one model, by averaging their probabilities for the next token.
 
-It has the model interface, so search and translator treat it like one model. Its hidden vectors are the hidden vectors
-of the models, concatenated.
+An ensemble has the interface of a model, so search and translator need no special case for it. Its hidden vectors are
+the hidden vectors of its models, concatenated.
 
-Shapes: B sentences, K beams, N = B * K rows, S source length, T target length, D sum of the widths, V vocabulary.
+Shapes: B sentences, K beams, N = B * K hypotheses, S source length, T target length, D sum of the models' widths, V
+vocabulary.
 """
 
 import math
@@ -19,7 +20,7 @@ from regard.models.kinds.transformer import Transformer
 
 @dataclass(frozen=True)
 class EnsembleState:
-    """The decoder states of the models."""
+    """The state of an ensemble: the decoder states of its models."""
 
     states: tuple[Any, ...]
 
@@ -31,7 +32,7 @@ class EnsembleState:
 
 
 class Ensemble(nn.Module):
-    """Models of one vocabulary and any shapes that act as one model."""
+    """Several models that act as one. They share a vocabulary, but may differ in shape."""
 
     def __init__(self, models: Sequence[Transformer]) -> None:
         super().__init__()
@@ -51,7 +52,7 @@ class Ensemble(nn.Module):
         return torch.cat([hidden for hidden, _ in decoded], dim=-1), EnsembleState(tuple(own for _, own in decoded))
 
     def project(self, hidden: Tensor) -> Tensor:
-        """Return the logarithm of the mean probability, which serves as logits: its softmax is that mean."""
+        """Return the logarithm of the mean probability of each token. It serves as logits: its softmax is that mean."""
         vectors = zip(self._models(), hidden.split(self._widths, dim=-1), strict=True)
         log_probabilities = torch.stack(
             [model.project(vector).float().log_softmax(dim=-1) for model, vector in vectors]

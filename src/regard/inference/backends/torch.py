@@ -1,6 +1,6 @@
-"""The torch backend: a translator that runs any model of the model interface.
+"""The torch backend: a translator that runs any model with the interface `SequenceModel`.
 
-Shapes: B sentences, S source length, N = B * beams rows, T target length, D width, V vocabulary.
+Shapes: B sentences, S source length, N = B * beams hypotheses, T target length, D width, V vocabulary.
 """
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -28,7 +28,7 @@ __all__ = ["TorchBackend", "Translation"]
 
 
 class TorchBackend(Translator):
-    """A translator that runs a model in torch. A sentence gets the same translation alone and in any batch."""
+    """A translator that runs a model in torch. The translation of a sentence does not depend on its batch."""
 
     def __init__(
         self,
@@ -39,7 +39,7 @@ class TorchBackend(Translator):
         device: torch.device | str = "cpu",
         alignment_head: AlignmentHead | None = None,
     ) -> None:
-        """Wrap a model, which must be on `device` and, if there is an alignment head, must support a lens."""
+        """Wrap a model that is on `device`. With an alignment head, the model must accept a lens."""
         super().__init__(tokenizer, max_positions=max_positions, alignment_head=alignment_head)
         self.model = model
         self.device = torch.device(device)
@@ -79,7 +79,7 @@ class TorchBackend(Translator):
             ]
 
     def _log_probabilities(self, hidden_TD: Tensor, target_T: Tensor) -> tuple[float, ...]:
-        """Return the log-probabilities of one target: the logits of a whole batch may not fit in memory."""
+        """Return the log-probability of each token of one target. The logits of a whole batch may not fit in memory."""
         log_TV = log_softmax(self.model.project(hidden_TD), forbidden_tokens(self._generable_V))
         return tuple(log_TV.gather(1, target_T[:, None]).squeeze(1).tolist())
 
@@ -92,7 +92,10 @@ def decode_batch(
     decode: DecodeSettings,
     on_step: Callable[[Candidates], None] = lambda continued: None,
 ) -> list[list[Hypothesis]]:
-    """Return the hypotheses of each source; `on_step` is called after each step with the hypotheses that continue."""
+    """Return the hypotheses of each source.
+
+    After each step of the search, `on_step` is called with the hypotheses that are not finished yet.
+    """
     device = generable_V.device
     ids, limits = [source.ids for source in batch], [source.limit for source in batch]
 
@@ -115,13 +118,13 @@ def decode_batch(
 
 
 def _padded(sequences: Sequence[Sequence[int]]) -> Tensor:
-    """Return one row for each sequence: its ids, EOS, and padding."""
+    """Return a matrix with one row for each sequence: its ids, then EOS, then padding."""
     width = max(len(ids) for ids in sequences) + 1
     return torch.tensor([[*ids, EOS] + [PAD] * (width - 1 - len(ids)) for ids in sequences])
 
 
 def _decoder_input(target_BT: Tensor) -> Tensor:
-    """Return the decoder's input for teacher forcing: the targets shifted right by one, after BOS."""
+    """Return the decoder input for teacher forcing: BOS, then the target without its last token."""
     input_BT = target_BT.roll(1, dims=1)
     input_BT[:, 0] = BOS
     return input_BT
@@ -147,7 +150,7 @@ class _HeadLens:
 
 @contextmanager
 def _evaluation_mode(model: SequenceModel) -> Iterator[None]:
-    """Switch dropout off, and on again afterwards if the model was in training mode."""
+    """Put the model in evaluation mode within the context, which switches dropout off; restore the mode afterwards."""
     if not model.training:
         yield
         return

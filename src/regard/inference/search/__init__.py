@@ -1,1 +1,1 @@
-"""Beam search and sampling over any model that predicts the next token."""
+"""Beam search and sampling with any model that predicts the next token."""

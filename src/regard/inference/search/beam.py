@@ -1,12 +1,12 @@
-"""Beam search and sampling over any step function. The search knows tensors, but no model and no text.
+"""Beam search and sampling with any step function. This module handles tensors only, neither models nor text.
 
-CTranslate2 follows the same rule: each step takes the 2K best continuations of a sentence by summed log-probability.
-Those among the first K that end in EOS are finished; the first K that do not are continued. A sentence stops when K
-hypotheses are finished, or when it reaches its length limit. The K most probable finished hypotheses are returned,
-ranked with the paper's length penalty (section 6.1). When sampling, each of K hypotheses continues independently until
-it samples EOS.
+In each step, a beam search takes the 2K continuations of a sentence with the largest total log-probability. Those among
+the first K that end in EOS are finished; the first K that do not end in EOS are continued. The search for a sentence
+stops when K hypotheses are finished, or at its length limit. It returns the K most probable finished hypotheses, ranked
+with the paper's length penalty (section 6.1). CTranslate2 searches by the same rule. When sampling, each of K
+hypotheses continues independently until it samples EOS.
 
-Shapes: B unfinished sentences, K beams, N = B * K rows, V vocabulary, T tokens so far, C candidates of a sentence.
+Shapes: B unfinished sentences, K beams, N = B * K hypotheses, V vocabulary, T tokens so far, C candidates per sentence.
 """
 
 import math
@@ -26,8 +26,8 @@ from regard.settings.decode import DecodeSettings
 
 S = TypeVar("S", bound=DecoderState)
 
-# A step maps the last tokens (N, 1) and the state before them to the logits (N, V) of the next token and the new state.
-# The search owns these logits: it overwrites those of forbidden tokens.
+# A step function takes the last token of each hypothesis (N, 1) and the decoder state before it; it returns the logits
+# of the next token (N, V) and the new state. The search may overwrite these logits.
 Step = Callable[[Tensor, S], tuple[Tensor, S]]
 
 
@@ -65,10 +65,11 @@ def search(
 ) -> list[list[Hypothesis]]:
     """Return the finished hypotheses of each sentence, best first: K of them, or fewer if fewer exist.
 
-    `limits_B` is the maximum number of tokens of each sentence, without EOS; hypotheses that reach it are finished as
-    they are. `state` starts with one beam per sentence. `prefixes` are the first tokens of each sentence. With
-    `uniform_BTK`, random numbers between 0 and 1, K hypotheses are sampled. `on_step` is called after each step with
-    the hypotheses that continue.
+    `limits_B` is the maximum number of tokens generated for each sentence, without EOS; a hypothesis that reaches it is
+    finished without EOS. `state` is the decoder state before the first token, with one beam per sentence. `prefixes`
+    are the tokens with which the hypotheses of each sentence must begin. If `uniform_BTK` is given, K hypotheses are
+    sampled with these random numbers between 0 and 1. `on_step` is called after each step with the hypotheses that
+    continue.
     """
     if bool((limits_B < 1).any()):
         raise ValueError(f"every limit must be at least 1, got {limits_B.tolist()}")
@@ -77,7 +78,7 @@ def search(
     finished: list[list[Hypothesis]] = [[] for _ in range(sentences)]
     constraints = Constraints.of(generable_V, prefixes, sentences, decode, eos)
     open_B = torch.arange(sentences, device=device)
-    finished_B = torch.zeros_like(open_B)  # the number of finished hypotheses
+    finished_B = torch.zeros_like(open_B)  # the number of finished hypotheses of each sentence
     total_BK = torch.zeros(sentences, 1, device=device)
     tokens_N1 = torch.full((sentences, 1), bos, dtype=torch.long, device=device)
     history = _History(tokens_N1.new_empty(sentences, 1, 0), total_BK.new_empty(sentences, 1, 0))
@@ -115,13 +116,16 @@ def search(
         tokens_N1 = continued.tokens_BC.reshape(-1, 1)
         on_step(continued)
 
-    # If every text has probability zero, the result is the empty one.
+    # If every possible text has probability zero, the result is an empty text with that probability.
     impossible = Hypothesis.of((), (-math.inf,), decode.length_penalty)
     return [rank(hypotheses or [impossible], beams) for hypotheses in finished]
 
 
 def _continued(candidates: Candidates, beams: int, eos: int) -> Candidates:
-    """Return the first K candidates that are not EOS. If a tiny vocabulary leaves fewer, the rest have total -inf."""
+    """Return the first K candidates of each sentence that do not end in EOS.
+
+    If there are fewer, because the vocabulary is tiny, the remaining ones get the log-probability -inf.
+    """
     ends_BC = candidates.tokens_BC == eos
     continued = candidates.pick(ends_BC.byte().argsort(dim=1, stable=True)[:, :beams])
     total_BK = continued.total_BC.masked_fill(continued.tokens_BC == eos, -math.inf)
@@ -129,7 +133,7 @@ def _continued(candidates: Candidates, beams: int, eos: int) -> Candidates:
 
 
 def _is_identity(beams_BK: Tensor, before: int) -> bool:
-    """Return whether every beam continues itself, so that the state can stay as it is."""
+    """Return whether every beam continues the former beam of the same index, so that the state can stay as it is."""
     width = beams_BK.size(1)
     return width == before and (width == 1 or bool((beams_BK == torch.arange(width, device=beams_BK.device)).all()))
 
@@ -143,7 +147,7 @@ def _collect(
     eos: int,
     alpha: float,
 ) -> None:
-    """Add the hypotheses that end at this step to those of their sentences."""
+    """Add each hypothesis that ends at this step to the finished hypotheses of its sentence."""
     rows, ranks = ends_BK.nonzero(as_tuple=True)
     beams = candidates.beams_BC[rows, ranks]
     tokens = torch.cat([history.tokens_BKT[rows, beams], candidates.tokens_BC[rows, ranks, None]], dim=1)

@@ -1,4 +1,4 @@
-"""The best continuations of the hypotheses of a beam."""
+"""The candidates of a search: unfinished hypotheses, each continued with one more token."""
 
 from dataclasses import dataclass
 
@@ -7,12 +7,12 @@ from torch import Tensor
 
 @dataclass(frozen=True)
 class Candidates:
-    """C continuations of each sentence: which beam each continues, and with which token."""
+    """C candidates for each sentence. A candidate continues the hypothesis of one beam with one token."""
 
-    total_BC: Tensor  # the log-probability of the whole hypothesis
+    total_BC: Tensor  # the log-probability of the whole hypothesis, including the new token
     beams_BC: Tensor
     tokens_BC: Tensor
-    log_BC: Tensor  # the log-probability of the token
+    log_BC: Tensor  # the log-probability of the new token
 
     def pick(self, index_BK: Tensor) -> "Candidates":
         return Candidates(
@@ -29,10 +29,10 @@ class Candidates:
 
 
 def top_candidates(log_NV: Tensor, total_BK: Tensor, beams: int) -> Candidates:
-    """Return the most probable continuations of each sentence, best first."""
-    # 2K candidates: even if K of them end here, K are left to continue. One beam needs only one: it ends or continues.
+    """Return the most probable candidates of each sentence, best first: 2K for K beams, one for a single beam."""
+    # Even if K of 2K candidates end in EOS, K are left to continue. A single beam either ends or continues.
     count = 2 * beams if beams > 1 else 1
-    # The best candidates of a sentence are among the best of each of its beams; taking those first saves K * V sums.
+    # Choosing the best tokens of each beam first is faster than adding the totals to all K * V log-probabilities.
     each = min(count, log_NV.size(1))
     log_NE, tokens_NE = log_NV.topk(each, dim=1)
     log_BKE, tokens_BKE = log_NE.unflatten(0, total_BK.shape), tokens_NE.unflatten(0, total_BK.shape)

@@ -1,11 +1,11 @@
 """The constraints on the next token, and the probability of each token under them.
 
-Forbidden tokens are masked before the softmax, as in CTranslate2, so the allowed tokens share all of the probability.
-Tokens of a prefix keep the probability that the model gives them: a text has the same log-probability whether the model
-generated its beginning or was given it.
+Forbidden tokens are masked before the softmax, as in CTranslate2, so the probabilities of the allowed tokens sum to 1.
+The tokens of a prefix keep the probability that the model gives them. So a text has the same log-probability whether
+the model generated its beginning or the beginning was given as a prefix.
 
-Shapes: B sentences, K beams, N = B * K rows, V vocabulary, T tokens so far, P tokens of the longest prefix, W n-grams,
-G tokens of an n-gram.
+Shapes: B sentences, K beams, N = B * K hypotheses, V vocabulary, T tokens so far, P tokens of the longest prefix, W
+n-grams, G tokens of an n-gram.
 """
 
 import math
@@ -18,7 +18,7 @@ from torch import Tensor
 
 from regard.settings.decode import DecodeSettings
 
-_FREE = -1  # in a prefix: any token
+_FREE = -1  # marks positions after the end of a prefix, where any token is allowed
 
 
 @dataclass(frozen=True)
@@ -26,7 +26,7 @@ class Constraints:
     """The constraints on the next token of the unfinished sentences."""
 
     forbidden: Tensor  # the ids of tokens that are never generated
-    prefixes_BP: Tensor  # the tokens each sentence begins with, then _FREE
+    prefixes_BP: Tensor  # the prefix of each sentence, filled up with _FREE
     eos: int
     min_length: int
     no_repeat_ngram_size: int
@@ -46,7 +46,7 @@ class Constraints:
         return replace(self, prefixes_BP=self.prefixes_BP[sentences])
 
     def log_probabilities(self, logits_NV: Tensor, tokens_BKT: Tensor) -> Tensor:
-        """Return the log-probability of every next token. The logits are overwritten."""
+        """Return the log-probability of each possible next token. The logits are overwritten."""
         logits_NV, length = logits_NV.float(), tokens_BKT.size(2)
         forced_N = None
         if length < self.prefixes_BP.size(1):
@@ -68,7 +68,7 @@ def forbidden_tokens(generable_V: Tensor) -> Tensor:
 
 
 def log_softmax(logits_NV: Tensor, forbidden: Tensor) -> Tensor:
-    """Return the log-probabilities of the tokens that are not forbidden. The logits are overwritten."""
+    """Return the log-probability of each token, which is -inf for the forbidden ones. The logits are overwritten."""
     logits_NV = logits_NV.float().index_fill_(1, forbidden, -math.inf)
     log_NV = logits_NV.log_softmax(dim=-1)
     undefined_N = log_NV[:, 0].isnan()
@@ -80,7 +80,7 @@ def log_softmax(logits_NV: Tensor, forbidden: Tensor) -> Tensor:
 
 
 def _forbid_repeats(logits_NV: Tensor, tokens_NT: Tensor, size: int, forced_N: Tensor | None) -> None:
-    """Forbid tokens that would repeat an n-gram of this size. The prefix may contain repeated n-grams."""
+    """Forbid tokens that would repeat an n-gram of this size. Inside a prefix, repeated n-grams are allowed."""
     ngrams_NWG = tokens_NT.unfold(1, size, 1)
     last_NG = tokens_NT[:, tokens_NT.size(1) - size + 1 :]
     repeated_NW = (ngrams_NWG[:, :, :-1] == last_NG[:, None]).all(dim=2)

@@ -1,6 +1,6 @@
 """The results of a search and their ranking.
 
-Does not import torch, because the hypotheses of CTranslate2 are ranked by the same rule.
+This module does not import torch, because the CTranslate2 backend uses it too.
 """
 
 import math
@@ -16,25 +16,28 @@ class Hypothesis:
     token_ids: tuple[int, ...]
     log_probability: float
     score: float  # log-probability divided by the length penalty
-    token_log_probabilities: tuple[float, ...]  # the last is that of EOS, if it was generated
+    token_log_probabilities: tuple[float, ...]  # one per token, then that of EOS if it was generated
 
     @classmethod
     def of(cls, token_ids: Sequence[int], log_probabilities: Sequence[float], alpha: float) -> Self:
-        """Score token ids without EOS; the log-probabilities include that of EOS, if it was generated."""
+        """Return a hypothesis with its score.
+
+        `token_ids` has no EOS; `log_probabilities` has one more value if EOS was generated.
+        """
         total = math.fsum(log_probabilities)
         score = total / length_penalty(len(log_probabilities), alpha)
         return cls(tuple(token_ids), total, score, tuple(log_probabilities))
 
 
 def length_penalty(length: int, alpha: float) -> float:
-    """Return the divisor of a log-probability that offsets the advantage of short translations (Wu et al., 2016)."""
+    """Return the divisor for a log-probability that removes the advantage of short texts (Wu et al., 2016)."""
     return float(((5 + length) / 6) ** alpha)
 
 
 def rank(hypotheses: Iterable[Hypothesis], beams: int) -> list[Hypothesis]:
-    """Return the `beams` most probable hypotheses, best score first.
+    """Return the `beams` most probable hypotheses, sorted by score, best first.
 
-    A search finds more than `beams` if several hypotheses finish at its last step.
+    There may be more than `beams` hypotheses if several of them finish at the last step of a search.
     """
     most_probable = sorted(hypotheses, key=lambda hypothesis: -hypothesis.log_probability)[:beams]
     return sorted(most_probable, key=lambda hypothesis: -hypothesis.score)

@@ -2,7 +2,7 @@
 
 The caller supplies a uniform random number for each token, so the same numbers always sample the same tokens.
 
-Shapes: B unfinished sentences, K samples of each, N = B * K rows, V vocabulary, T steps.
+Shapes: B unfinished sentences, K samples per sentence, N = B * K hypotheses, V vocabulary, T steps.
 """
 
 import random
@@ -16,11 +16,11 @@ from regard.settings.decode import DecodeSettings
 
 
 def sample(log_NV: Tensor, total_BK: Tensor, uniform_BK: Tensor, decode: DecodeSettings) -> Candidates:
-    """Sample one token for each beam. Before the first token, all beams of a sentence share one row."""
+    """Sample the next token of each of K hypotheses. At the first step, they all continue the same empty hypothesis."""
     before, beams = total_BK.size(1), uniform_BK.size(1)
     log_BKV = log_NV.unflatten(0, total_BK.shape).expand(-1, beams, -1)
-    # Tokens stay in the order of the vocabulary: sorting by probability would depend on rounding, and so on the batch.
-    # Computed on the CPU, where the random numbers are: not every device has double precision.
+    # Tokens stay in the order of the vocabulary: an order by probability would depend on rounding errors, which differ
+    # between batches. The sums are computed on the CPU, because not every device has double precision.
     sums_BKV = _weights(log_BKV.to(uniform_BK.device).double(), decode).cumsum(dim=2)
     thresholds_BK1 = uniform_BK[:, :, None] * sums_BKV[:, :, -1:]
     last = log_BKV.size(2) - 1
@@ -45,7 +45,7 @@ def _weights(log_BKV: Tensor, decode: DecodeSettings) -> Tensor:
 
 
 def uniform_numbers(sources: Sequence[Sequence[int]], steps: int, decode: DecodeSettings) -> Tensor:
-    """Return random numbers (B, T, K) between 0 and 1 that depend on the seed and on each source, not on its batch."""
+    """Return random numbers (B, T, K) between 0 and 1, which depend on the seed and the source, not on the batch."""
     return torch.tensor([_uniform_numbers_of(source, steps, decode) for source in sources], dtype=torch.float64)
 
 

@@ -1,9 +1,10 @@
-"""The exported CTranslate2 files of a model: in its folder or in the user's cache, where they are made if missing.
+"""The exported CTranslate2 files of a model, which are in its folder or in the user's cache.
 
-An export is valid for one set of parameters, one version of CTranslate2 and one compute type; its manifest says which,
-and is verified before anything is loaded. An export that came with a folder must also equal, except for the values of
-the parameters, what Regard would write, because CTranslate2 does not check its input. The export runs in a child
-process, because CTranslate2's converter needs torch and translation does not.
+If they are in neither, they are exported to the cache. An export is valid for one set of parameters, one version of
+CTranslate2 and one compute type. These are recorded in `made_for.json`, which is verified before anything is loaded. An
+export in a model folder may come from someone else, and CTranslate2 does not check its input. So such an export must
+also equal what Regard would write, except for the values of the parameters. The export runs in a child process, because
+CTranslate2's converter needs torch and translation does not.
 """
 
 import hashlib
@@ -40,11 +41,11 @@ _CONFIG = {
 
 _log = logging.getLogger(__name__)
 
-_FORM = "3"  # the version of the exported files; a new number makes old files stale
+_FORM = "3"  # version of the exported files; files of another version are not used
 
 
 def export_key(model_folder: Path, compute_type: str) -> dict[str, str]:
-    """Return everything that the exported files depend on."""
+    """Return everything that the exported files depend on: hashes, versions and the compute type."""
     alignment = model_folder / "alignment.json"
     return {
         "form": _FORM,
@@ -83,7 +84,7 @@ def _check_free_space(cache: Path, model_folder: Path) -> None:
 
 def _export_in_child(model_folder: Path, out: Path, compute_type: str) -> None:
     """Run the export in a child process."""
-    # -P: the current folder may be untrusted and contain a torch.py.
+    # With -P, Python imports nothing from the current folder, which may be untrusted and contain a torch.py.
     command = [
         sys.executable,
         "-P",
@@ -100,7 +101,7 @@ def _export_in_child(model_folder: Path, out: Path, compute_type: str) -> None:
 
 
 def is_intact_export(folder: Path, key: dict[str, str]) -> bool:
-    """Return whether a folder holds undamaged exported files for this key."""
+    """Return whether a folder contains undamaged exported files that were made for this key (see `export_key`)."""
     try:
         return find_damage(folder, only=FILES) is None and read_json(folder / "made_for.json") == key
     except ValueError:
@@ -108,7 +109,7 @@ def is_intact_export(folder: Path, key: dict[str, str]) -> bool:
 
 
 def is_trusted_export(folder: Path, model: ModelFolder) -> bool:
-    """Return whether exported files equal what Regard writes for a model, except for the values of its parameters."""
+    """Return whether exported files equal what Regard would write for a model, except for the parameter values."""
     try:
         config, names = read_json(folder / "config.json"), read_json(folder / "shared_vocabulary.json")
     except ValueError:
@@ -117,13 +118,13 @@ def is_trusted_export(folder: Path, model: ModelFolder) -> bool:
     return (
         not others
         and json.dumps(config, sort_keys=True)
-        == json.dumps(_CONFIG, sort_keys=True)  # compared as JSON, because 0 == False in Python
+        == json.dumps(_CONFIG, sort_keys=True)  # compared as text, because 0 == False in Python
         and names == token_names(model.tokenizer)
         and matches_export(folder / "model.bin", model.settings, model.alignment.layer if model.alignment else None)
     )
 
 
 def token_names(tokenizer: SentencePieceTokenizer) -> list[str]:
-    """Return a name for every row of the embedding, including the rows without a token."""
+    """Return a name for every row of the embedding matrix, including the unused rows at its end."""
     tokens = tokenizer.tokens(range(tokenizer.size))
     return tokens + [f"<row {row}>" for row in range(tokenizer.size, tokenizer.embedding_rows)]

@@ -2,7 +2,8 @@
 
     python -m regard.interchange.ctranslate2.export MODEL-FOLDER OUT-FOLDER COMPUTE-TYPE
 
-The result is written atomically, with the parameters, CTranslate2 version and compute type it is valid for.
+The files are written atomically. One of them, `made_for.json`, records the model, the version of CTranslate2 and the
+compute type for which they are valid.
 """
 
 import sys
@@ -33,7 +34,7 @@ def export_model(model_folder: Path, out: Path, compute_type: str) -> None:
     """Write the CTranslate2 files of a model folder to `out`."""
     opened = open_folder(model_folder)
     spec = _spec(opened.build(), opened.tokenizer, opened.alignment)
-    # CTranslate2 computes in "float32"; its converter calls the same for stored parameters "no quantization".
+    # For float32, the converter of CTranslate2 expects None, which means no quantization.
     spec.optimize(quantization=None if compute_type == "float32" else compute_type)
     with new_folder(out) as new:
         spec.save(str(new))
@@ -42,7 +43,7 @@ def export_model(model_folder: Path, out: Path, compute_type: str) -> None:
 
 
 def ensure_export(model_folder: Path) -> None:
-    """Write the CTranslate2 files of a model to `fast/` in its folder, unless they are there."""
+    """Write the CTranslate2 files of a model to `fast/` in its folder, unless they are there already."""
     if not is_intact_export(model_folder / "fast", export_key(model_folder, "float32")):
         export_model(model_folder, model_folder / "fast", "float32")
 
@@ -61,7 +62,7 @@ def _spec(model: Transformer, tokenizer: SentencePieceTokenizer, alignment: Alig
     _stack(spec.encoder, spec.encoder.embeddings[0], model.encoder, model)
     _stack(spec.decoder, spec.decoder.embeddings, model.decoder, model)
     spec.decoder.projection.weight = _array(model.embedding.weight)
-    # Forbidden tokens get no probability, both in search and in scoring.
+    # This bias gives forbidden tokens the probability zero, both in search and in scoring.
     spec.decoder.projection.bias = _array(torch.where(torch.tensor(tokenizer.generable), 0.0, _NEVER))
     names = token_names(tokenizer)
     spec.register_source_vocabulary(names)
@@ -72,9 +73,10 @@ def _spec(model: Transformer, tokenizer: SentencePieceTokenizer, alignment: Alig
 
 
 def _move_head_first(model: Transformer, address: str) -> int:
-    """Make a cross-attention head the first of its layer; return the index of the layer.
+    """Move a cross-attention head to the first place in its layer; return the index of the layer.
 
-    CTranslate2 returns the attention weights of the first head. The order of heads does not change the output.
+    CTranslate2 returns the attention weights of the first head only. The order of the heads does not change the output
+    of the layer.
     """
     _, number, _, chosen = address.split(".")
     cross = dict(model.decoder.layers())[number].cross
@@ -121,7 +123,7 @@ def _feedforward(spec: Any, feedforward: FeedForward, norm: nn.LayerNorm) -> Non
 
 
 def _linear(spec: Any, *layers: nn.Linear) -> None:
-    """Export linear layers that have the same input as one matrix."""
+    """Export several linear layers with the same input as one matrix and one bias."""
     spec.weight = _array(torch.cat([layer.weight for layer in layers]))
     spec.bias = _array(torch.cat([layer.bias for layer in layers]))
 

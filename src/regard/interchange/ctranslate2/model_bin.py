@@ -1,7 +1,7 @@
-"""The check of a CTranslate2 `model.bin`: names, types, shapes and options, read without loading the model.
+"""Checks names, types, shapes and options in a CTranslate2 `model.bin` without loading the model.
 
-CTranslate2 does not check its file, and a malicious file can crash the process. So a file that came with a folder is
-used only if it equals, except for the values of the parameters, the file that Regard would write.
+CTranslate2 does not check the file, and a malicious file can crash the process. So a `model.bin` from a model folder is
+used only if it equals the file that Regard would write, except for the values of the parameters.
 """
 
 import math
@@ -20,11 +20,11 @@ _MAX_VARIABLES = 100_000
 
 Shape = tuple[int, ...]
 
-Content = dict[str, tuple[int, Shape, int | None]]  # type, shape, and the value if it is a single number
+Content = dict[str, tuple[int, Shape, int | None]]  # by variable: type, shape, and the value if it is a single number
 
 
 def matches_export(path: Path, settings: TransformerSettings, alignment: int | None = None) -> bool:
-    """Return whether a file has the structure of an export with these settings and alignment layer, in float32."""
+    """Return whether a `model.bin` has the structure of a float32 export with these settings and alignment layer."""
     try:
         with path.open("rb") as file:
             return _read(file, path.stat().st_size) == _expected(settings, alignment)
@@ -97,16 +97,16 @@ def _expected(settings: TransformerSettings, alignment: int | None) -> Content:
 
 
 def _options(settings: TransformerSettings, alignment: int | None) -> dict[str, int]:
-    """Return the single numbers, which are options of the computation."""
+    """Return the expected options by name. Each is a variable with a single number."""
     off = ["decoder/alibi", "decoder/alibi_use_positive_positions", "decoder/scale_alibi", "encoder/embeddings_merge"]
     off += ["decoder/start_from_zero_embedding", "encoder/multi_query_attention"]
-    off += ["decoder/activation", "encoder/activation"]  # 0 is ReLU
+    off += ["decoder/activation", "encoder/activation"]  # 0 stands for ReLU
     shared = {"num_heads": settings.heads, "pre_norm": int(settings.norm == "pre"), "scale_embeddings": 1}
     return {
         **dict.fromkeys(off, 0),
         **{f"{side}/{name}": value for side in ("encoder", "decoder") for name, value in shared.items()},
         "decoder/alignment_heads": 1,
-        "decoder/alignment_layer": 0xFFFF if alignment is None else alignment - 1,  # -1 for no layer
+        "decoder/alignment_layer": 0xFFFF if alignment is None else alignment - 1,  # no layer is -1, in 16 bits
     }
 
 

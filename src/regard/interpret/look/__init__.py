@@ -1,1 +1,1 @@
-"""One sentence: every number that was computed for it."""
+"""Inspection of one sentence: every number that the model computes for it."""

@@ -1,6 +1,6 @@
-"""The arithmetic of attention for one token in one head, and the vectors of one token on its way through a stack.
+"""The arithmetic of attention for one token in one head, and the vectors of one token from layer to layer.
 
-Every number is read from the recorded pass, or is one product, exponential or quotient of recorded numbers.
+Every number was recorded in a forward pass of the model or is computed here from recorded numbers.
 """
 
 from collections.abc import Iterator
@@ -18,43 +18,43 @@ from regard.tokenizers.word_spans import WordSpan
 
 @dataclass(frozen=True)
 class Key:
-    """One token attended to: how its attention weight is computed, and what it contributes."""
+    """One key of a head: its score and attention weight for one query, and what it contributes to the output."""
 
     token: str
     key: Array
     products: Array  # query times key, element by element
     score: float  # the sum of the products
     scaled: float  # the score divided by the square root of the head width
-    allowed: bool  # False if the mask hides this token
-    exponential: float  # exp(scaled - the largest scaled score)
-    weight: float  # the exponential divided by the sum of all exponentials
+    allowed: bool  # False if the mask hides this key
+    exponential: float  # exp(scaled - the largest scaled score); 0 if the key is masked
+    weight: float  # the exponential divided by the sum of the exponentials of all keys
     value: Array
     weighted: Array  # weight times value
 
 
 @dataclass(frozen=True)
 class HeadArithmetic:
-    """Every step of one head for one token, from the input of the attention to its output."""
+    """Every step of the computation of one head for one token, from the input of the sublayer to its output."""
 
     address: str
     row: Row
-    position: int  # from 1
+    position: int  # the position of the token, counted from 1
     sqrt_width: float  # the square root of the head width
     input: Array
     query: Array
     keys: tuple[Key, ...]
     max_scaled: float
     exponential_sum: float
-    mixed: Array  # the sum of the weighted values
-    first_column: int  # where the numbers of this head start in `joined`, from 1
+    mixed: Array  # the output of the head: the sum of the weighted values
+    first_column: int  # the index of the first element of this head in `joined`, counted from 1
     joined: Array  # the outputs of all heads, concatenated
     output: Array
     residual: Array
-    norm: Array | None  # None unless layer norm follows the residual sum
+    norm: Array | None  # the layer norm of `residual`; None if the model applies layer norm before each sublayer
 
 
 def head_arithmetic(trace: Trace, address: str, position: int) -> HeadArithmetic:
-    """Return the arithmetic of one head for the token at a position (from 0)."""
+    """Return the arithmetic of one head for the token at a position, counted from 0."""
     found = trace.find_head(address)
     if found is None:
         raise LookError(
@@ -108,7 +108,7 @@ def _keys(trace: Trace, address: str, attention: Attention, position: int, expon
 
 @dataclass(frozen=True)
 class Stage:
-    """The vector of one token at one point of a stack, with the address and a description of that point."""
+    """The vector of one token at one point of the encoder or decoder, and the address of that point."""
 
     address: str
     description: str
@@ -116,7 +116,10 @@ class Stage:
 
 
 def token_stages(trace: Trace, stack: str, position: int) -> Iterator[Stage]:
-    """Follow the token at a position (from 0) from its embedding to the last vector of a stack."""
+    """Yield the vectors of one token, from its embedding to the output of the encoder or decoder (`stack`).
+
+    Positions count from 0.
+    """
     settings = trace.settings
     tokens = trace.source if stack == "encoder" else trace.read
 
@@ -149,6 +152,9 @@ _SUBLAYER_OUTPUTS = {
 
 
 def find_token(trace: Trace, address: str, word: str, *, tokens: bool = False) -> tuple[Tokens, WordSpan]:
-    """Find a word among the rows of an attention or a stack; the rows of the decoder are the target."""
+    """Find a word in the source if the address is in the encoder, and in the target if it is in the decoder.
+
+    Return all tokens of that text, and the span of the word among them.
+    """
     side = trace.source if stack_of(address) == "encoder" else trace.written
     return side, get_word(word, side.units(tokens=tokens))

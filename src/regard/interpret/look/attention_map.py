@@ -1,4 +1,4 @@
-"""Attention maps of one head or over several heads, with a title that says which.
+"""Attention maps: the weights of one head, or the weights of several heads combined.
 
 The address of a map is that of one head (`encoder.2.self.5`), a reduction over the heads of a layer
 (`encoder.2.self.mean` or `.max`), a reduction over all layers (`encoder.self.mean` or `.max`), or attention rollout
@@ -30,7 +30,11 @@ _DIRECTIONS = {
 
 @dataclass(frozen=True)
 class Row:
-    """A word or token that attends. In the decoder a row has read one word and is about to write the next."""
+    """A word or token that attends, which is one row of a map.
+
+    In the decoder, `text` is the word to be predicted, and `read` is the input word before it.
+    In the encoder, `read` is None.
+    """
 
     text: str
     read: str | None = None
@@ -46,21 +50,21 @@ class Row:
 
 @dataclass(frozen=True)
 class AttentionMap:
-    """The attention weight of each row on each column. `numpy.asarray` gives the weights, which are read-only."""
+    """The attention weights of queries (`rows`) on keys (`columns`). `numpy.asarray` returns them, read-only."""
 
     address: str
     title: str
     rows: tuple[Row, ...]
     columns: tuple[str, ...]
     values: Array
-    masked: Array  # True where a row may not attend to a column
+    masked: Array  # True where the query may not attend to the key
 
     def __array__(self, dtype: object = None, copy: bool | None = None) -> Array:
         array = self.values if dtype is None else self.values.astype(dtype)  # type: ignore[call-overload]
         return np.array(array) if copy else np.asarray(array)
 
     def ranked(self, row: int) -> list[tuple[str, float]]:
-        """Return the columns that a row may attend to with their weights, largest first."""
+        """Return the keys that the query at index `row` may attend to, with their weights, largest first."""
         order = np.argsort(-self.values[row], kind="stable")
         return [(self.columns[i], float(self.values[row, i])) for i in order if not self.masked[row, i]]
 
@@ -80,7 +84,7 @@ class AttentionMap:
 
 
 def attention_map(trace: Trace, address: str, *, tokens: bool = False) -> AttentionMap:
-    """Return the map at an address, of words or of tokens."""
+    """Return the attention map at an address, between words or, if `tokens` is True, between tokens."""
     attention, title, weights = _token_map(trace, address)
     rows, columns = attention.rows.units(tokens=tokens), attention.columns.units(tokens=tokens)
     allowed = _group(trace[f"{attention.address}.mask"][0].astype(np.float32), rows, columns) > 0
@@ -92,7 +96,10 @@ def attention_map(trace: Trace, address: str, *, tokens: bool = False) -> Attent
 
 
 def _token_map(trace: Trace, address: str) -> tuple[Attention, str, Array]:
-    """Return the attention at an address (the first, if there are several), a title, and the weights of tokens."""
+    """Return the attention sublayer, the title and the weights between tokens of the map at an address.
+
+    For a map over all layers, the sublayer is that of the first layer; tokens and mask are the same in all layers.
+    """
     if found := trace.find_head(address):
         attention, head = found
         weights = np.array(trace[f"{attention.address}.weight"][head - 1])
@@ -131,7 +138,10 @@ def _encoder_rollout(trace: Trace) -> Array:
 
 
 def _decoder_rollout(trace: Trace) -> tuple[Array, Array]:
-    """Return the proportions of the source and of the target prefix; together each row sums to one."""
+    """Return how much each target position depends on each source token, and on each token of the target prefix.
+
+    For each target position, the numbers of both matrices together sum to one.
+    """
     source = np.zeros((len(trace.read.ids), len(trace.source.ids)), dtype=np.float32)
     prefix = np.eye(len(trace.read.ids), dtype=np.float32)
     encoder = _encoder_rollout(trace)
@@ -151,7 +161,7 @@ _ROLLOUTS: dict[str, Callable[[Trace], Array]] = {
 
 
 def _group(weights: Array, rows: Sequence[WordSpan], columns: Sequence[WordSpan]) -> Array:
-    """Combine tokens into words: sum over the tokens of a column, mean over the tokens of a row."""
+    """Combine tokens into words: sum the weights over the tokens of a key, and average over the tokens of a query."""
     summed = np.add.reduceat(weights, [word.begin for word in columns], axis=1)
     total = np.add.reduceat(summed, [word.begin for word in rows], axis=0)
     return np.asarray(total / np.array([[word.end - word.begin] for word in rows], dtype=weights.dtype))

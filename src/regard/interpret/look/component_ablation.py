@@ -1,4 +1,4 @@
-"""The effect of removing positions or scaling from the model, on one sentence.
+"""Measures on one sentence what changes without positional encoding or without the scaling of scores.
 
 Without positional encoding, attention cannot distinguish two orders of the same words (section 3.5 of the paper).
 Without the division by the square root of the head width, scores are so large that softmax puts nearly all weight on
@@ -22,7 +22,10 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class PositionShift:
-    """How far the last encoder vector of a token moves, relative to its norm, when the source is reversed."""
+    """How much the encoder output of a token changes if the order of the source tokens is reversed.
+
+    A shift is the norm of the difference of the two vectors, divided by the norm of the original vector.
+    """
 
     token: str
     with_positions: float
@@ -30,7 +33,7 @@ class PositionShift:
 
 
 def position_effect(model: "Transformer", source: Tokens) -> list[PositionShift]:
-    """Encode the source forwards and backwards, with and without positions, and compare the vectors."""
+    """Return, for each source token, how much its encoder output changes if the source is reversed."""
     ids = source.ids[:-1] if source.ids[-1] == EOS else source.ids
     shifts = zip(_relative_shifts(model, ids), _relative_shifts(without_positions(model), ids), strict=True)
     return [PositionShift(token, *pair) for token, pair in zip(source.texts[: len(ids)], shifts, strict=True)]
@@ -51,7 +54,7 @@ def _relative_shifts(model: "Transformer", ids: tuple[int, ...]) -> list[float]:
 
 @dataclass(frozen=True)
 class Sharpness:
-    """The mean of each row's largest attention weight in one head, with and without scaling."""
+    """The largest attention weight of a query in one head, averaged over all queries, with and without scaling."""
 
     address: str
     scaled: float
@@ -59,7 +62,7 @@ class Sharpness:
 
 
 def scaling_effect(scaled: Trace, unscaled: Trace) -> list[Sharpness]:
-    """Compare the sharpness of every head with and without scaling."""
+    """Return the sharpness of every head, from a trace of the model with scaling and one without."""
     return [
         Sharpness(head, *(float(np.mean(trace[f"{head}.weight"].max(axis=-1))) for trace in (scaled, unscaled)))
         for head in head_addresses(scaled.settings)

@@ -1,4 +1,4 @@
-"""Inspects one translation: runs it once more under a recorder and keeps every number.
+"""Inspects one translation: runs the model on it once more and records every number.
 
 `Inspection` holds the data. `regard.interpret.report.view` draws it.
 """
@@ -28,35 +28,35 @@ if TYPE_CHECKING:
     from regard.models.kinds.transformer import Transformer
 
 ALTERNATIVES = 5
-_MIN_POSITIONS = 64  # rows of the positional encoding that are kept even for a short text
+_MIN_POSITIONS = 64  # the minimum number of positions whose encoding is kept, so that short texts have a picture too
 
 
 @dataclass(frozen=True)
 class DecodingStep:
-    """One step of decoding: the token read, the token written, its probability, and the most probable tokens."""
+    """One decoding step: the input token, the generated token with its probability, and the most probable tokens."""
 
     read: str
     token: str
     probability: float
-    alternatives: tuple[tuple[str, float], ...]  # the most probable tokens; may include the one written
+    alternatives: tuple[tuple[str, float], ...]  # most probable first; may include the generated token
 
 
 @dataclass(frozen=True, repr=False)
 class Inspection:
     """A text, its translation, and every number computed in between."""
 
-    model: str  # the folder
+    model: str  # the folder of the model
     source: str
     text: str  # the translation, or the given target
-    score: float | None  # None for a given target
-    torch_text: str | None  # the translation by torch, if it differs from `text`
-    full_model_text: str | None  # the translation by the full model, if a head is ablated
-    without: str | None  # the component or head that is removed
+    score: float | None  # the score of the translation; None if the target was given
+    torch_text: str | None  # the translation by the torch backend if it differs from `text`, otherwise None
+    full_model_text: str | None  # if a head is ablated: the translation by the full model; otherwise None
+    without: str | None  # the component or head that is removed, if any
     trace: Trace
-    search: SearchTrace | None  # None for a given target
-    vocabulary: tuple[str, ...]  # the text of every token
+    search: SearchTrace | None  # None if the target was given
+    vocabulary: tuple[str, ...]  # the text of every token of the vocabulary
     parameters: int  # the number of parameters of the model
-    positional_encoding: Array  # the first rows
+    positional_encoding: Array  # the encoding of the first positions, one row for each
 
     def __repr__(self) -> str:
         return f"<view of {self.source!r} → {self.text!r}; .attention(), .arithmetic(), .steps(), .trace, .save()>"
@@ -67,11 +67,11 @@ class Inspection:
         return head_addresses(self.trace.settings)
 
     def attention(self, address: str, *, tokens: bool = False) -> AttentionMap:
-        """Return a map of one head or over heads: `decoder.3.cross.1`, `encoder.self.mean`, `encoder.self.rollout`."""
+        """Return the map of one head (`decoder.3.cross.1`) or of several heads (`encoder.self.mean`)."""
         return attention_map(self.trace, address, tokens=tokens)
 
     def arithmetic(self, address: str, word: str, *, tokens: bool = False) -> HeadArithmetic:
-        """Return the arithmetic of a head for a word, or for its first token if it has several."""
+        """Return the arithmetic of a head for a word; if the word has several tokens, for the first of them."""
         return head_arithmetic(self.trace, address, find_token(self.trace, address, word, tokens=tokens)[1].begin)
 
     def steps(self) -> tuple[DecodingStep, ...]:
@@ -88,7 +88,10 @@ class Inspection:
         )
 
     def to_dict(self, heads: Sequence[str] = ()) -> dict[str, Any]:
-        """Return the attention weights of every head, and every number of the given `heads`, ready for JSON."""
+        """Return the inspection as a dictionary for JSON.
+
+        It holds the attention weights of every head; for the given `heads` also all other quantities, such as keys.
+        """
         self.check_heads(heads)
         arrays = {f"{head}.weight": self.trace[f"{head}.weight"] for head in self.heads}
         arrays |= {f"{head}.{name}": self.trace[f"{head}.{name}"] for head in heads for name in HEAD_QUANTITIES}
@@ -109,7 +112,7 @@ class Inspection:
         }
 
     def check_heads(self, heads: Sequence[str]) -> None:
-        """Raise an error if an address is not one head."""
+        """Raise an error if one of the addresses is not the address of a single head."""
         for head in heads:
             if self.trace.find_head(head) is None:
                 raise LookError(f"{head} is not one head; the address of a head is, for example, {self.heads[0]}")
@@ -124,7 +127,7 @@ class Inspection:
 
 
 def _json_numbers(array: Array) -> Any:
-    """Convert an array to lists; a number becomes the shortest decimal that gives the same float32."""
+    """Convert an array to nested lists; each number becomes the shortest decimal that gives the same float32."""
     if array.dtype == bool:
         return array.tolist()
     return np.vectorize(lambda number: float(str(number)), otypes=[object])(array).tolist()
@@ -141,11 +144,11 @@ class Inspector:
         *,
         name: str,
     ) -> None:
-        """`network` builds the model, or returns the one already built; it is called only when it is needed."""
+        """`network` returns the torch model. It is called only when needed, because it may have to build the model."""
         self._translator, self._network, self._tokenizer, self._name = translator, network, tokenizer, name
 
     def inspect(self, text: str, decode: DecodeSettings, *, target: str | None, without: str | None) -> Inspection:
-        """Record the pass over a text and its translation, or over a given target."""
+        """Translate a text, unless a target is given, and record the forward pass over the text and its target."""
         source = self.source(text)
         written = self._sentence(target, "the target") if target is not None else None
         chosen, search, full_model = None, None, None
@@ -175,13 +178,13 @@ class Inspector:
         )
 
     def trace(self, source: Tokens, written: Tokens, without: str | None = None) -> Trace:
-        """Record one teacher-forced pass over a source and a target."""
+        """Run the model on a source and a target with teacher forcing, and record every number."""
         model, lens = intervene(self._network(), without)
         read = self._tokens([BOS, *written.ids[:-1]])
         return record(model, source, read, written, generable=self._tokenizer.generable, lens=lens)
 
     def source(self, text: str) -> Tokens:
-        """Return the tokens of a text as the encoder reads them."""
+        """Return the tokens of a text as the encoder receives them, with EOS at the end."""
         return self._sentence(text, "the text")
 
     def _sentence(self, text: str, name: str) -> Tokens:
@@ -196,7 +199,7 @@ class Inspector:
         return self._tokens([*self._tokenizer.encode([text])[0], EOS])
 
     def _positional_encoding(self, used: int) -> Array:
-        """Return the rows of the positional encoding that were used, and at least enough for a picture."""
+        """Return the encoding of the first positions: of all that were used, and of at least `_MIN_POSITIONS`."""
         table = self._network().positions.weight[: max(used, _MIN_POSITIONS)].detach().cpu().numpy().copy()
         table.flags.writeable = False
         return np.asarray(table)
@@ -208,7 +211,7 @@ class Inspector:
         return Tokens.from_ids(ids, self._tokenizer)
 
     def _torch_text(self, chosen: Hypothesis | None, search: SearchTrace | None) -> str | None:
-        """Return the translation by torch if it differs from the chosen one."""
+        """Return the translation by the torch backend, or None if it is the same as the chosen translation."""
         if chosen is None or search is None or chosen.token_ids == search.hypotheses[0].token_ids:
             return None
         return self._tokenizer.decode([search.hypotheses[0].token_ids])[0]

@@ -1,7 +1,4 @@
-"""The steps of a beam search: which beams stay open, which beam each extends, by which token, and what finished.
-
-The search is the one that the torch backend runs; it reports the open beams after each step.
-"""
+"""Records a beam search of the torch backend: the open beams after each step, and the finished hypotheses."""
 
 import math
 from collections.abc import Sequence
@@ -19,23 +16,23 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Beam:
-    """One open beam after a step: its last token, and the beam of the step before that it extends."""
+    """One open beam after a step: the id of its last token, and the index of the beam that it extends (`parent`)."""
 
     token: int
     parent: int
-    log_probability: float  # of the last token
-    total: float  # of all tokens so far
+    log_probability: float  # log-probability of the last token
+    total: float  # log-probability of all tokens so far
 
 
 @dataclass(frozen=True)
 class SearchTrace:
-    """The open beams after each step and the finished hypotheses, both best first."""
+    """The open beams after each step, best first, and the finished hypotheses, best first."""
 
     steps: tuple[tuple[Beam, ...], ...]
     hypotheses: tuple[Hypothesis, ...]
 
     def path(self, step: int, beam: int) -> tuple[int, ...]:
-        """Return the tokens of a beam up to a step; both count from 0."""
+        """Return the token ids of a beam up to a step. Steps and beams count from 0."""
         tokens: list[int] = []
         for beams in reversed(self.steps[: step + 1]):
             tokens.append(beams[beam].token)
@@ -46,7 +43,7 @@ class SearchTrace:
 def trace_search(
     model: "SequenceModel", source: SourceTokens, generable: Sequence[bool], decode: DecodeSettings
 ) -> SearchTrace:
-    """Search for one source as the torch backend does, and record the open beams."""
+    """Translate one source with the beam search of the torch backend, and record the open beams after each step."""
     import torch
 
     from regard.inference.backends.torch import decode_batch

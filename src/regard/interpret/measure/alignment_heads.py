@@ -1,7 +1,8 @@
-"""Word alignment from cross-attention: the head that aligns best, and the alignment of files by it.
+"""Word alignment from cross-attention: choose the head that aligns words best, and align files with it.
 
-Some heads align the word that a row has just read, others the word that it is about to write; every head is tried both
-ways. The head is chosen on one half of the sentences, and its error is measured on the other half.
+At each decoder position, some heads attend to the translation of the input token, others to the translation of the
+token that is predicted next. Every head is therefore tried both ways. The head is chosen on one half of the sentences,
+and its alignment error is measured on the other half.
 """
 
 from collections.abc import Iterator, Sequence
@@ -35,29 +36,29 @@ from regard.tokenizers.sentencepiece import SentencePieceTokenizer
 if TYPE_CHECKING:
     from regard.models.kinds.transformer import Transformer
 
-ROWS = ("written", "read")
+ROWS = ("written", "read")  # a target word is aligned at the positions that predict it, or that have it as input
 
 _RESAMPLES = 500
 
-_WINDOW = 1000  # pairs of a file aligned together
+_WINDOW = 1000  # number of sentence pairs that are read from the files and aligned at a time
 
-Alignments = list[tuple[Link, ...]]  # one alignment per sentence
+Alignments = list[tuple[Link, ...]]  # one alignment per sentence pair
 
 
 @dataclass(frozen=True)
 class AlignmentHeadResult:
-    """The head that aligns best, with its alignment error and those of the baselines, from 0 (perfect) to 1."""
+    """The head that aligns words best, and the alignment errors of this head and of baselines (0 is perfect)."""
 
     chosen: AlignmentHead
-    error: Estimate  # on the half of the sentences it was not chosen on
-    offset: float  # the error of the best fixed offset
-    untrained: float  # the error of the best head of the same architecture untrained
+    error: Estimate  # the error of the chosen head on the held-out half of the sentences
+    offset: float  # the error of the best fixed offset between source and target positions
+    untrained: float  # the error of the best head of an untrained model of the same architecture
     sentences: int
-    selection_errors: dict[str, float]  # of every head and row, on the half the head was chosen on
+    selection_errors: dict[str, float]  # the error of every head and way of aligning, on the half used to choose
 
     @property
     def usable(self) -> bool:
-        """Whether the head aligns better than every fixed offset."""
+        """Whether the error of the head is significantly smaller than that of the best fixed offset."""
         return self.error.high < self.offset
 
     def to_dict(self) -> dict[str, Any]:
@@ -66,7 +67,7 @@ class AlignmentHeadResult:
 
 
 def choose_head(model: "Transformer", sample: PairSample) -> Work[AlignmentHeadResult]:
-    """Try every cross-attention head on sentences with a known alignment, and return the best."""
+    """Return the cross-attention head with the smallest alignment error on sentences whose alignment is known."""
     gold = [gold_alignment(pair) for pair in sample.pairs]
     if sum(map(len, gold)) < MIN_CASES:
         raise LookError(
@@ -89,7 +90,7 @@ def choose_head(model: "Transformer", sample: PairSample) -> Work[AlignmentHeadR
 
 
 def align(model: "Transformer", pairs: Sequence[AnnotatedPair], head: AlignmentHead) -> Work[Alignments]:
-    """Return the alignment of each pair by a head."""
+    """Align the words of each pair with the attention weights of one head."""
     alignments: Alignments = [()] * len(pairs)
     attention, index = locate_head(head.head)
     for done, (number, weights) in enumerate(attention_weights(model, pairs), start=1):
@@ -101,7 +102,7 @@ def align(model: "Transformer", pairs: Sequence[AnnotatedPair], head: AlignmentH
 def align_files(
     model: "Transformer", tokenizer: SentencePieceTokenizer, paths: Sequence[Path], head: AlignmentHead
 ) -> Iterator[tuple[AnnotatedPair, tuple[Link, ...]]]:
-    """Yield each pair of the files with its alignment, which is empty where a pair is blank or too long.
+    """Yield each sentence pair of the files with its alignment, which is empty if the pair is blank or too long.
 
     Words are separated by white space.
     """
@@ -137,7 +138,10 @@ def _align_by_all_heads(
 
 
 def _judged(links: Iterator[Link], pair: AnnotatedPair) -> Iterator[Link]:
-    """Keep the links that can be judged: without annotations, only those of words that occur on both sides."""
+    """Keep the links that can be compared with a known alignment.
+
+    In an annotated pair these are all links; otherwise those of target words that occur unchanged in the source.
+    """
     targets = None if pair.annotations else {target for _, target in gold_alignment(pair)}
     return (link for link in links if targets is None or link[1] in targets)
 

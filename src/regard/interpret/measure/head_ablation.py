@@ -1,8 +1,9 @@
 """The ablation effect of each head: how much worse the model is without it, or with its attention made uniform.
 
-The loss is that of the reference translation, BLEU that of greedy translations. On the synthetic language, the pronoun
-accuracy says how often the correct pronoun for "it" is the more probable one. Every effect is a paired difference on
-the same sentences, which removes most of the variation between sentences.
+The loss is measured on reference translations, and BLEU on greedy translations. On the synthetic language, the pronoun
+accuracy says how often the model gives the correct French pronoun for "it" a higher probability than the incorrect one.
+Every effect is the difference between the ablated and the unablated model on the same sentences, which removes most of
+the variation between sentences.
 """
 
 from collections.abc import Sequence
@@ -34,7 +35,7 @@ if TYPE_CHECKING:
     from regard.models.interface import SequenceModel
     from regard.models.kinds.transformer import Transformer
 
-GREEDY = DecodeSettings(beam_size=1, max_length_offset=12)  # an ablated model may not write EOS: limit its output
+GREEDY = DecodeSettings(beam_size=1, max_length_offset=12)  # limits the length: an ablated model may never generate EOS
 
 _RESAMPLES = 200
 
@@ -43,7 +44,7 @@ _NGRAM_ORDERS = 4
 
 @dataclass(frozen=True)
 class AblationEffect:
-    """The change of the loss (nats per token), of BLEU and of the pronoun accuracy when a head is ablated."""
+    """How the loss (in nats per token), BLEU and the pronoun accuracy change when a head is ablated."""
 
     loss: Estimate
     bleu: Estimate
@@ -52,7 +53,10 @@ class AblationEffect:
 
 @dataclass(frozen=True)
 class UnablatedScores:
-    """The loss, BLEU and pronoun accuracy of the model without ablation, and how many sentences it translated."""
+    """The loss, BLEU and pronoun accuracy of the model without ablation.
+
+    `translated` is the number of sentences that are translated to compute BLEU.
+    """
 
     loss: Estimate
     bleu: float
@@ -62,7 +66,7 @@ class UnablatedScores:
 
 @dataclass(frozen=True)
 class AblationCounts:
-    """How many sentences each measure uses; every head takes two passes over all of them."""
+    """The number of sentences for the loss and for BLEU, and the number of minimal pairs for the pronoun accuracy."""
 
     loss: int = 100
     bleu: int = 60
@@ -77,7 +81,7 @@ class HeadMeasurement:
     data: str
     unablated: UnablatedScores
     profiles: tuple[HeadProfile, ...]
-    ablation: dict[tuple[str, str], AblationEffect]  # by head and ablation mode
+    ablation: dict[tuple[str, str], AblationEffect]  # the key is a head and an ablation mode
 
     def to_dict(self) -> dict[str, Any]:
         """Return everything as JSON-compatible values."""
@@ -98,7 +102,7 @@ def measure_heads(
     *,
     counts: AblationCounts | None = None,
 ) -> Work[HeadMeasurement]:
-    """Measure the role of every head, then ablate each in turn."""
+    """Measure the role of every head, and the effect of ablating each head alone."""
     profiles = yield from measure_roles(model, sample)
     unablated, ablation = yield from measure_ablation(model, tokenizer, sample, counts or AblationCounts())
     return HeadMeasurement(len(sample), sample.name, unablated, profiles, ablation)
@@ -107,7 +111,7 @@ def measure_heads(
 def measure_ablation(
     model: "Transformer", tokenizer: SentencePieceTokenizer, sample: PairSample, counts: AblationCounts
 ) -> Work[tuple[UnablatedScores, dict[tuple[str, str], AblationEffect]]]:
-    """Return the scores of the unablated model, and the effect of each ablation mode on each head."""
+    """Return the scores of the unablated model, and the effect of ablating each head in each mode."""
     evaluation = _Evaluation(model, tokenizer, sample, counts)
     heads = head_addresses(model.settings)
     effects: dict[tuple[str, str], AblationEffect] = {}
@@ -119,7 +123,7 @@ def measure_ablation(
 
 
 class _Evaluation:
-    """The sentences, prepared once, and the scores of the unablated model on each of them."""
+    """The test sentences, prepared once for all heads, and the scores of the unablated model on each sentence."""
 
     def __init__(
         self, model: "Transformer", tokenizer: SentencePieceTokenizer, sample: PairSample, counts: AblationCounts
@@ -149,7 +153,7 @@ class _Evaluation:
         bleu = _bleu_change(self._ngrams, self._count_ngrams(IntervenedModel(self._model, intervention)), tests)
         if correct is None or self._correct is None:
             return AblationEffect(loss, bleu, None)
-        # The two sentences of a minimal pair are one case.
+        # The two sentences of a minimal pair are not independent, so they count as one case.
         pronoun = mean((correct - self._correct).reshape(-1, 2).mean(axis=1), tests=tests)
         return AblationEffect(loss, bleu, pronoun)
 
@@ -168,20 +172,24 @@ class _Evaluation:
 
 
 def ngram_counts(texts: Sequence[str], pairs: Sequence[AnnotatedPair]) -> Array:
-    """Return the BLEU statistics of each sentence: matching n-grams, n-grams, its length and the reference's."""
+    """Return the statistics of each translation from which BLEU is computed.
+
+    For each n from 1 to 4, these are the number of matching n-grams and the number of all n-grams; then the length of
+    the translation, and the length of the reference.
+    """
     metric = BLEU()
     scores = [metric.corpus_score([text], [[pair.target]]) for text, pair in zip(texts, pairs, strict=True)]
     return np.array([[*score.counts, *score.totals, score.sys_len, score.ref_len] for score in scores], dtype=float)
 
 
 def corpus_bleu(total: Array) -> float:
-    """Return BLEU from the sum of the statistics of all sentences."""
+    """Return corpus BLEU, computed from the sum of the `ngram_counts` of all sentences."""
     *counts, length, reference = (int(number) for number in total)
     return float(BLEU.compute_bleu(counts[:_NGRAM_ORDERS], counts[_NGRAM_ORDERS:], length, reference).score)
 
 
 def _bleu_change(before: Array, after: Array, tests: int) -> Estimate:
-    """Return the change of BLEU with an interval from its bootstrap standard error."""
+    """Return the change of BLEU, with a confidence interval from its bootstrap standard error."""
     change = corpus_bleu(after.sum(axis=0)) - corpus_bleu(before.sum(axis=0))
 
     def resampled_change(rows: npt.NDArray[np.int64]) -> float:

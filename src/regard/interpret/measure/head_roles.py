@@ -1,8 +1,9 @@
 """The role of each head: which token or word it attends to most.
 
-A head has a positional role if it attends there in at least 90% of rows (Voita, 2019). It has a word role if its
-accuracy is at least ten points above two baselines, the best fixed offset and the best head of the same architecture
-untrained, and if the lower bound of its interval, corrected for the number of heads, is above both as well.
+A head has a positional role, such as "previous", if at least 90% of its queries attend most to that position (Voita,
+2019). It has a word role, such as "verb → subject", if its accuracy is at least ten points above two baselines: the
+best fixed offset, and the best head of an untrained model of the same architecture. The lower bound of its confidence
+interval, which is corrected for the number of heads, must also be above both baselines.
 """
 
 from collections.abc import Iterator
@@ -32,26 +33,26 @@ from regard.statistics.intervals import Estimate, proportion
 if TYPE_CHECKING:
     from regard.models.kinds.transformer import Transformer
 
-POSITIONAL_ACCURACY = 0.9  # the least, for a positional role
+POSITIONAL_ACCURACY = 0.9  # the minimum accuracy for a positional role
 
-MIN_LIFT = 0.1  # over the baselines, for a word role
+MIN_LIFT = 0.1  # for a word role, the accuracy must exceed both baselines by at least this much
 
-UNIFORM_ENTROPY = 0.95  # of the maximum; a head with more is uniform
+UNIFORM_ENTROPY = 0.95  # a head with at least this proportion of the maximum entropy is called uniform
 
-MIN_CASES = 30  # with fewer, nothing is reported
+MIN_CASES = 30  # the minimum number of cases; with fewer, no result is reported
 
 
 @dataclass(frozen=True)
 class RoleScore:
-    """How often a head attends where a role requires, with two baselines."""
+    """How often a head attends most to the token or word that a role requires, and the same for two baselines."""
 
     accuracy: Estimate
-    baseline: float  # for words, the best fixed offset; for tokens, attending at random
-    untrained: float  # the best head of the same architecture untrained
+    baseline: float  # for roles about words, the best fixed offset; for roles about tokens, random attention
+    untrained: float  # the accuracy of the best head of an untrained model of the same architecture
 
     @property
     def lift(self) -> float:
-        """The accuracy above the better baseline."""
+        """How much the accuracy exceeds the better baseline."""
         return self.accuracy.value - max(self.baseline, self.untrained)
 
     @property
@@ -65,17 +66,21 @@ class HeadProfile:
     """The attention of one head: how concentrated it is, and its score for each role."""
 
     address: str
-    confidence: float  # the mean of the largest weight of a row, without EOS
-    entropy: float  # in nats
-    normalised_entropy: float  # the entropy divided by that of uniform attention
+    confidence: float  # the mean over queries of the largest attention weight on a token other than EOS
+    entropy: float  # the mean entropy of the attention weights of a query, in nats
+    normalised_entropy: float  # the mean of the entropy divided by the entropy of uniform attention
     special_token_weight: float  # the mean weight on EOS; in decoder self-attention, on BOS
     role_scores: dict[str, RoleScore]
 
     @property
     def role(self) -> str | None:
-        """The role with the best score among those the head qualifies for, or None."""
+        """The role of the head, or None if it qualifies for no role.
+
+        A head with nearly uniform attention is "uniform". Otherwise, its most accurate positional role is returned.
+        If it has no positional role, its other role with the largest lift is returned.
+        """
         if self.normalised_entropy >= UNIFORM_ENTROPY:
-            return "uniform"  # its largest weight is then a matter of chance
+            return "uniform"  # with nearly equal weights, it is a matter of chance which one is the largest
         scores = {role: score for role, score in self.role_scores.items() if score.accuracy.count >= MIN_CASES}
         positional = [
             role for role in POSITIONAL_ROLES if role in scores and scores[role].accuracy.value >= POSITIONAL_ACCURACY
@@ -88,15 +93,18 @@ class HeadProfile:
 
 @dataclass
 class _Tally:
-    """The counts of all heads of one attention, role by role and sentence by sentence."""
+    """The hits of all heads of one attention sublayer, counted for each role and sentence.
+
+    A hit is a case in which a head attends most to the token or word that the role requires.
+    """
 
     heads: int
     hits: dict[str, list[Array]] = field(default_factory=dict)
     cases: dict[str, list[int]] = field(default_factory=dict)
     chance_hits: dict[str, float] = field(default_factory=dict)
     offset_hits: dict[str, Array] = field(default_factory=dict)
-    sums: Array = field(default_factory=lambda: np.zeros(0))  # see `concentration`
-    rows: int = 0
+    sums: Array = field(default_factory=lambda: np.zeros(0))  # the sum of the arrays that `concentration` returns
+    rows: int = 0  # the number of queries
 
     def add(self, role: str, hits_H: Array, cases: int, chance_hits: float = 0.0) -> None:
         self.hits.setdefault(role, []).append(hits_H)
@@ -153,7 +161,7 @@ def _add_pair(
 
 
 def concentration(weights_HLM: Array, kind: str) -> Array:
-    """Return the confidence, entropy, normalised entropy and special token weight of each head, summed over rows."""
+    """Return the confidence, entropy, normalised entropy and special token weight of each head, summed over queries."""
     special = 0 if kind == "decoder.self" else -1
     words = weights_HLM if kind == "decoder.self" else weights_HLM[:, :, :-1]
     logs = np.log(np.where(weights_HLM > 0, weights_HLM, 1))
@@ -185,7 +193,7 @@ def _baseline(tally: _Tally, role: str) -> float:
 
 
 def _best_accuracies(tallies: dict[str, _Tally], kind: str) -> dict[str, float]:
-    """Return, for each role, the accuracy of the best head."""
+    """Return, for each role, the accuracy of the best head among those of one kind of attention."""
     return {role: max(_accuracies(tallies, kind, role), default=0.0) for role in ROLES[kind]}
 
 

@@ -1,7 +1,8 @@
-"""The probing tasks: which words a probe reads, the correct labels, and the word types of the control task.
+"""The probing tasks: the words whose vectors a probe gets, the correct labels, and the types of the control task.
 
-In the encoder, a word is represented by its own tokens. In the decoder, a row stands for two words: the one it has just
-read, and the one it is about to write, of which it has not seen any token.
+In the encoder, a probe gets the vectors of the tokens of a word. In the decoder, it gets the vector of one position,
+which is either the one whose input is the last token of the word ("the word read"), or the one that predicts the first
+token of the word ("the word to write") without having seen any of its tokens.
 """
 
 from collections.abc import Callable, Iterator
@@ -20,9 +21,9 @@ UNTESTED = "discourse and world knowledge"
 
 @dataclass(frozen=True)
 class Case:
-    """The words that a probe reads (one, two or a whole sentence), their label, and their control type.
+    """One example for a probe: the indices of one word, two words or all words of a sentence, and the correct label.
 
-    The control task gives all cases of the same type the same random label.
+    The control task gives all cases of the same `type` the same random label.
     """
 
     words: tuple[int, ...]
@@ -32,32 +33,36 @@ class Case:
 
 @dataclass(frozen=True)
 class ProbeTask:
-    """A property of words of one side, and the rows of a stack it is read from."""
+    """A property of words that a probe predicts from the vectors of the encoder or decoder.
 
-    stack: str
+    `cases` yields the examples of a sentence pair, and `rows` returns the token positions whose vectors stand for a
+    word.
+    """
+
+    stack: str  # "encoder" or "decoder"
     cases: Callable[[AnnotatedPair], Iterator[Case]]
     rows: Callable[[AnnotatedPair, int], range]
 
 
 def source_rows(pair: AnnotatedPair, word: int) -> range:
-    """Return the rows of the tokens of a source word."""
+    """Return the positions of the tokens of a source word."""
     return range(pair.source_words[word].begin, pair.source_words[word].end)
 
 
 def read_row(pair: AnnotatedPair, word: int) -> range:
-    """Return the row that has just read the last token of a target word."""
+    """Return the decoder position whose input is the last token of a target word."""
     end = pair.target_words[word].end
     return range(end, end + 1)
 
 
 def writing_row(pair: AnnotatedPair, word: int) -> range:
-    """Return the row that is about to write the first token of a target word."""
+    """Return the decoder position that predicts the first token of a target word."""
     begin = pair.target_words[word].begin
     return range(begin, begin + 1)
 
 
 def _single_words(pair: AnnotatedPair, labels: Iterator[tuple[int, str]], *, target: bool = False) -> Iterator[Case]:
-    """Yield a case for each labelled word that has a token of its own."""
+    """Yield a case for each labelled word to which at least one token belongs."""
     for index, label in labels:
         word = (pair.target_words if target else pair.source_words)[index]
         if word.begin < word.end:
@@ -74,7 +79,7 @@ def _position(pair: AnnotatedPair) -> Iterator[Case]:
 
 
 def _nouns(pair: AnnotatedPair) -> Iterator[tuple[int, str, bool]]:
-    """Yield each noun of the word lists: its position, its singular, and whether it is plural."""
+    """Yield, for each source noun that is in the word lists, its index, its singular, and whether it is plural."""
     assert pair.annotations is not None
     for index, word in enumerate(pair.annotations.source):
         for plural, names in ((False, _singulars()), (True, _plurals())):
@@ -107,7 +112,7 @@ def _tense(pair: AnnotatedPair) -> Iterator[Case]:
 
 
 def _antecedent_gender(pair: AnnotatedPair) -> Iterator[Case]:
-    """Label "it" with the French gender of its antecedent, where the distractor has the other gender."""
+    """Label "it" with the French gender of its antecedent, in sentences whose distractor has the other gender."""
     it = pair.annotations.coreference if pair.annotations else None
     if it and it.cue is not None and not it.same_gender:
         cue = pair.source_words[it.cue].text
@@ -115,7 +120,7 @@ def _antecedent_gender(pair: AnnotatedPair) -> Iterator[Case]:
 
 
 def _subject(pair: AnnotatedPair) -> Iterator[Case]:
-    """Label a verb and a noun by whether the noun is the subject of the verb."""
+    """Label each pair of a verb and a noun by whether the noun is the subject of the verb."""
     assert pair.annotations is not None
     words = pair.source_words
     for verb in pair.annotations.verbs:
@@ -156,13 +161,13 @@ def _target_number(pair: AnnotatedPair) -> Iterator[Case]:
 
 @cache
 def _french_numbers() -> dict[str, str]:
-    """Return the number of each form of the French nouns whose singular and plural differ."""
+    """Return "singular" or "plural" for each form of the French nouns whose two forms differ."""
     marked = [noun for noun in nouns().values() if noun.french != noun.french_plural]
     return {noun.french: "singular" for noun in marked} | {noun.french_plural: "plural" for noun in marked}
 
 
 def _target_tense(pair: AnnotatedPair, *, last: bool) -> Iterator[Case]:
-    """Label the first or last word of the translation of a verb ("a", "mangé") with the French tense."""
+    """Label the first or the last word of the French translation of a verb ("a", "mangé") with its French tense."""
     assert pair.annotations is not None
     for verb in pair.annotations.verbs:
         words = [
@@ -175,7 +180,7 @@ def _target_tense(pair: AnnotatedPair, *, last: bool) -> Iterator[Case]:
 
 
 def _pronoun_gender(pair: AnnotatedPair) -> Iterator[Case]:
-    """Label the pronoun with its gender, in the same cases as `_antecedent_gender`."""
+    """Label the French pronoun for "it" with its gender, in the same sentences as `_antecedent_gender`."""
     it = pair.annotations.coreference if pair.annotations else None
     if it and it.cue is not None and not it.same_gender:
         cue = pair.source_words[it.cue].text

@@ -1,8 +1,10 @@
 """Linear probes: what the vectors of each layer encode about a word, two words or a sentence.
 
-A probe with a high accuracy may have learned the task itself. Each is therefore compared with three baselines: the most
-frequent label; a probe of the same architecture untrained; and a control task, whose labels are random per word type
-and can only be memorised (Hewitt and Liang, 2019). Layer 0 is the sum of embedding and position.
+A probe is a linear classifier that predicts a property of words from the vectors of a layer. High accuracy alone does
+not show that the layer encodes the property, because the probe may have learned the task from its training examples.
+Each probe is therefore compared with three baselines: always predicting the most frequent label; a probe on an
+untrained model of the same architecture; and a control task, in which each word type has a random label that can only
+be memorised (Hewitt and Liang, 2019). Layer 0 is the sum of embedding and position.
 """
 
 from collections import Counter
@@ -25,7 +27,7 @@ from regard.statistics.intervals import Estimate, proportion
 if TYPE_CHECKING:
     from regard.models.kinds.transformer import Transformer
 
-MIN_GAIN = 0.02  # of accuracy over the layers, for an expected layer
+MIN_GAIN = 0.02  # the minimum gain of accuracy over layer 0; with less, there is no expected layer
 
 _MAX_ITERATIONS = 60
 
@@ -34,19 +36,22 @@ _WEIGHT_DECAY = 1e-3
 
 @dataclass(frozen=True)
 class ProbeResult:
-    """The accuracy of the probes of one task on each layer, from layer 0 on, with the baselines."""
+    """The accuracy of the probes of one task on each layer, from layer 0, and the accuracy of the baselines."""
 
     task: str
-    stack: str
+    stack: str  # "encoder" or "decoder"
     layers: tuple[Estimate, ...]
-    control: tuple[float, ...]
-    untrained: tuple[float, ...]
+    control: tuple[float, ...]  # the accuracy on the control task, for each layer
+    untrained: tuple[float, ...]  # the accuracy on an untrained model, for each layer
     majority: float  # the accuracy of always predicting the most frequent label
-    labels: int
+    labels: int  # the number of different labels
 
     @property
     def expected_layer(self) -> float | None:
-        """The mean of the layers weighted by what each adds to the best before it; None if the gain is too small."""
+        """The mean layer number, where the weight of a layer is its gain over the best accuracy of the layers below.
+
+        None if the total gain is less than `MIN_GAIN` or may be chance.
+        """
         best = np.maximum.accumulate([accuracy.value for accuracy in self.layers])
         gains = np.diff(best)
         significant = max(accuracy.low for accuracy in self.layers) > self.layers[0].value
@@ -57,7 +62,7 @@ class ProbeResult:
 
 @dataclass(frozen=True)
 class ProbeMeasurement:
-    """The results of all probing tasks on one sample."""
+    """The results of all probing tasks on one sample of sentence pairs."""
 
     sentences: int
     data: str
@@ -70,7 +75,7 @@ class ProbeMeasurement:
 
 
 def measure_probes(model: "Transformer", sample: PairSample) -> Work[ProbeMeasurement]:
-    """Train probes of every task on every layer of its stack; tasks with too few cases are skipped."""
+    """Train and test probes for each task on every layer; tasks with too few cases or a single label are skipped."""
     results: list[ProbeResult] = []
     for stack in ("encoder", "decoder"):
         tasks = {name: task for name, task in TASKS.items() if task.stack == stack}
@@ -112,7 +117,10 @@ def _probe_layers(
 
 
 def _features(vectors_LD: Array, spans: Sequence[range]) -> Array:
-    """Return the mean vector of a word or sentence; for two words, both vectors and their product."""
+    """Return the input of a probe, where `spans` are the token positions of each word.
+
+    This is the mean vector of a word or of a sentence; for two words, their two vectors and the elementwise product.
+    """
     words = [vectors_LD[rows.start : rows.stop].mean(axis=0) for rows in spans]
     if len(words) == 2:
         return np.concatenate([*words, words[0] * words[1]])
@@ -120,7 +128,7 @@ def _features(vectors_LD: Array, spans: Sequence[range]) -> Array:
 
 
 def probe(features_ND: Array, label_N: Array, test_N: Array, labels: int) -> Array:
-    """Train a linear classifier on the cases not marked as test; return whether it is right on each test case."""
+    """Train a linear classifier on the cases outside `test_N`; return whether it is right on each case in `test_N`."""
     import torch
 
     mean, deviation = features_ND[~test_N].mean(axis=0), features_ND[~test_N].std(axis=0)

@@ -1,7 +1,7 @@
-"""Baselines for the pronoun task, which do not read the sentence as a whole.
+"""Baselines for the pronoun task: simple predictors that use only part of the information in a sentence.
 
-Each predicts the gender of the pronoun in both sentences of a minimal pair. Those that need fitting are fitted on
-minimal pairs of the train split.
+Each baseline predicts the gender of the pronoun in both sentences of a minimal pair. The baselines that have to be
+trained are trained on minimal pairs of the train split.
 """
 
 from collections import Counter
@@ -16,14 +16,14 @@ from regard.interpret.annotated_pairs import SEED
 from regard.interpret.trace import Array
 from regard.statistics.intervals import Estimate, proportion
 
-TRAINING_PAIRS = 5_000  # minimal pairs
+TRAINING_PAIRS = 5_000  # the number of minimal pairs that baselines are trained on
 
 _STEPS, _LEARNING_RATE, _MOMENTUM, _WEIGHT_DECAY = 150, 0.3, 0.9, 1e-4
 
 
 @dataclass(frozen=True)
 class PronounAccuracy:
-    """How often a system chooses the correct pronoun: per sentence, and in both sentences of a minimal pair."""
+    """How often a system chooses the correct pronoun: in single sentences, and in both sentences of a minimal pair."""
 
     name: str
     accuracy: Estimate
@@ -31,7 +31,10 @@ class PronounAccuracy:
 
 
 def pronoun_accuracy(name: str, correct: Array) -> PronounAccuracy:
-    """Return the accuracy from whether each sentence is correct; the two of a minimal pair are neighbours."""
+    """Compute the accuracy of a system; `correct` says for each sentence whether its pronoun is correct.
+
+    The two sentences of a minimal pair follow each other.
+    """
     pairs = np.asarray(correct, dtype=float).reshape(-1, 2)
     accuracy, pair_accuracy = (
         proportion(hits, np.ones(len(pairs))) for hits in (pairs.mean(axis=1), pairs.all(axis=1))
@@ -57,7 +60,7 @@ def baselines(minimal_pairs: Iterable[tuple[Pair, Pair]]) -> list[PronounAccurac
 
 
 class MajorityGender:
-    """Predicts the more frequent gender of all training sentences with the same key; masculine for a new key."""
+    """Predicts the more frequent gender among the training sentences with the same key; masculine for unknown keys."""
 
     def __init__(self, key: Callable[[Pair], Hashable], sentences: Iterable[Pair]) -> None:
         self._key = key
@@ -70,7 +73,10 @@ class MajorityGender:
 
 
 class BagOfWords:
-    """Logistic regression on the set of words, fitted by gradient descent with momentum; unknown words are ignored."""
+    """Predicts whether the pronoun is feminine from the set of words of a sentence; unknown words are ignored.
+
+    It is a logistic regression, trained by gradient descent with momentum.
+    """
 
     def __init__(self, bags: Iterable[set[str]], labels: Sequence[bool]) -> None:
         train = list(bags)
@@ -94,7 +100,7 @@ class BagOfWords:
 
 
 def coreference_of(sentence: Pair) -> CoreferenceAnnotation:
-    """Return the annotation of "it" of a sentence that has one."""
+    """Return the annotation of the pronoun "it" in a sentence that has one."""
     assert sentence.annotations.coreference is not None
     return sentence.annotations.coreference
 
@@ -110,7 +116,7 @@ def cue_of(sentence: Pair) -> str:
 
 
 def nouns_of(sentence: Pair) -> tuple[str, str]:
-    """Return the antecedent and the distractor, in the order of the sentence."""
+    """Return the antecedent and the distractor, in the order in which they occur in the sentence."""
     it = coreference_of(sentence)
     first, second = sorted((it.antecedent, _distractor(it)))
     return sentence.annotations.source[first].text.lower(), sentence.annotations.source[second].text.lower()

@@ -1,9 +1,10 @@
 """The pronoun experiment: does attention resolve "it", and does the French pronoun depend on that attention?
 
 The two sentences of a minimal pair differ in one word, the cue, which decides what "it" refers to: "… because it was
-too tired", "… too wide". An antecedent head gives the antecedent more weight than the distractor in both sentences; a
-head whose preferences are random does so in a quarter of the pairs. Heads are chosen on one half of the pairs, and the
-results are measured on the other half.
+too tired", "… too wide". The antecedent is the noun that "it" refers to, and the distractor is the other noun. An
+antecedent head gives the antecedent more weight than the distractor in both sentences; a head with random preferences
+does so in a quarter of the pairs. Heads are chosen on one half of the pairs, and the results are measured on the other
+half.
 """
 
 import re
@@ -31,11 +32,12 @@ from regard.tokenizers.word_spans import WordSpan
 if TYPE_CHECKING:
     from regard.models.kinds.transformer import Transformer
 
-CHANCE_LEVEL = 0.25  # of preferring the antecedent in both sentences
+CHANCE_LEVEL = 0.25  # probability that a head with random preferences prefers the antecedent in both sentences
 
-MAX_HEADS = 4  # that are ablated or forced together
+MAX_HEADS = 4  # the maximum number of heads that are ablated or forced together; the best are chosen
 
-QUERIES = {"it": "encoder.self", "cue": "encoder.self", "pronoun": "decoder.cross"}  # and where their heads are
+# The words whose attention to the two nouns is measured, and the kind of attention that is used for each word.
+QUERIES = {"it": "encoder.self", "cue": "encoder.self", "pronoun": "decoder.cross"}
 
 ABLATED = "removed"
 CONTROL = "as many other heads removed"
@@ -44,27 +46,27 @@ FORCED_TO_ANTECEDENT = "forced to the antecedent"
 
 _PRONOUN = re.compile(r"\b(ils?|elles?)\b", re.IGNORECASE)
 
-QueryHead = tuple[str, str]  # a query and the address of a head
+QueryHead = tuple[str, str]  # a key of QUERIES and the address of a head
 
 MinimalPair = tuple[PronounContrast, PronounContrast]
 
 
 @dataclass(frozen=True)
 class AntecedentHead:
-    """How a head attends from a query to the two nouns, on the half of the pairs it was not chosen on."""
+    """How a head attends from a query to the antecedent and the distractor, on the held-out half of the pairs."""
 
     query: str
     head: str
-    pair_accuracy: Estimate  # the proportion of pairs in which it prefers the antecedent in both sentences
-    reversed: float  # the proportion in which it prefers the distractor in both sentences
-    accuracy: float  # the proportion of sentences in which it prefers the antecedent
-    antecedent_weight: float  # the mean
-    distractor_weight: float  # the mean
+    pair_accuracy: Estimate  # the proportion of pairs in which the head prefers the antecedent in both sentences
+    reversed: float  # the proportion of pairs in which the head prefers the distractor in both sentences
+    accuracy: float  # the proportion of sentences in which the head prefers the antecedent
+    antecedent_weight: float  # the mean attention weight on the antecedent
+    distractor_weight: float  # the mean attention weight on the distractor
 
 
 @dataclass(frozen=True)
 class Intervention:
-    """The pronoun accuracy under an intervention on some heads, and the change it makes."""
+    """The pronoun accuracy under an intervention on some heads, and how much the intervention changes it."""
 
     name: str
     heads: tuple[str, ...]
@@ -74,19 +76,19 @@ class Intervention:
 
 @dataclass(frozen=True)
 class PronounExperiment:
-    """The results of the experiment and their verdict."""
+    """The results of the pronoun experiment with one model, and the conclusion from them."""
 
     pairs: int
-    tests: int
-    threshold: tuple[int, int]  # the pairs a head must get right to be significant, and of how many
-    antecedent_heads: tuple[AntecedentHead, ...]  # the significant ones, best first; without any, the best head
+    tests: int  # the number of tested combinations of a query and a head
+    threshold: tuple[int, int]  # how many pairs a head must get right to be significant, and out of how many
+    antecedent_heads: tuple[AntecedentHead, ...]  # the significant heads, best first; if there are none, the best head
     significant: bool
-    untrained: float  # the largest pair accuracy of a head of the same architecture untrained
+    untrained: float  # the largest pair accuracy of any head of an untrained model of the same architecture
     translation_pair_accuracy: Estimate  # the proportion of pairs with the correct pronoun in both translations
-    baselines: tuple[PronounAccuracy, ...]  # the model itself comes first
+    baselines: tuple[PronounAccuracy, ...]  # the first entry is the model itself
     interventions: tuple[Intervention, ...]
-    best_encoder_head: QueryHead | None  # among the significant heads, or among all if there are none
-    famous: tuple[str, ...]
+    best_encoder_head: QueryHead | None  # chosen among the significant heads, or among all heads if none is significant
+    famous: tuple[str, ...]  # lines about the attention in the two famous sentences
 
     @property
     def accuracy(self) -> Estimate:
@@ -137,7 +139,7 @@ def run_pronoun_experiment(
     pairs: Sequence[tuple[Pair, Pair]],
     translate: Callable[[Sequence[str]], Iterable[str]],
 ) -> Work[PronounExperiment]:
-    """Find antecedent heads, then intervene on them. `translate` is the translator that users get."""
+    """Find antecedent heads, then intervene on them. `translate` is the usual translation function of the model."""
     minimal_pairs = [(contrast(first, tokenizer), contrast(second, tokenizer)) for first, second in pairs]
     weights = yield from _noun_weights(model, minimal_pairs, "recording attention")
     untrained = yield from _noun_weights(build_untrained(model), minimal_pairs, "recording an untrained model")
@@ -174,7 +176,7 @@ def run_pronoun_experiment(
 def _pronoun_accuracies(
     model: "Transformer", minimal_pairs: Sequence[MinimalPair], pairs: Sequence[tuple[Pair, Pair]]
 ) -> tuple[PronounAccuracy, ...]:
-    """Return the accuracy of the model, of the model without positions, and of the baselines, on all pairs."""
+    """Return the pronoun accuracy of the model, of the model without positions, and of the baselines, on all pairs."""
     contrasts = [sentence for both in minimal_pairs for sentence in both]
     models = {"this model": model, "this model without positions": without_positions(model)}
     scored = [pronoun_accuracy(name, PronounTask(each, contrasts).preference() > 0) for name, each in models.items()]
@@ -182,7 +184,7 @@ def _pronoun_accuracies(
 
 
 def _proportion(pairs: Array, tests: int = 1) -> Estimate:
-    """Return the mean over pairs, each of which has a value from 0 to 1."""
+    """Return the mean of an array that has a value from 0 to 1 for each pair, with a confidence interval."""
     estimate = proportion(pairs, np.ones(len(pairs)), tests=tests)
     assert estimate is not None
     return estimate
@@ -191,7 +193,10 @@ def _proportion(pairs: Array, tests: int = 1) -> Estimate:
 def _noun_weights(
     model: "Transformer", minimal_pairs: Sequence[MinimalPair], stage: str
 ) -> Work[dict[QueryHead, Array]]:
-    """Return, for each query and head, the weights (pairs, both sentences, antecedent and distractor)."""
+    """Return, for each query and head, the attention weights on the two nouns, with the shape (pairs, 2, 2).
+
+    The second axis is the sentence of the pair; the third is the noun, first the antecedent and then the distractor.
+    """
     contrasts = [sentence for both in minimal_pairs for sentence in both]
     sentences = [each.correct for each in contrasts]
     tables = {
@@ -212,7 +217,7 @@ def _noun_weights(
 
 
 def noun_columns(pair: AnnotatedPair) -> tuple[range, range]:
-    """Return the tokens of the antecedent, and those of the distractor."""
+    """Return the positions of the tokens of the antecedent, and those of the distractor."""
     it = pair.annotations.coreference if pair.annotations else None
     assert it is not None and it.distractor is not None
     antecedent, distractor = pair.source_words[it.antecedent], pair.source_words[it.distractor]
@@ -220,7 +225,10 @@ def noun_columns(pair: AnnotatedPair) -> tuple[range, range]:
 
 
 def query_rows(sentence: PronounContrast, pair: AnnotatedPair) -> dict[str, range]:
-    """Return the rows of each query; those of the pronoun depend on which of its two targets the pair has."""
+    """Return the token positions of each query.
+
+    The positions of the pronoun depend on whether the target of `pair` ends with the correct or the incorrect pronoun.
+    """
     it = pair.annotations.coreference if pair.annotations else None
     assert it is not None and it.cue is not None
     words = pair.source_words
@@ -237,7 +245,7 @@ def _pair_hits(weights: Array) -> Array:
 
 
 def _best_query_of_each_head(ranked: Sequence[QueryHead]) -> list[QueryHead]:
-    """Return the best heads, as many as an intervention may change, each with its best query."""
+    """Return the best `MAX_HEADS` heads of a ranking, best first, each only with its best query."""
     best: dict[str, QueryHead] = {}
     for query_head in ranked:
         best.setdefault(query_head[1], query_head)
@@ -266,13 +274,13 @@ def pronouns_correct(pairs: Sequence[tuple[Pair, Pair]], translate: Callable[[Se
 
 
 def _last_pronoun(text: str) -> str | None:
-    """Return the last pronoun of a French text: "it" is in the last clause."""
+    """Return the last pronoun of a French text. It is the translation of "it", which is in the last clause."""
     pronouns = _PRONOUN.findall(text)
     return pronouns[-1].lower() if pronouns else None
 
 
 class _Interventions:
-    """The pronoun accuracy under interventions on heads."""
+    """Measures the pronoun accuracy under interventions on heads."""
 
     def __init__(self, model: "Transformer", minimal_pairs: Sequence[MinimalPair]) -> None:
         self.task = PronounTask(model, [sentence for both in minimal_pairs for sentence in both])
@@ -295,11 +303,14 @@ class _Interventions:
         return results
 
     def _pair_accuracy(self, make_intervention: MakeIntervention | None) -> Array:
-        """Return, for each pair, in what proportion of its two sentences the correct pronoun is more probable."""
+        """Return, for each pair, the proportion of its two sentences in which the correct pronoun is more probable."""
         return np.asarray((self.task.preference(make_intervention) > 0).reshape(-1, 2).mean(axis=1))
 
     def forced_attention(self, batch: Batch, chosen: Sequence[QueryHead], noun: int) -> ForcedAttention:
-        """Force each head, from its query, to the antecedent (noun 0) or to the distractor (noun 1)."""
+        """Return an intervention that forces the query of each head to attend only to one noun.
+
+        The noun is the antecedent (0) or the distractor (1).
+        """
         spans = {}
         for query, head in chosen:
             each = [(self.task.contrasts[number // 2], self.task.pairs[number]) for number in batch.indices]
@@ -308,7 +319,10 @@ class _Interventions:
 
 
 def _control_heads(heads: Sequence[str], model: "Transformer") -> tuple[str, ...]:
-    """Sample as many other heads, of the same attentions where possible, else of the same kind, with a fixed seed."""
+    """Sample as many heads outside `heads`, as a control, with a fixed seed.
+
+    The control of a head is in the same attention sublayer if possible, otherwise in another sublayer of the same kind.
+    """
     all_heads = head_addresses(model.settings)
     generator = np.random.default_rng(SEED)
     control: list[str] = []
@@ -323,7 +337,10 @@ def _control_heads(heads: Sequence[str], model: "Transformer") -> tuple[str, ...
 
 
 def famous_word(query: str, words: Sequence[WordSpan]) -> WordSpan:
-    """Return "it" or the cue of the two famous sentences; a token may join the cue and the full stop."""
+    """Return the word "it" or the cue ("tired" or "wide") of a famous sentence.
+
+    The returned cue may include the full stop, because one token may contain both.
+    """
     texts = ("it",) if query == "it" else ("tired", "wide")
     return next(word for word in words if word.text.rstrip(".") in texts)
 
@@ -331,7 +348,10 @@ def famous_word(query: str, words: Sequence[WordSpan]) -> WordSpan:
 def _famous_lines(
     model: "Transformer", tokenizer: SentencePieceTokenizer, query_head: QueryHead | None
 ) -> tuple[str, ...]:
-    """Describe the attention of a head in the two famous sentences, and how much of it chance would explain."""
+    """Describe the attention of a head to the two nouns of the two famous sentences.
+
+    The last line gives the probability that at least one head attends most to the animal by chance.
+    """
     if query_head is None:
         return ()
     query, address = query_head

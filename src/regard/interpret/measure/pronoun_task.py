@@ -1,6 +1,7 @@
-"""The pronoun task: two targets that differ only in the pronoun for "it"; which one does the model prefer?
+"""The pronoun task: does the model prefer the correct French pronoun for "it" to the pronoun of the other gender?
 
-Both targets end with the pronoun, so that words that agree with it ("fatigué", "fatiguée") give nothing away.
+The model scores two targets that differ only in the pronoun. Both targets end with the pronoun, so that later words
+that agree with it ("fatigué", "fatiguée") do not influence the score.
 """
 
 from collections.abc import Sequence
@@ -24,20 +25,20 @@ _OTHER_GENDER = {"il": "elle", "elle": "il", "ils": "elles", "elles": "ils"}
 
 @dataclass(frozen=True)
 class PronounContrast:
-    """A sentence up to its pronoun, with the correct pronoun and with that of the other gender."""
+    """The same sentence with two targets: one ends with the correct pronoun, one with that of the other gender."""
 
     correct: AnnotatedPair
     incorrect: AnnotatedPair
 
     @property
     def begin(self) -> int:
-        """The first row in which the two targets differ."""
+        """The index of the first token that differs between the two targets."""
         tokens = zip(self.correct.target_ids, self.incorrect.target_ids, strict=False)
         return next(row for row, (correct, incorrect) in enumerate(tokens) if correct != incorrect)
 
 
 def contrast(pair: Pair, tokenizer: SentencePieceTokenizer) -> PronounContrast:
-    """Return the two targets of a pair with an annotated "it"."""
+    """Return a pair with an annotated "it" as a contrast between the correct and the incorrect pronoun."""
     annotated = annotated_pair(pair, tokenizer)
     return PronounContrast(*(_with_target(annotated, text, tokenizer) for text in pronoun_texts(pair)))
 
@@ -61,7 +62,7 @@ def _with_target(pair: AnnotatedPair, target: str, tokenizer: SentencePieceToken
 
 
 class PronounTask:
-    """Contrasts prepared for a model, to be scored any number of times."""
+    """A set of pronoun contrasts that a model can score several times, with and without interventions."""
 
     def __init__(self, model: "Transformer", contrasts: Sequence[PronounContrast]) -> None:
         self._model = model
@@ -70,7 +71,7 @@ class PronounTask:
         self.batches = make_batches(model, self.pairs)
 
     def preference(self, intervention: MakeIntervention | None = None) -> Array:
-        """Return, for each contrast, the log-probability of the correct pronoun minus that of the incorrect one."""
+        """Return, for each contrast, the log-probability of the correct target minus that of the incorrect target."""
         logs = log_probabilities(self._model, self.batches, intervention)
-        totals = np.array([tokens[:-1].sum(dtype=float) for tokens in logs])  # without EOS
+        totals = np.array([tokens[:-1].sum(dtype=float) for tokens in logs])  # without the log-probability of EOS
         return np.asarray(totals[::2] - totals[1::2])

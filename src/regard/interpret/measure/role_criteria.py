@@ -1,8 +1,9 @@
-"""The criteria of a head's role: which token or word a query should attend to most.
+"""The criteria for the roles of heads: which token or word a query must attend to most.
 
-Criteria about tokens (the previous one, the first, the rarest) apply to any text, and every token counts, EOS too.
-Criteria about words (a verb and its subject, a word and its translation) need annotations, or words that occur
-unchanged on both sides. There the attention to a word is the sum over its tokens, and EOS is left out (Voita, 2019).
+Criteria about tokens (the previous one, the first, the rarest) apply to any text, and EOS counts as a token.
+Criteria about words (a verb and its subject, a word and its translation) need annotations, or words that are the same
+in source and target. For these, the attention to a word is the sum over its tokens, and the weight on EOS is left out
+(Voita, 2019). A case is a token or word to which a criterion applies; a hit is a case in which a head meets it.
 """
 
 from collections import Counter
@@ -16,9 +17,11 @@ from regard.interpret.trace import Array
 from regard.tokenizers.special_ids import FIRST_SUBWORD
 from regard.tokenizers.word_spans import WordSpan, token_to_word_matrix
 
-FREQUENT_SUBWORDS = 500  # SentencePiece numbers subwords by decreasing frequency
+# The number of most frequent subwords, which never count as rare. SentencePiece orders ids by decreasing frequency.
+FREQUENT_SUBWORDS = 500
 
-OFFSETS = range(-12, 13)  # in words, of the baselines that always attend to the same relative position
+# Distances in words. Each is a baseline that always attends to the word at this distance.
+OFFSETS = range(-12, 13)
 
 ROLE_DESCRIPTIONS = {
     "previous": "the previous token",
@@ -47,7 +50,7 @@ ROLES = {
 
 @dataclass(frozen=True)
 class WordRelation:
-    """A word, the rows of the attention map that belong to it, and the source words it should attend to."""
+    """A word, the query positions of its tokens, and the source words that they should attend to."""
 
     word: int
     rows: range
@@ -55,13 +58,14 @@ class WordRelation:
 
 
 def positional_hits(weights_HLM: Array, kind: str) -> Iterator[tuple[str, Array, int, float]]:
-    """Yield each positional role, the hits of each head, the number of cases, and the hits expected by chance."""
+    """Yield each positional role with the hits of each head, the number of cases, and the hits expected by chance."""
     top_HL = weights_HLM.argmax(axis=-1)
     heads, rows, columns = weights_HLM.shape
     if kind == "decoder.cross":
         correct = {"first": dict.fromkeys(range(rows), 0), "end": dict.fromkeys(range(rows), columns - 1)}
     else:
-        # EOS is no word, so its row does not count. In row 1 the previous token is also the first: neither counts.
+        # The query of EOS is not counted, because EOS is not a word. Query 1 is not counted for "previous" and "first",
+        # because its previous token is also the first token.
         last = rows - 1 if kind == "encoder.self" else rows
         correct = {
             "previous": {row: row - 1 for row in range(2, last)},
@@ -80,7 +84,7 @@ def positional_hits(weights_HLM: Array, kind: str) -> Iterator[tuple[str, Array,
 def rare_token_hits(weights_HLM: Array, pair: AnnotatedPair) -> tuple[Array, int, float]:
     """Return the hits of each head on the rarest token, the number of cases, and the hits expected by chance.
 
-    A case is a row of any other token. Byte tokens count as rarer than any subword.
+    Every token except the rarest and EOS is a case. Byte tokens count as rarer than any subword.
     """
     ids = np.array(pair.source_ids[:-1])
     rank = np.where(ids < FIRST_SUBWORD, np.iinfo(np.int64).max, ids)
@@ -94,13 +98,13 @@ def rare_token_hits(weights_HLM: Array, pair: AnnotatedPair) -> tuple[Array, int
 
 
 def word_relations(pair: AnnotatedPair) -> dict[str, list[WordRelation]]:
-    """Return the relations of each role, from annotations or from words that occur once on both sides."""
+    """Return the word relations for each role, from annotations or from words that occur once in source and target."""
     relations = {} if pair.annotations is None else _syntactic_relations(pair)
     sources: dict[int, set[int]] = {}
     for source, target in gold_alignment(pair):
         sources.setdefault(target, set()).add(source)
     for role, shift in (("align, read", 1), ("align, written", 0)):
-        # Row r writes token r, and row r + 1 has read it.
+        # Decoder position r predicts target token r, and position r + 1 has this token as its input.
         relations[role] = [
             WordRelation(target, range(word.begin + shift, word.end + shift), frozenset(correct))
             for target, correct in sources.items()
@@ -110,7 +114,7 @@ def word_relations(pair: AnnotatedPair) -> dict[str, list[WordRelation]]:
 
 
 def relation_hits(weights_HLM: Array, columns: Sequence[WordSpan], relations: Iterable[WordRelation]) -> Array:
-    """Return, for each relation and head, whether the word with the most attention is a correct one."""
+    """Return, for each relation and head, whether the source word that gets the most attention is correct."""
     to_words_MW = token_to_word_matrix(columns, weights_HLM.shape[-1])
     hits = []
     for relation in relations:
@@ -120,7 +124,10 @@ def relation_hits(weights_HLM: Array, columns: Sequence[WordSpan], relations: It
 
 
 def offset_hits(relations: Iterable[WordRelation], words: int) -> Array:
-    """Return the hits of each baseline without a head: every fixed offset, then the first word, then the last."""
+    """Return the hits of baselines that do not use attention.
+
+    They choose the word at each of `OFFSETS`, then always the first word, then always the last word.
+    """
     total = np.zeros(len(OFFSETS) + 2)
     for relation in relations:
         guesses = [*(relation.word + offset for offset in OFFSETS), 0, words - 1]
@@ -151,7 +158,10 @@ def _syntactic_relations(pair: AnnotatedPair) -> dict[str, list[WordRelation]]:
 
 
 def gold_alignment(pair: AnnotatedPair) -> list[tuple[int, int]]:
-    """Return the known alignment links: the annotated ones, else those of words that occur once on both sides."""
+    """Return the known alignment links of a pair.
+
+    These are the annotated links; without annotations, the links between words that occur once in source and target.
+    """
     words = pair.source_words
     if pair.annotations is None:
         return list(_identical_words(words, pair.target_words))
@@ -159,7 +169,7 @@ def gold_alignment(pair: AnnotatedPair) -> list[tuple[int, int]]:
 
 
 def _identical_words(source: Sequence[WordSpan], target: Sequence[WordSpan]) -> Iterator[tuple[int, int]]:
-    """Link words with a letter or digit that occur exactly once on each side."""
+    """Link each word that contains a letter or digit and occurs exactly once in the source and once in the target."""
     counts = [Counter(word.text.casefold() for word in side) for side in (source, target)]
     indices = {word.text.casefold(): index for index, word in enumerate(source)}
     for index, word in enumerate(target):

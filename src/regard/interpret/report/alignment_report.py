@@ -1,4 +1,4 @@
-"""The report of the alignment head, and the alignment of a pair as text."""
+"""Text output for word alignment: the report of the chosen head, and the alignment of one sentence pair."""
 
 import json
 from collections.abc import Iterator, Sequence
@@ -12,7 +12,7 @@ _ROWS = {"written": "when about to write it", "read": "when it has just read it"
 
 
 def alignment_lines(result: AlignmentHeadResult) -> Iterator[str]:
-    """Yield the chosen head with its error, the baselines, and the next best heads."""
+    """Yield the chosen head and its alignment error, the errors of the baselines, and the next best heads."""
     yield (
         f"{result.chosen.head} aligns a target word best, {_ROWS[result.chosen.row]}: alignment error "
         f"{result.error:.3f} on {result.error.count} held-out sentences"
@@ -24,7 +24,7 @@ def alignment_lines(result: AlignmentHeadResult) -> Iterator[str]:
 
 
 def alignment_line(pair: AnnotatedPair, links: Sequence[Link], *, as_json: bool) -> str:
-    """Return the alignment of a pair in Pharaoh format, or as JSON with the words."""
+    """Return the alignment of a pair in Pharaoh format, or as JSON together with the words of the pair."""
     if not as_json:
         return format_pharaoh(links)
     words = {"source": pair.source_words, "target": pair.target_words}

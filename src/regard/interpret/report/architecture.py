@@ -1,4 +1,4 @@
-"""A drawing of the model like Figure 1 of the paper, with the shapes of this model, as text and as SVG."""
+"""Drawings of a model as text and as SVG, like Figure 1 of "Attention Is All You Need", with the model's own shapes."""
 
 import re
 from collections.abc import Iterator, Mapping
@@ -9,15 +9,15 @@ from regard.render.svg import svg
 from regard.render.terminal import TerminalStyle
 from regard.settings.kinds.transformer import TransformerSettings
 
-_MIN_WIDTH = 78  # of a terminal that shows encoder and decoder side by side
+_MIN_WIDTH = 78  # the minimum terminal width, in columns, to draw encoder and decoder side by side
 
-_BOX = 36
+_BOX = 36  # the width of a box in columns
 
 
 def draw_model(
     settings: TransformerSettings, shapes: Mapping[str, tuple[int, ...]], style: TerminalStyle
 ) -> Iterator[str]:
-    """Yield the two stacks, then every kind of parameter with its shape and its number of elements."""
+    """Yield a drawing of encoder and decoder, then every kind of parameter with its shape and number of elements."""
     yield from (_side_by_side if style.colours and style.width >= _MIN_WIDTH else _in_sequence)(settings)
     norm = "layer norm before it" if settings.norm == "pre" else "layer norm after the residual sum"
     yield f"each sublayer has a residual connection and {norm}; at most {settings.max_positions} tokens"
@@ -45,7 +45,7 @@ def _side_by_side(settings: TransformerSettings) -> Iterator[str]:
     left = _boxed(f"encoder, {settings.encoder_layers} layers", encoder)
     right = _boxed(f"decoder, {settings.decoder_layers} layers", decoder)
     for index, line in enumerate(right):
-        arrow = "──▶" if index == 2 else ""  # to the cross-attention
+        arrow = "──▶" if index == 2 else ""  # from the encoder to the cross-attention
         encoder_line = left[index] if index < len(left) else ("▲" if index == len(left) else "").center(_BOX)
         yield f"{encoder_line}{arrow.center(gap)}{line}"
     yield f"{'│'.center(_BOX)}{' ' * gap}{'▲'.center(_BOX)}".rstrip()
@@ -58,7 +58,7 @@ def _side_by_side(settings: TransformerSettings) -> Iterator[str]:
 
 
 def _layers(settings: TransformerSettings) -> tuple[list[str], list[str]]:
-    """Return the sublayers of an encoder layer and of a decoder layer, last sublayer first."""
+    """Return descriptions of the sublayers of an encoder layer and of a decoder layer, last sublayer first."""
     heads = f"{settings.heads} heads of {head_width(settings)}"
     feedforward = f"feed-forward {settings.width} → {settings.feedforward}"
     return (
@@ -73,7 +73,7 @@ def _boxed(title: str, lines: list[str]) -> list[str]:
 
 
 def _grouped(shapes: Mapping[str, tuple[int, ...]]) -> dict[str, tuple[str, int, int]]:
-    """Return, for each kind of module, the shapes and number of its parameters, and how often the module occurs."""
+    """Return, for each kind of module, its parameter shapes, its number of parameters, and how often it occurs."""
     modules: dict[str, list[tuple[int, ...]]] = {}
     for name, shape in shapes.items():
         modules.setdefault(name.rpartition(".")[0], []).append(shape)
@@ -88,7 +88,10 @@ def _grouped(shapes: Mapping[str, tuple[int, ...]]) -> dict[str, tuple[str, int,
 
 
 def model_svg(settings: TransformerSettings, source: int | None = None, target: int | None = None) -> str:
-    """Return a drawing of the two stacks, with the shapes of one pass if source and target lengths are given."""
+    """Return an SVG drawing of encoder and decoder with the shapes of their vectors.
+
+    `source` and `target` are the lengths in tokens; without them, the shapes have the letters S and T.
+    """
     rows_in, rows_out = (str(length) if length else name for length, name in ((source, "S"), (target, "T")))
     width = settings.width
     encoder = [

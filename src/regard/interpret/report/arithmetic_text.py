@@ -1,7 +1,7 @@
 """Computations as text for a terminal.
 
-These are the arithmetic of a head, the vectors of a token in a stack, the decoding steps, and the effect of removing a
-component.
+These are the arithmetic of a head, the vectors of a token in the encoder or decoder, the decoding steps, and the effect
+of removing positions or scaling.
 """
 
 from collections.abc import Iterator, Sequence
@@ -75,7 +75,7 @@ def _vector(name: str, vector: Array, style: TerminalStyle) -> Iterator[str]:
 
 
 def show_stages(stages: Sequence[Stage], style: TerminalStyle) -> Iterator[str]:
-    """Yield one token on its way through a stack: the first numbers and the norm of each vector."""
+    """Yield the vector of one token at each stage of the encoder or decoder: its first numbers and its norm."""
     shown = max(2, (style.width - 28) // 9)
     for stage in stages:
         yield f"{stage.address}: {stage.description}"
@@ -85,7 +85,7 @@ def show_stages(stages: Sequence[Stage], style: TerminalStyle) -> Iterator[str]:
 
 
 def show_steps(view: Inspection, style: TerminalStyle) -> Iterator[str]:
-    """Yield the decoding steps and the beams of the search."""
+    """Yield the decoding steps; if the target was found by beam search, also the beams and hypotheses."""
     yield style.strong("Each token of the target, its probability, and the most probable alternatives")
     for number, step in enumerate(view.steps(), start=1):
         others = ", ".join(f"{text} {value:.3f}" for text, value in step.alternatives if text != step.token)
@@ -109,7 +109,7 @@ def show_steps(view: Inspection, style: TerminalStyle) -> Iterator[str]:
 
 
 def show_position_effect(shifts: Sequence[PositionShift], style: TerminalStyle) -> Iterator[str]:
-    """Yield what reversing the source does to the encoder, with positions and without."""
+    """Yield how much the encoder output changes when the source is reversed, with positions and without."""
     yield style.strong("How far the last encoder vector of each token moves when the source is reversed")
     label_width = min(LABEL_WIDTH, max(wcwidth.width(shift.token) for shift in shifts)) + 2
     yield f"{pad('token', label_width)}{'full model':>12}{'without positions':>20}"
@@ -119,7 +119,7 @@ def show_position_effect(shifts: Sequence[PositionShift], style: TerminalStyle) 
 
 
 def show_scaling_effect(heads: Sequence[Sharpness], style: TerminalStyle) -> Iterator[str]:
-    """Yield how much sharper each head is without the division by the square root of the head width."""
+    """Yield how concentrated each head is, with and without the division of scores by the root of the head width."""
     yield style.strong("Mean of each row's largest attention weight; 1 means that every row attends to a single token")
     yield f"{'head':<20}{'full model':>12}{'without scaling':>18}"
     for head in heads:

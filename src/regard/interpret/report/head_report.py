@@ -1,4 +1,4 @@
-"""The report of a head measurement: lines for a terminal, a picture and a page."""
+"""The report of a measurement of attention heads, as text for a terminal, as an SVG picture and as an HTML page."""
 
 from collections import Counter
 from collections.abc import Iterator
@@ -31,12 +31,12 @@ _SHORT_ROLES = {
     "align, written": "align wr",
 }
 
-_TOP = 64  # of the grid of heads
+_TOP = 64  # the y coordinate of the upper edge of the grid of heads
 
 
 @dataclass(frozen=True)
 class HeadReport(HtmlReport):
-    """The role and the ablation effect of every head of a model."""
+    """A report of the role and the ablation effect of every head of a model."""
 
     model: str
     measurement: HeadMeasurement
@@ -46,7 +46,7 @@ class HeadReport(HtmlReport):
         return {"model": self.model, **self.measurement.to_dict()}
 
     def lines(self, style: TerminalStyle) -> Iterator[str]:
-        """Yield a summary, a coloured grid if there are colours, a line per head, and an explanation."""
+        """Yield a summary, a grid of heads (only if the terminal has colours), a line per head, and an explanation."""
         yield from self._summary()
         yield ""
         if style.colours:
@@ -58,7 +58,7 @@ class HeadReport(HtmlReport):
         yield from self._explanation()
 
     def svg(self) -> str:
-        """Return one picture of all heads."""
+        """Return an SVG picture of all heads, each with its role and its ablation effect."""
         attentions = self._attentions()
         cells = []
         for profile in self.measurement.profiles:
@@ -148,7 +148,7 @@ class HeadReport(HtmlReport):
         )
 
     def _relative_effect(self, profile: HeadProfile) -> float:
-        """Return the loss added by ablating a head, as a proportion of the largest such loss."""
+        """Return how much the loss grows when a head is ablated, divided by the largest growth for any head."""
         ablation = self.measurement.ablation
         largest = max(effect.loss.value for (_, mode), effect in ablation.items() if mode == "zeroed")
         return max(0.0, ablation[profile.address, "zeroed"].loss.value) / largest if largest > 0 else 0.0
@@ -159,7 +159,10 @@ def _short_role(profile: HeadProfile) -> str:
 
 
 def _best_score(profile: HeadProfile) -> str:
-    """Describe the score of a head's role, or without a role the score with the largest lift, with its baselines."""
+    """Describe the score of a head for its role, and the baselines.
+
+    For a head without a role, describe the score that exceeds its baselines most.
+    """
     scores = {role: score for role, score in profile.role_scores.items() if score.accuracy.count >= MIN_CASES}
     if not scores:
         return "too few cases"

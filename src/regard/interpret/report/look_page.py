@@ -1,6 +1,6 @@
 """The page of an inspection: one HTML file that contains the scripts of `page/`, the style sheet and the data.
 
-A Content-Security-Policy allows only this script and this style sheet, by their hashes, and blocks every request.
+A Content-Security-Policy allows only this script and this style sheet, by hash, and blocks every network request.
 Attention maps are stored as bytes, so that a weight differs by at most 0.002 from the computed one. Queries, keys and
 values are exact.
 """
@@ -29,15 +29,18 @@ from regard.render.text import escape_control_characters
 if TYPE_CHECKING:
     from regard.interpret.look.inspection import Inspection
 
-_MAX_VECTOR_BYTES = 300_000  # queries, keys and values in a page for which no heads are chosen
+_MAX_VECTOR_BYTES = 300_000  # the maximum size of all queries, keys and values in a page, unless heads are chosen
 
 _KINDS = ("encoder.self", "decoder.self", "decoder.cross")
 
 
 def inspection_page(view: "Inspection", heads: Sequence[str] = ()) -> str:
-    """Return the page of an inspection, with the vectors of `heads`, or of as many heads as fit a size limit."""
+    """Return the page of an inspection, with the queries, keys and values of `heads`.
+
+    If `heads` is empty, the page has the vectors of as many heads as a size limit allows.
+    """
     style, script = read_asset("page.css"), bundled_script()
-    # A "<" could end the script element or start a comment; its escape sequence is the same JSON.
+    # A "<" could end the script element or start a comment. JSON decodes the escape sequence to the same character.
     data = json.dumps(_data(view, heads), ensure_ascii=False, separators=(",", ":")).replace("<", "\\u003c")
     settings = view.trace.settings
     contents = {
@@ -51,7 +54,7 @@ def inspection_page(view: "Inspection", heads: Sequence[str] = ()) -> str:
         "data": data,
         "script": script,
     }
-    # One pass over the template, so that placeholders inside the inserted text are never replaced.
+    # The template is processed only once, so that text that looks like a placeholder is not replaced after insertion.
     return re.sub(r"\{\{(\w+)\}\}", lambda placeholder: contents[placeholder.group(1)], read_asset("page.html"))
 
 
@@ -85,7 +88,7 @@ def _data(view: "Inspection", heads: Sequence[str]) -> dict[str, Any]:
 
 
 def _command(view: "Inspection") -> str:
-    """Return the command that shows more of this pass in a terminal."""
+    """Return the `regard look` command that inspects the same translation in a terminal."""
     words = ["regard", "look", "--model", view.model, view.source]
     words += ["--target", view.text] if view.search is None else []
     words += ["--without", view.without] if view.without else []
@@ -106,12 +109,12 @@ def _maps(trace: Trace) -> dict[str, str]:
 
 
 def map_bytes(weights: Array) -> Array:
-    """Return attention weights as the page stores them, from 0 to 255."""
+    """Return attention weights as the page stores them, as bytes from 0 to 255."""
     return np.round(weights * 255).astype(np.uint8)
 
 
 def heads_that_fit(trace: Trace) -> list[str]:
-    """Return as many heads as fit the size limit, from all kinds of attention, lower layers first."""
+    """Return as many heads as the size limit allows, but at least one; heads of lower layers come first."""
     kinds = [[attention for attention in trace.attentions if attention.kind == kind] for kind in _KINDS]
     chosen: list[str] = []
     remaining = _MAX_VECTOR_BYTES
@@ -147,7 +150,7 @@ def _search(view: "Inspection") -> dict[str, Any] | None:
 
 
 def _best_path(view: "Inspection") -> Iterator[int]:
-    """Yield, for each step, the beam that led to the best hypothesis."""
+    """Yield, for each step, the index of the beam that leads to the best hypothesis."""
     search = view.search
     assert search is not None
     best = search.hypotheses[0].token_ids

@@ -1,4 +1,4 @@
-"""The report of a probe measurement: lines for a terminal, a picture and a page."""
+"""The report of a measurement with probes, as text for a terminal, as an SVG picture and as an HTML page."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -12,14 +12,14 @@ from regard.render.svg import svg
 from regard.render.terminal import TerminalStyle
 from regard.render.text import pad
 
-_COLUMNS, _TOP = 4, 82  # of the charts
+_COLUMNS, _TOP = 4, 82  # the number of charts side by side, and the y coordinate of the area for all charts
 
 _STYLES = (LineStyle("trained", BLUE), LineStyle("control task", ORANGE, "6 3"), LineStyle("untrained", GREY, "2 3"))
 
 
 @dataclass(frozen=True)
 class ProbeReport(HtmlReport):
-    """The accuracy of probes on each layer of one model."""
+    """A report of the accuracy of probes on each layer of one model."""
 
     model: str
     measurement: ProbeMeasurement
@@ -29,7 +29,7 @@ class ProbeReport(HtmlReport):
         return {"model": self.model, **self.measurement.to_dict()}
 
     def lines(self, style: TerminalStyle) -> Iterator[str]:
-        """Yield a block per task, with a line per layer."""
+        """Yield a title, the results of each task with one line per layer, and an explanation."""
         yield style.strong(self._title())
         for probe in self.measurement.probes:
             yield ""
@@ -44,7 +44,7 @@ class ProbeReport(HtmlReport):
         yield from self._explanation()
 
     def svg(self) -> str:
-        """Return a small chart per task: the trained model, the control task and the untrained model."""
+        """Return an SVG picture with a chart for each task, which compares the model with the baselines."""
         subtitle = f"{self.model}; {self.measurement.sentences} {self.measurement.data}"
         parts = [*heading("What each layer encodes", subtitle, subtitle_y=38), *legend(_STYLES, 58)]
         top = _TOP

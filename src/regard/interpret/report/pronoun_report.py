@@ -1,4 +1,4 @@
-"""The report of the pronoun experiment: lines for a terminal, a picture and a page."""
+"""The report of the pronoun experiment, as text for a terminal, as an SVG picture and as an HTML page."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -25,7 +25,7 @@ _NOT_SHOWN = "Not shown: whether another training run gives the same result, and
 
 @dataclass(frozen=True)
 class PronounReport(HtmlReport):
-    """The pronoun experiment with one model."""
+    """A report of the pronoun experiment with one model."""
 
     model: str
     experiment: PronounExperiment
@@ -61,7 +61,11 @@ class PronounReport(HtmlReport):
         yield _NOT_SHOWN
 
     def svg(self) -> str:
-        """Return charts of the pronoun accuracy under interventions, and of the pair accuracy of heads."""
+        """Return an SVG picture with two charts.
+
+        They show the pronoun accuracy under each intervention, and how often each head prefers the antecedent in both
+        sentences of a pair.
+        """
         experiment = self.experiment
         threshold, half = experiment.threshold
         pronouns = IntervalChart(
@@ -135,7 +139,7 @@ class PronounReport(HtmlReport):
 
 
 def baseline_lines(experiment: PronounExperiment) -> Iterator[str]:
-    """Yield the pronoun accuracy of the model and of the baselines."""
+    """Yield the pronoun accuracy of the model, of the baselines and of random choice as lines of text."""
     yield "Given the reference up to the pronoun, does the model prefer the correct one?"
     yield f"{'':<54}{'both sentences':<24}per sentence"
     for system in experiment.baselines:
@@ -173,7 +177,7 @@ def _head_row(head: AntecedentHead) -> list[str]:
 
 
 def _accuracy_rows(experiment: PronounExperiment) -> Iterator[list[str]]:
-    """Yield the rows of the model and of the baselines."""
+    """Yield a table row with the pronoun accuracy of the model, of each baseline and of random choice."""
     for system in experiment.baselines:
         yield [system.name, f"{system.accuracy:.3f}", f"{system.pair_accuracy:.3f}"]
     yield ["random choice", "0.500", "0.250"]

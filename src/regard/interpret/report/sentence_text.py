@@ -1,7 +1,7 @@
-"""An inspection as text for a terminal of a given width, in colour or plain.
+"""An inspection as text for a terminal of a given width, with or without colours.
 
-Plain text has one line for each row of a map, which also suits a screen reader: `it: animal 0.41, tired 0.22`. In
-colour, a map is a table of coloured cells. The functions yield lines and do not print.
+Without colours, an attention map has one line for each query, such as `it: animal 0.41, tired 0.22`, which also suits a
+screen reader. With colours, a map is a table of coloured cells. The functions yield lines and do not print.
 """
 
 from collections.abc import Iterator
@@ -16,15 +16,15 @@ from regard.interpret.trace import Array
 from regard.render.terminal import TerminalStyle
 from regard.render.text import escape_control_characters, pad
 
-_COLUMNS_PER_LINE = 5  # columns listed in a line of plain text
+_COLUMNS_PER_LINE = 5  # the maximum number of keys listed for a query; those with the largest weights are chosen
 
-LABEL_WIDTH = 22
+LABEL_WIDTH = 22  # the maximum width of a token in a list, in terminal columns; longer tokens are cut
 
-_THUMBNAIL_SIZE = 18
+_THUMBNAIL_SIZE = 18  # the maximum number of queries and of keys in a small picture; larger maps are max-pooled
 
 
 def heading(view: Inspection, style: TerminalStyle) -> Iterator[str]:
-    """Yield the text, its translation, and the size of the model."""
+    """Yield the source, the target, the number of tokens of each, and the size of the model."""
     yield f"{style.strong('source')}  {escape_control_characters(view.source)}"
     origin = "given target" if view.score is None else f"score {view.score:.3f}"
     yield f"{style.strong('target')}  {escape_control_characters(view.text)}  ({origin})"
@@ -45,7 +45,7 @@ def heading(view: Inspection, style: TerminalStyle) -> Iterator[str]:
 
 
 def show_map(map_: AttentionMap, style: TerminalStyle) -> Iterator[str]:
-    """Yield a map as coloured cells with their weights, or as a line of plain text for each row."""
+    """Yield a map as coloured cells with weights or, without colours, as a line of text for each query."""
     yield style.strong(map_.title)
     if not style.colours:
         for index, row in enumerate(map_.rows):
@@ -74,7 +74,10 @@ def _top_columns(map_: AttentionMap, row: int, count: int = _COLUMNS_PER_LINE) -
 
 
 def show_word(view: Inspection, row: int, style: TerminalStyle, *, decoder: bool, tokens: bool) -> Iterator[str]:
-    """Yield what one word attends to: for each layer the mean over heads, then each head."""
+    """Yield what one word attends to in the encoder or in the decoder.
+
+    Each attention sublayer is shown in turn: the mean of its heads, then each head.
+    """
     for attention in view.trace.attentions:
         if (stack_of(attention.address) == "decoder") != decoder:
             continue
@@ -90,7 +93,7 @@ def show_word(view: Inspection, row: int, style: TerminalStyle, *, decoder: bool
 
 
 def show_row(map_: AttentionMap, row: int, style: TerminalStyle) -> Iterator[str]:
-    """Yield one row of a map."""
+    """Yield what one query of a map attends to most."""
     yield style.strong(f"{map_.title}; {map_.rows[row].description}")
     yield from _bars(map_, row, style)
 
@@ -106,7 +109,7 @@ def _bars(map_: AttentionMap, row: int, style: TerminalStyle) -> Iterator[str]:
 
 
 def show_all_heads(view: Inspection, style: TerminalStyle) -> Iterator[str]:
-    """Yield every head of every layer as a small picture, or as a line of plain text."""
+    """Yield every head of every layer as a small picture or, without colours, as a line of text."""
     for attention in view.trace.attentions:
         maps = [view.attention(f"{attention.address}.{n}") for n in range(1, view.trace.settings.heads + 1)]
         if not style.colours:
@@ -133,7 +136,10 @@ def _summary(map_: AttentionMap) -> str:
 
 
 def _thumbnail(map_: AttentionMap, style: TerminalStyle) -> tuple[int, list[str]]:
-    """Return a width and lines of that width; each line holds two rows, and a large map is max-pooled."""
+    """Return the width and the lines of a small picture of a map.
+
+    Each line shows two queries, one above the other.
+    """
     small = _max_pooled(_max_pooled(map_.values, _THUMBNAIL_SIZE).T, _THUMBNAIL_SIZE).T
     if len(small) % 2:
         small = np.vstack([small, np.zeros((1, small.shape[1]), dtype=small.dtype)])

@@ -1,12 +1,12 @@
-"""The view that `model.look` returns: one inspected translation, and every way to show it.
+"""The view that `model.look` returns: one inspected translation, and the methods to display and save it.
 
-    view.attention("decoder.3.cross.1")          a map of words; numpy.asarray of it gives the attention weights
-    view.trace["decoder.3.cross.1.query"]        any array of the pass
+    view.attention("decoder.3.cross.1")          an attention map; `numpy.asarray` of it gives the attention weights
+    view.trace["decoder.3.cross.1.query"]        any array that the model computed
     view.arithmetic("encoder.2.self.5", "it")    the arithmetic of one head for one word
     view.steps()                                 each generated token with its probability and alternatives
-    view.save("a.html"), view.save("a.json")     a self-contained page; the numbers
+    view.save("a.html"), view.save("a.json")     write an HTML page, or the numbers as JSON
 
-A notebook displays a view as that page.
+A notebook displays a view as its HTML page.
 """
 
 import json
@@ -21,15 +21,21 @@ from regard.storage.atomic_files import write_atomically
 
 
 class View(Inspection):
-    """An inspected translation that can be drawn and saved."""
+    """An inspected translation that can be displayed and saved."""
 
     def html(self, heads: Sequence[str] = ()) -> str:
-        """Return a self-contained page with the maps of all heads, and the queries, keys and values of `heads`."""
+        """Return a self-contained HTML page with the attention maps of all heads.
+
+        It also has the queries, keys and values of `heads`; if none are given, of as many heads as a size limit allows.
+        """
         self.check_heads(heads)
         return inspection_page(self, heads)
 
     def save(self, path: str | Path, heads: Sequence[str] = ()) -> None:
-        """Write the page (.html) or the numbers (.json)."""
+        """Write the HTML page (.html), or the tokens, decoding steps and attention weights as JSON (.json).
+
+        `heads` are the heads whose vectors, such as queries and keys, are included.
+        """
         path = Path(path)
         match path.suffix:
             case ".html":

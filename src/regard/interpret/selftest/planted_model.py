@@ -1,9 +1,9 @@
 """A model whose parameters are set by hand so that the role of every head is known.
 
-The model copies a sentence with neighbouring words swapped: "ant bee cow dog" becomes "bee ant dog cow". One cross head
-attends to the word to be written next and copies it; the other heads attend without effect on the output. The first 16
-elements of a vector encode the position as a one-hot vector, the next 16 encode the word, and each head reads one of
-the two blocks.
+The model copies a sentence with neighbouring words swapped: "ant bee cow dog" becomes "bee ant dog cow". One
+cross-attention head attends to the source word to be generated next and copies it. The other heads attend too, but do
+not change the output. The first 16 elements of a vector encode the position as a one-hot vector, and the next 16 encode
+the word. The queries and keys of a head depend on the position or on the word, never on both.
 """
 
 import random
@@ -40,15 +40,15 @@ PLANTED = {
     "decoder.1.cross.4": "uniform",
 }
 
-_BLOCK = 16  # elements that encode the position, and elements that encode the word; also the head width
+_BLOCK = 16  # the number of elements that encode the position, and that encode the word; also the head width
 
-_GAIN = 2.0  # of queries and keys, for sharp attention
+_GAIN = 2.0  # the weights in the projections of queries and keys; large enough that a head attends to one position only
 
-_COPY_GAIN = 4.0  # the copied word must outweigh the word that was read
+_COPY_GAIN = 4.0  # the factor of the copied word; large enough that it outweighs the input word of the decoder
 
 
 def planted_model() -> "tuple[Transformer, SentencePieceTokenizer]":
-    """Return the model and a tokenizer for its words."""
+    """Return the planted model and a tokenizer for its words."""
     texts = [source for source, _ in _sentences(200)]
     tokenizer = SentencePieceTokenizer(train_tokenizer(iter(texts), kind="unigram", vocab_size=330))
     return _plant(tokenizer), tokenizer
@@ -102,7 +102,7 @@ def _plant(tokenizer: SentencePieceTokenizer) -> "Transformer":
 
 
 def _plant_head(attention: "MultiHeadAttention", head: int, role: str) -> None:
-    """Make a head attend to a position relative to its own, to the same word, or to a fixed position or word."""
+    """Set the queries and keys of one head so that it has the given role; a `uniform` head keeps its zeros."""
     rows = slice(head * _BLOCK, (head + 1) * _BLOCK)
     positions, words = slice(0, _BLOCK), slice(_BLOCK, 2 * _BLOCK)
     match role:
@@ -118,12 +118,12 @@ def _plant_head(attention: "MultiHeadAttention", head: int, role: str) -> None:
 
 
 def _shift_matrix(role: str) -> "Tensor":
-    """Return the matrix that maps a one-hot position to the position attended to."""
+    """Return the matrix that maps the one-hot vector of a position to that of the position it attends to."""
     import torch
 
     matrix = torch.zeros(_BLOCK, _BLOCK)
     for position in range(_BLOCK):
-        neighbour = position ^ 1 if position < LENGTH else position  # EOS is not swapped
+        neighbour = position ^ 1 if position < LENGTH else position  # the words are swapped in pairs, but not EOS
         target = {"previous": position - 1, "next": position + 1, "self": position, "align, written": neighbour}[role]
         if 0 <= target < _BLOCK:
             matrix[target, position] = 1

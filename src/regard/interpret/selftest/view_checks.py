@@ -1,7 +1,8 @@
-"""Checks views and measurements on the planted model, whose attention is known.
+"""Checks the measured roles of heads and the views of attention on the planted model, whose heads are known.
 
-Every planted head must get its role, and every view must show the word that the head attends to. The same checks must
-fail when labels are swapped on purpose: wrong labels are the most common fault of such tools and easy to miss.
+The measured role of every head must be the planted one, and every view must show the word that the head attends to.
+The same checks must fail when labels are swapped on purpose: wrong labels are the most common fault of such tools and
+easy to miss.
 """
 
 import html
@@ -35,7 +36,7 @@ class Check:
 
 
 def check_views() -> list[Check]:
-    """Check every view and role on the planted model, then check that wrong labels are detected."""
+    """Check the role and the views of every planted head, then check that wrong labels are detected."""
     from regard.inference.backends.torch import TorchBackend
 
     model, tokenizer = planted_model()
@@ -67,7 +68,10 @@ def role_errors(profiles: Sequence[HeadProfile], expected: Mapping[str, str]) ->
 
 
 def view_errors(trace: Trace, head: str) -> list[str]:
-    """Return a message for each row of a planted head in which a view shows the wrong word as attended to most."""
+    """Return a message for each wrong word that a view of a planted head shows.
+
+    For each query, a view must show the expected word as the one with the largest attention weight.
+    """
     attention = trace.attention(locate_head(head)[0])
     try:
         map_ = attention_map(trace, head)
@@ -82,7 +86,7 @@ def view_errors(trace: Trace, head: str) -> list[str]:
 
 
 def _expected_words(trace: Trace, attention: Attention, role: str) -> Iterator[tuple[int, str]]:
-    """Yield rows of a planted head and the word each must attend to, derived from the texts alone."""
+    """Yield the index of each query, except the first and last, and the word that it must attend to."""
     columns = attention.columns.texts
     for row in range(1, len(attention.rows.texts) - 1):
         expected = {
@@ -98,7 +102,7 @@ def _expected_words(trace: Trace, attention: Attention, role: str) -> Iterator[t
 
 
 def _shown_words(trace: Trace, map_: AttentionMap, head: str, row: int) -> Iterator[tuple[str, str]]:
-    """Yield the name of each view and the word that it shows as attended to most."""
+    """Yield the name of each view, and the word to which the query at index `row` attends most in that view."""
     yield "map", map_.ranked(row)[0][0]
     line = list(show_map(map_, TerminalStyle()))[1 + row]
     yield "terminal", line.removeprefix(f"{map_.rows[row].description}: ").split(" ")[0]

@@ -1,6 +1,6 @@
-"""The models that come with Regard. A name gives the languages: `en-fr` is from English to French.
+"""The models that come with Regard. Their names give the languages: `en-fr` translates from English to French.
 
-They are ordinary model folders, but Regard never writes to them: an installed package may be shared by many users.
+They are ordinary model folders, but Regard never writes to them, because several users may share one installation.
 """
 
 from pathlib import Path
@@ -18,7 +18,7 @@ def available() -> list[str]:
 
 
 def for_languages(languages: tuple[str, str] | None = None) -> Path:
-    """Return the folder of the bundled model for these languages, by default of en-fr."""
+    """Return the folder of the bundled model for these languages. The default is `en-fr`."""
     if not available():
         raise FolderError(
             "this copy of Regard has no bundled models; train one with `regard train SOURCE TARGET --out my-model` and "
@@ -34,7 +34,7 @@ def for_languages(languages: tuple[str, str] | None = None) -> Path:
 
 
 def resolve(path: Path) -> Path:
-    """Return an existing path unchanged; otherwise the bundled model of that name, if there is one."""
+    """Return the folder of the bundled model named `path`, or `path` itself if it exists or there is no such model."""
     return HERE / path if not path.exists() and str(path) in available() else path
 
 

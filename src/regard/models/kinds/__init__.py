@@ -1,1 +1,1 @@
-"""The kinds of models, one file each."""
+"""The model architectures, one file each."""

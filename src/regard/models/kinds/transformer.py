@@ -1,8 +1,8 @@
 """The Transformer (section 3, Figure 1): an encoder and a decoder with a shared embedding.
 
-`encode` the source, `start` a decoder state from it, `decode` tokens (many at once or one at a time, with the same
-method), and `project` to the vocabulary. The state belongs to the caller; the model stores none.
-Shapes: B sentences, K beams, N = B * K rows, S source length, T target length, D width, V vocabulary.
+`encode` encodes the source, `start` makes a decoder state from the result, `decode` computes the hidden vectors of one
+or more target tokens, and `project` maps them to logits. The caller keeps the state; the model does not store it.
+Shapes: B sentences, K beams, N = B * K hypotheses, S source length, T target length, D width, V vocabulary.
 """
 
 from dataclasses import dataclass, replace
@@ -25,7 +25,7 @@ AnyLayer = TypeVar("AnyLayer", EncoderLayer, DecoderLayer)
 
 @dataclass(frozen=True)
 class EncoderOutput:
-    """The output of the encoder, and the mask of the source; no mask means no padding."""
+    """The output of the encoder, and the mask of the source. The mask is None if there is no padding."""
 
     hidden_BSD: Tensor
     mask: Tensor | None
@@ -33,7 +33,7 @@ class EncoderOutput:
 
 @dataclass(frozen=True)
 class TransformerState:
-    """The state of the decoder: the KV caches of its layers, the source mask, and the number of tokens so far."""
+    """The decoder state: the KV caches of the layers, the source mask, and the number of target tokens so far."""
 
     layers: tuple[KVCache, ...]
     source_mask: Tensor | None
@@ -48,7 +48,7 @@ class TransformerState:
         return replace(self, layers=tuple(layer.select_beams(rows_N) for layer in self.layers))
 
     def keep(self, sentences: Tensor) -> Self:
-        """Return the state of these sentences only, with all their beams."""
+        """Return a state with only these sentences and all of their beams. `sentences` contains their indices."""
         keys = self.layers[0].keys_NHTE
         beams = keys.size(0) // self.layers[0].cross_keys_BHSE.size(0) if keys is not None else 1
         rows_N = (sentences[:, None] * beams + torch.arange(beams, device=sentences.device)).flatten()
@@ -58,7 +58,7 @@ class TransformerState:
 
 
 class Stack(nn.ModuleDict, Generic[AnyLayer]):
-    """A stack of layers, named from 1 on; with pre-norm, it ends with a layer norm."""
+    """The layers of the encoder or the decoder, named "1", "2" and so on; with pre-norm, also a final layer norm."""
 
     def __init__(self, layers: list[AnyLayer], settings: TransformerSettings) -> None:
         super().__init__({str(number): layer for number, layer in enumerate(layers, start=1)})
@@ -74,7 +74,7 @@ class Stack(nn.ModuleDict, Generic[AnyLayer]):
 
 
 class Transformer(nn.Module):
-    """The Transformer: maps source and target token ids to the logits of the next target tokens."""
+    """The Transformer, which maps source and target token ids to the logits of the next target token."""
 
     def __init__(self, settings: TransformerSettings, dropout: float = 0.0) -> None:
         super().__init__()
@@ -89,7 +89,7 @@ class Transformer(nn.Module):
         self._initialise()
 
     def encode(self, source_BS: Tensor, lens: Lens | None = None) -> EncoderOutput:
-        """Encode the padded token ids of the sources."""
+        """Encode a batch of sources, given as padded token ids."""
         real_BS = source_BS != PAD
         # The fused kernel is faster without a mask.
         mask = None if bool(real_BS.all()) else real_BS[:, None, None, :]
@@ -103,14 +103,14 @@ class Transformer(nn.Module):
         return EncoderOutput(hidden_BSD, mask)
 
     def start(self, encoded: EncoderOutput) -> TransformerState:
-        """Return the decoder state before the first token. Computes the keys and values of the source, once."""
+        """Return the decoder state before the first token, which contains the keys and values of the source."""
         caches = (KVCache(*layer.cross.keys_and_values(encoded.hidden_BSD)) for _, layer in self.decoder.layers())
         return TransformerState(tuple(caches), encoded.mask)
 
     def decode(
         self, tokens_NT: Tensor, state: TransformerState, lens: Lens | None = None
     ) -> tuple[Tensor, TransformerState]:
-        """Feed target tokens; return the hidden vector of each, and the new state."""
+        """Give the decoder one or more new target tokens; return their hidden vectors and the new state."""
         x_NTD = self._embed(tokens_NT, state.length, "decoder", lens)
         caches: list[KVCache] = []
         for (number, layer), cache in zip(self.decoder.layers(), state.layers, strict=True):
@@ -124,17 +124,18 @@ class Transformer(nn.Module):
         return hidden_NTD, replace(state, layers=tuple(caches), length=length)
 
     def project(self, hidden: Tensor) -> Tensor:
-        """Return logits, computed with the embedding matrix (section 3.4)."""
+        """Return the logits of hidden vectors. The projection matrix is the embedding matrix (section 3.4)."""
         return F.linear(hidden, self.embedding.weight)
 
     def forward(self, source_BS: Tensor, target_BT: Tensor, lens: Lens | None = None) -> Tensor:
-        """Return the logits (B, T, V) of the token after each target token."""
+        """Return, for each target token, the logits of the token that follows it (B, T, V)."""
         hidden_BTD, _ = self.decode(target_BT, self.start(self.encode(source_BS, lens)), lens)
         return self.project(hidden_BTD)
 
     def _embed(self, tokens_BT: Tensor, start: int, name: str, lens: Lens | None) -> Tensor:
         embedding_BTD = self.embedding(tokens_BT)
-        # The shared matrix needs small values to project well; sqrt(width) scales embeddings to match the positions.
+        # The embedding matrix is also the projection matrix and needs small values for it. The factor sqrt(width) makes
+        # the embeddings as large as the positional encodings.
         scaled_BTD = embedding_BTD * self.settings.width**0.5
         position_TD = self.positions(start, tokens_BT.size(1))
         x_BTD = scaled_BTD + position_TD

@@ -1,1 +1,1 @@
-"""The settings of each kind of model, one file per kind."""
+"""The settings of each kind of model, with one file for each kind."""

@@ -1,4 +1,4 @@
-"""The settings that shape a Transformer."""
+"""The settings of the Transformer architecture."""
 
 from dataclasses import dataclass
 from typing import ClassVar, Literal
@@ -32,7 +32,8 @@ class TransformerSettings:
         check_types(self)
         for name in ("width", "heads", "feedforward", "encoder_layers", "decoder_layers"):
             check_at_least(self, name, 1)
-        check_at_least(self, "max_positions", 8)  # a character may take four byte tokens, plus special tokens
+        # A single character may need four byte tokens, and special tokens are added.
+        check_at_least(self, "max_positions", 8)
         for name, limit in _LIMITS.items():
             if getattr(self, name) > limit:
                 raise SettingsError(f"model.{name} must be at most {limit:,}, got {getattr(self, name):,}")
@@ -42,7 +43,8 @@ class TransformerSettings:
             raise SettingsError(f"model.width ({self.width}) must be even: sinusoids come in pairs")
 
 
-# Larger than any real model, and small enough that a malicious settings file cannot exhaust memory.
+# Maximum values of settings. They are larger than in any real model, but small enough that a malicious settings file
+# cannot use up the memory.
 _LIMITS = {
     "vocab_size": 1 << 20, "width": 1 << 14, "feedforward": 1 << 17, "encoder_layers": 256, "decoder_layers": 256,
     "max_positions": 1 << 16,

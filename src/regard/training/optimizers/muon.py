@@ -1,9 +1,9 @@
-"""Muon: Adam, except that the matrices inside the layers are updated by an orthogonal matrix.
+"""Muon, an optimizer that updates each weight matrix inside the layers by an orthogonal matrix.
 
 The gradient of a matrix has only a few dominant directions, and Adam mostly follows those. Muon (Keller Jordan, 2024)
-replaces the moving average of gradients by the nearest orthogonal matrix, which updates all directions equally;
-embeddings, norms and biases are left to Adam. Torch's implementation computes in bfloat16, which is far too slow on a
-CPU that has to emulate it.
+takes the moving average of the gradients and replaces it by the nearest orthogonal matrix, which changes the weights
+equally in all directions. Adam still updates the embeddings, norms and biases. Torch's own Muon is not used: it
+computes in bfloat16, which is far too slow on a CPU that has to emulate it.
 """
 
 from collections.abc import Callable
@@ -17,13 +17,15 @@ MOMENTUM = 0.95
 
 ITERATIONS = 5
 
-NEGLIGIBLE = 1e-8  # entries of a matrix of norm 1 that are set to zero
+NEGLIGIBLE = 1e-8  # entries up to this size are set to zero in a matrix that was divided by its norm
 
-SCALE = 0.2  # times the square root of the longer side: gives updates the size of Adam's, so both share a learning rate
+# The update of a matrix is multiplied by this factor and by the square root of its longer side. It is then about as
+# large as an update by Adam, so Muon and Adam can use the same learning rate.
+SCALE = 0.2
 
 
 class Muon(torch.optim.Adam):
-    """Muon for the matrices inside the layers, and Adam at the same learning rate for all other parameters."""
+    """Updates the weight matrices of linear layers by Muon, and all other parameters by Adam."""
 
     def __init__(self, model: nn.Module, **adam: Any) -> None:
         matrices = [module.weight for module in model.modules() if isinstance(module, nn.Linear)]
@@ -38,7 +40,8 @@ class Muon(torch.optim.Adam):
         self.param_groups = [others]  # hide the matrices from Adam
         super().step(closure)
         self.param_groups = [others, inner]
-        # Matrices of one shape are orthogonalised together: many small products are slower than one large product.
+        # Matrices of the same shape are orthogonalised together, because one large product is faster than many small
+        # ones.
         for shape in dict.fromkeys(matrix.shape for matrix in inner["params"]):
             matrices = [matrix for matrix in inner["params"] if matrix.shape == shape]
             updates = orthogonalize(torch.stack([self._momentum(matrix) for matrix in matrices]))
@@ -56,12 +59,12 @@ class Muon(torch.optim.Adam):
 
 
 def orthogonalize(matrices: Tensor) -> Tensor:
-    """Bring the singular values of matrices (N, rows, columns) close to 1 by the Newton-Schulz iteration.
+    """Bring the singular values of N matrices (N, rows, columns) close to 1 by the Newton-Schulz iteration.
 
-    The three coefficients are Jordan's. They trade exactness, which is not needed here, for speed.
+    The three coefficients are those of Keller Jordan, which need few iterations but bring the values only near 1.
     """
-    # The mean gradient of a unit that has stopped learning fades until its entries are denormal numbers, which make
-    # products a hundred times slower on a CPU. Entries this small have no effect on the result.
+    # When a unit has stopped learning, its average gradient decays to denormal numbers, which make products a hundred
+    # times slower on a CPU. They are set to zero, which does not change the result.
     x = F.hardshrink(matrices / (matrices.norm(dim=(1, 2), keepdim=True) + 1e-7), NEGLIGIBLE)
     is_tall = x.size(1) > x.size(2)
     x = x.mT if is_tall else x

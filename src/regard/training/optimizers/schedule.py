@@ -1,16 +1,16 @@
-"""The learning rate as a pure function of the step."""
+"""The learning rate schedule: computes the learning rate from the number of the step."""
 
 from regard.settings.train import TrainSettings
 
 
 def learning_rate(step: int, settings: TrainSettings, width: int) -> float:
-    """Return the learning rate of a step, counted from 1."""
+    """Return the learning rate of a step; the first step is 1."""
     if settings.schedule == "paper":
-        # width^-0.5 * min(step^-0.5, step * warmup^-1.5), section 5.3.
+        # Section 5.3 of the paper: width^-0.5 * min(step^-0.5, step * warmup^-1.5)
         return float(
             settings.learning_rate * width**-0.5 * min(step**-0.5, step * max(1, settings.warmup_steps) ** -1.5)
         )
-    # The warmup of a short run takes at most its first quarter.
+    # In a short run, the warmup takes at most a quarter of the steps.
     warmup = min(settings.warmup_steps, settings.steps // 4)
     rising = step / max(1, warmup)
     falling = (settings.steps + 1 - step) / (settings.steps + 1 - warmup)

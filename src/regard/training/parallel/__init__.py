@@ -1,1 +1,1 @@
-"""Data-parallel training."""
+"""Data-parallel training on several threads."""

@@ -1,9 +1,9 @@
-"""Data parallelism in one process: each replica runs forward and backward on its own share of a batch, in a thread.
+"""Data parallelism in one process: replicas of the model compute gradients of different batches in parallel threads.
 
-Torch divides every single operation among its threads, which then wait for each other; in a narrow model operations
-are so short that waiting takes much of the time. Replicas wait for each other only once per step. They share their
-parameters and have separate gradients, which are added in a fixed order: with the same number of threads, a run gives
-the same result every time.
+Torch divides every single operation among its threads, which then wait for each other. In a narrow model operations
+are so short that waiting takes much of the time, whereas replicas wait for each other only once per step. They share
+their parameters, but each has its own gradients. The gradients are added in a fixed order, so a run with the same
+number of threads always gives the same result.
 """
 
 import copy
@@ -20,13 +20,14 @@ from regard.models.interface import SequenceModel
 
 Result = TypeVar("Result")
 
-SINGLE_REPLICA_WIDTH = 512  # from this width on, torch's own threads are as fast and need no additional gradients
+# A model of this width or more gets a single replica: torch's own threads are as fast, without additional gradients.
+SINGLE_REPLICA_WIDTH = 512
 
-MIN_REPLICA_TOKENS = 512  # with fewer tokens per replica, Python's overhead becomes noticeable
+MIN_REPLICA_TOKENS = 512  # minimum tokens per replica; with fewer tokens, Python's overhead becomes noticeable
 
 
 def replica_count(width: int, tokens: int, device: str) -> int:
-    """Return the number of replicas for a micro-batch of this many tokens, given torch's current thread count."""
+    """Return the number of replicas for a model width, a micro-batch size in tokens, and torch's thread count."""
     if device != "cpu" or width >= SINGLE_REPLICA_WIDTH:
         return 1
     return max(1, min(torch.get_num_threads(), tokens // MIN_REPLICA_TOKENS))
@@ -44,36 +45,44 @@ def make_replicas(model: SequenceModel, count: int) -> list[SequenceModel]:
 
 
 def run_replicas(work: Callable[[int], Result], count: int) -> list[Result]:
-    """Call `work` with each number from 0 to `count` - 1, each in its own thread with its share of torch's threads."""
+    """Call `work` with each number from 0 to `count` - 1, in parallel threads, and return the results.
+
+    Torch's threads are divided equally among the calls.
+    """
     if count == 1:
         return [work(0)]
     threads = torch.get_num_threads()
     pool = _pool(count, max(1, threads // count))
-    torch.set_num_threads(threads)  # the workers' setting also became the default of every new thread
+    torch.set_num_threads(threads)  # restore the default, which the threads of a new pool have changed
     futures = [pool.submit(work, number) for number in range(count)]
-    wait(futures)  # wait for all, even if one has failed
-    # Drop each future as it is read: an exception that is still referenced keeps alive all tensors of its replica.
+    wait(futures)  # wait for all calls to end, even if one has failed
+    # Remove each future from the list: a reference to one that failed would keep its exception and tensors in memory.
     return [futures.pop(0).result() for _ in range(count)]
 
 
 def _set_thread_count(threads: int) -> None:
-    # A new thread takes over the process-wide setting when it first reads it, so read before setting.
+    # The first read in a new thread replaces its thread count by the default, so read once before setting the count.
     torch.get_num_threads()
     torch.set_num_threads(threads)
 
 
 @cache
 def _pool(count: int, threads_each: int) -> ThreadPoolExecutor:
-    """Return a pool of running threads, kept because torch's setup of a new thread takes much of a `tiny` step."""
+    """Return a pool whose threads have all started.
+
+    The pool is cached: for a small model, setting up torch in new threads would take a large part of each step.
+    """
     pool = ThreadPoolExecutor(count, initializer=_set_thread_count, initargs=(threads_each,))
     barrier = Barrier(count)
     try:
-        wait([pool.submit(barrier.wait) for _ in range(count)])  # after this, all threads have started
+        # No task returns before `count` tasks wait at the barrier, so all threads have started.
+        wait([pool.submit(barrier.wait) for _ in range(count)])
     except BaseException:
-        barrier.abort()  # otherwise the threads that have started would wait forever
+        barrier.abort()  # otherwise the threads that have already started would wait forever
         raise
     return pool
 
 
 if hasattr(os, "register_at_fork"):
-    os.register_at_fork(after_in_child=_pool.cache_clear)  # a forked process does not inherit the threads
+    # A forked process does not inherit the threads of the cached pools, so it has to create new pools.
+    os.register_at_fork(after_in_child=_pool.cache_clear)

@@ -1,1 +1,1 @@
-"""What a run will do, decided before its first step: size, steps, memory and time."""
+"""Decides before the first step of a run what it will do: model size, number of steps, memory and time."""

@@ -11,19 +11,22 @@ from regard.settings.train import TrainSettings
 from regard.training.optimizers.schedule import peak_rate
 from regard.training.planning.step_time import StepTime
 
-SMALL_FROM_PAIRS = 100_000  # with fewer pairs, `tiny` reaches better scores than `small` in the same CPU time
+# Minimum number of training pairs for the size `small` on a CPU; with fewer pairs, `tiny` reaches better scores in the
+# same time. On a GPU, the size is `base` for at least ten times as many pairs, and otherwise `small`.
+SMALL_FROM_PAIRS = 100_000
 
-DEFAULT_MAX_SECONDS = 2 * 3600  # the longest run that is planned without a --budget
+DEFAULT_MAX_SECONDS = 2 * 3600  # maximum duration of a run whose number of steps is chosen automatically
 
-SHARE_FOR_STEPS = 0.92  # of a budget; validation and the end of the run take the rest
+SHARE_FOR_STEPS = 0.92  # share of a run's time that is planned for training steps; validation and saving take the rest
 
-MAX_VALIDATIONS = 20
+MAX_VALIDATIONS = 20  # maximum number of validations in a run whose validation interval is chosen automatically
 
-MIN_DECAY_PASSES, MIN_DECAY_STEPS = 3, 250  # minimum time constant of weight decay, in passes over the data and steps
+# The time constant of weight decay is this number of passes over the data, but at least this number of steps.
+MIN_DECAY_PASSES, MIN_DECAY_STEPS = 3, 250
 
 
 def parse_duration(text: str) -> float:
-    """Return the seconds of a duration such as `90s`, `20m`, `1h30m` or `2h`."""
+    """Convert a duration such as `90s`, `20m`, `1h30m` or `2h` to seconds."""
     match = re.fullmatch(r"(?:(\d+(?:\.\d+)?)h)?(?:(\d+(?:\.\d+)?)m)?(?:(\d+(?:\.\d+)?)s)?", text.strip())
     if not text.strip() or match is None:
         raise SettingsError(f"--budget {text}: write a time such as 90s, 20m or 1h30m")
@@ -35,7 +38,7 @@ def parse_duration(text: str) -> float:
 
 
 def choose_model_size(pairs: int, device: str) -> tuple[str, str]:
-    """Return a model size for the amount of data and the device, and the reason for it."""
+    """Choose a model size for the number of training pairs and the device; also return the reason as a text."""
     machine = "a GPU" if device != "cpu" else f"{os.cpu_count()} CPU cores"
     if device != "cpu":
         size = "base" if pairs >= 10 * SMALL_FROM_PAIRS else "small"
@@ -45,7 +48,11 @@ def choose_model_size(pairs: int, device: str) -> tuple[str, str]:
 
 
 def choose_steps(target_tokens: int, speed: StepTime) -> tuple[int, str]:
-    """Return enough steps to learn data of `target_tokens`, within DEFAULT_MAX_SECONDS, and the reason."""
+    """Choose the number of steps for training data with this many target tokens; also return the reason as a text.
+
+    The run makes 5 to 40 passes over the data and takes at least 500 steps, unless this would take longer than
+    DEFAULT_MAX_SECONDS.
+    """
     passes = min(40.0, max(5.0, 30e6 / target_tokens))
     wanted = max(500, round(passes * target_tokens / speed.tokens))
     affordable = max(1, round(SHARE_FOR_STEPS * DEFAULT_MAX_SECONDS / speed.seconds))
@@ -58,10 +65,10 @@ def choose_steps(target_tokens: int, speed: StepTime) -> tuple[int, str]:
 
 
 def choose_decay(target_tokens: int, settings: TrainSettings, width: int) -> tuple[float, str]:
-    """Return a weight decay, and the reason for it.
+    """Choose the weight decay; also return the reason as a text.
 
-    A model memorises pairs that it sees repeatedly, so the time constant of the decay is a number of passes over the
-    data; pairs seen once or twice are not forgotten. A time constant well below three passes costs more than it gains
+    Weight decay should undo what a model memorises when it sees the same pairs repeatedly, so its time constant is
+    measured in passes over the data. A time constant well below three passes makes the scores worse
     (docs/measurements.md).
     """
     steps = max(MIN_DECAY_STEPS, round(MIN_DECAY_PASSES * target_tokens / settings.batch_tokens))
@@ -70,13 +77,16 @@ def choose_decay(target_tokens: int, settings: TrainSettings, width: int) -> tup
 
 
 def choose_validation_interval(steps: int, seconds_per_step: float) -> int:
-    """Return the number of steps between validations: about a minute, with 4 to MAX_VALIDATIONS in the run."""
+    """Choose the number of steps between validations.
+
+    A run validates about once a minute, but at least 4 times and at most MAX_VALIDATIONS times.
+    """
     count = min(MAX_VALIDATIONS, max(4, round(steps * seconds_per_step / 60)))
     return max(1, steps // count)
 
 
 def steps_within(budget: float, spent: float, seconds_per_step: float) -> int:
-    """Return the number of steps that fit in a budget of which some seconds are already spent."""
+    """Return the number of steps that fit in a budget; `budget` and the time already used, `spent`, are in seconds."""
     steps = int(SHARE_FOR_STEPS * (budget - spent) / seconds_per_step)
     if steps < 1:
         raise RunError(
@@ -87,7 +97,10 @@ def steps_within(budget: float, spent: float, seconds_per_step: float) -> int:
 
 
 def pick_device(wanted: str, precision: str) -> str:
-    """Return the device for the setting `train.device`, after checking that it can compute in this precision."""
+    """Return the device for a value of the setting `train.device`.
+
+    Raise a `RunError` if this machine does not have the device, or cannot compute in this precision.
+    """
     if wanted == "cuda" and not torch.cuda.is_available():
         raise RunError(
             "train.device=cuda, but torch finds no CUDA GPU on this machine; leave the setting at auto, or install "
@@ -95,7 +108,7 @@ def pick_device(wanted: str, precision: str) -> str:
         )
     if wanted == "mps" and not torch.backends.mps.is_available():
         raise RunError("train.device=mps, but torch finds no Apple GPU on this machine; leave the setting at auto")
-    # mps has had little testing, so it is used only on request.
+    # Apple GPUs (mps) have had little testing, so `auto` does not choose them.
     device = wanted if wanted != "auto" else "cuda" if torch.cuda.is_available() else "cpu"
     if device == "cpu" and precision == "bfloat16" and not bfloat16.is_safe():
         [(name, value)] = bfloat16.DISABLE_AMX.items()

@@ -1,4 +1,4 @@
-"""A small sample of the training data, tokenized as a run would tokenize it."""
+"""Takes a small sample of the training data and tokenizes it as a training run would."""
 
 import math
 from collections.abc import Sequence
@@ -17,15 +17,15 @@ from regard.settings.sections import Settings
 from regard.tokenizers.sentencepiece import SentencePieceTokenizer
 from regard.tokenizers.vocabulary import choose_vocab_size, train_tokenizer
 
-SAMPLE_PAIRS = 20_000  # enough for a tokenizer close to that of all the data
+SAMPLE_PAIRS = 20_000  # size of the sample; a tokenizer trained on it is close to one trained on all the data
 
 
 @dataclass(frozen=True)
 class CorpusSample:
-    """Prepared pairs from the training data.
+    """A sample of the training data, as texts and as token ids, with a tokenizer trained on it.
 
-    `long_pairs` are all pairs of the training data that may be too long; `epoch_tokens` are the target tokens of all
-    the training data.
+    Two fields describe all the training data instead of the sample: `long_pairs` are the pairs that may be too long,
+    and `epoch_tokens` is the estimated number of target tokens.
     """
 
     texts: TextStore
@@ -36,7 +36,7 @@ class CorpusSample:
 
 
 def take_sample(folder: Path, train: Sequence[Corpus], report: CorpusReport, settings: Settings) -> Work[CorpusSample]:
-    """Prepare a sample of the training data in a folder, as a run would prepare all of the data."""
+    """Take a sample of the training data and prepare it in a folder, as a run would prepare all the data."""
     pairs = training_pairs(report)
     sample, long_pairs = yield from _write_sample(folder, train, pairs, settings.model.max_positions)
     texts = yield from build_text_store(folder / "texts", [sample], [sample], seed=1)
@@ -54,12 +54,15 @@ def take_sample(folder: Path, train: Sequence[Corpus], report: CorpusReport, set
 
 
 def training_pairs(report: CorpusReport) -> int:
-    """Return the number of training pairs in a report."""
+    """Return the number of training pairs that a corpus report counted."""
     return next(split.pairs for split in report.splits if split.name == "training")
 
 
 def _write_sample(folder: Path, train: Sequence[Corpus], pairs: int, max_positions: int) -> Work[tuple[Corpus, Corpus]]:
-    """Write two corpora: evenly spaced pairs that are not empty, and all pairs that may be too long."""
+    """Write and return two corpora: a sample of evenly spaced pairs, and all pairs that may be too long.
+
+    Unreadable pairs and pairs with an empty side are left out.
+    """
     interval = max(1, pairs // SAMPLE_PAIRS)
     names = [tuple(folder / f"{name}.{side}" for side in SIDES) for name in ("sample", "long")]
     with ExitStack() as stack:
@@ -81,7 +84,10 @@ def _write_sample(folder: Path, train: Sequence[Corpus], pairs: int, max_positio
 
 
 def _may_exceed(pair: Pair, max_positions: int) -> bool:
-    """Return whether a side may have too many tokens: at worst one per byte, and a few more for escaped characters."""
+    """Return whether the source or the target may have more than `max_positions` tokens.
+
+    In the worst case, a text has one token per byte, and a few more for escaped characters.
+    """
     return any(
         4 * len(text.encode()) // 3 + 3 > max_positions
         for text in (pair.source, pair.target)

@@ -1,6 +1,7 @@
-"""Predicts what training on some data would do: its tokens, what would be left out, and the time of each model size.
+"""Predicts what `regard train` would do with some data, from a sample of the pairs.
 
-A sample of the pairs is enough for this. `forecast` is a generator that yields its progress and returns the result.
+The forecast tells how the texts would be tokenized, which pairs would be left out, and how long training would take for
+each model size.
 """
 
 import tempfile
@@ -31,54 +32,49 @@ from regard.training.planning import choices, step_time
 from regard.training.planning.corpus_sample import CorpusSample, take_sample, training_pairs
 from regard.training.planning.step_time import StepTime
 
-_MEASURED_SECONDS = 2.0
+_MEASURED_SECONDS = 2.0  # duration of the speed measurement for one model size
 
-_MEASURED_SIZES = ("tiny", "small")  # measuring the larger sizes would take minutes, so they are extrapolated
+# Model sizes whose speed is measured even on a CPU. Larger sizes would take minutes, so their speed is extrapolated.
+_MEASURED_SIZES = ("tiny", "small")
 
 
 @dataclass(frozen=True)
 class TokenStatistics:
-    """How the sample is tokenized.
-
-    `by_bytes` is the proportion of tokens that encode a single byte of a rare character; `example` is one text.
-    """
+    """How the tokenizer divides the texts of a sample into tokens."""
 
     vocab_size: int
-    pairs: int
-    per_word: dict[str, float]
-    by_bytes: float
-    maximum: dict[str, int]
-    example: tuple[str, ...]
+    pairs: int  # number of pairs in the sample
+    per_word: dict[str, float]  # average number of tokens per word, for "source" and "target"
+    by_bytes: float  # proportion of tokens that stand for a single byte of a rare character
+    maximum: dict[str, int]  # tokens of the longest text, for "source" and "target"
+    example: tuple[str, ...]  # up to 40 tokens of one source text
 
 
 @dataclass(frozen=True)
 class SizeForecast:
-    """The duration of a run of one model size on this machine, for the number of steps that the size would get."""
+    """The expected duration of a run with one model size on this machine."""
 
     size: str
-    parameters: int
-    steps: int
-    seconds: float
-    measured: bool
+    parameters: int  # number of parameters of the model
+    steps: int  # number of steps that a run of this size would take
+    seconds: float  # expected duration of the run
+    measured: bool  # whether the speed was measured for this size, or extrapolated from a smaller one
 
 
 @dataclass(frozen=True)
 class Forecast:
-    """What `regard train` would do.
+    """What `regard train` would do with some data on this machine."""
 
-    `left_out` counts training pairs by the reason for leaving them out; `chosen` is the size that would be chosen.
-    """
-
-    kept: int
-    left_out: dict[str, int]
+    kept: int  # number of pairs that a run would train on
+    left_out: dict[str, int]  # for each reason, the number of training pairs that would be left out
     tokens: TokenStatistics
-    chosen: str
-    reason: str
-    expected: tuple[SizeForecast, ...]
+    chosen: str  # model size that `regard train` would choose
+    reason: str  # reason for this size
+    expected: tuple[SizeForecast, ...]  # one forecast for each model size that the settings allow
 
 
 def forecast(train: Sequence[Corpus], report: CorpusReport, overrides: Overrides) -> Work[Forecast]:
-    """Predict a run on the training data of a report with the settings that the user chose."""
+    """Predict a training run with the user's settings; `report` is the corpus report of the training data."""
     pairs = training_pairs(report)
     any_size = assemble(size_overrides("tiny"), overrides).train  # device and precision do not depend on the size
     device = choices.pick_device(any_size.device, any_size.precision)
@@ -101,7 +97,7 @@ def forecast(train: Sequence[Corpus], report: CorpusReport, overrides: Overrides
 def _left_out(
     report: CorpusReport, tokenizer: SentencePieceTokenizer, long_pairs: Corpus, max_positions: int
 ) -> dict[str, int]:
-    """Count the training pairs that would be left out, by reason."""
+    """Return, for each reason, the number of training pairs that would be left out."""
     counts = Counter({f.kind: f.count for f in report.findings if f.split == "training" and f.kind in LEFT_OUT})
     if long_pairs.paths[0].stat().st_size:
         for pair in Pairs(long_pairs).or_raise():
@@ -129,13 +125,17 @@ def _token_statistics(texts: TextStore, corpus: EncodedCorpus, tokenizer: Senten
 
 
 def _forecast_sizes(overrides: Overrides, sample: CorpusSample, device: str) -> Iterator[SizeForecast]:
-    """Measure the smaller sizes, and assume that the time of a larger one grows with its number of parameters."""
+    """Yield a forecast for each model size.
+
+    The speed of the larger sizes is not measured on a CPU: a step is assumed to take time in proportion to the number
+    of parameters.
+    """
     seconds_per_token_parameter = 0.0
     for size in SIZES:
         try:
             settings = assemble(size_overrides(size), overrides)
         except SettingsError:
-            continue  # the user's settings may suit one size and not another
+            continue  # the user's settings are not valid for this size
         settings = replace(settings, model=replace(settings.model, vocab_size=sample.tokenizer.embedding_rows))
         with torch.device("meta"):
             parameters = sum(parameter.numel() for parameter in Transformer(settings.model).parameters())

@@ -1,7 +1,7 @@
-"""Estimates the memory of a run before it starts, and chooses a micro-batch that fits in the free memory.
+"""Estimates the memory of a run before it starts, and chooses a micro-batch size that fits in the free memory.
 
-Parameters, gradients and optimizer state are computed from the model's shape. The activations that a forward pass keeps
-for the backward pass are measured on a few pairs, because they grow only with the tokens of a micro-batch.
+The memory of parameters, gradients and optimizer state follows from the shape of the model. The activations that the
+forward pass keeps for the backward pass are measured on a small micro-batch: they grow in proportion to its tokens.
 """
 
 import math
@@ -18,32 +18,37 @@ from regard.settings.kinds.transformer import TransformerSettings
 from regard.settings.train import TrainSettings
 from regard.training.loss import CHUNK_LOGITS, GPU_CHUNK_LOGITS
 
-USABLE_SHARE = 0.8  # of the free memory; the rest is left to other programs
+USABLE_SHARE = 0.8  # share of the free memory that a run may use; the rest is left to other programs
 
-MIN_TOKENS = 256  # smaller micro-batches hardly save memory, and are slow
+MIN_TOKENS = 256  # minimum tokens in a micro-batch; smaller ones would be slow and hardly save memory
 
 _FLOAT_BYTES = 4
 
-_BACKWARD_FACTOR = 1.75  # memory of the forward and backward pass, relative to the activations kept in between
+# Peak memory of a forward and backward pass, divided by the memory of the activations kept for the backward pass.
+_BACKWARD_FACTOR = 1.75
 
-_LIBRARY_BYTES = 100_000_000  # allocated by the libraries themselves during the first computations
+_LIBRARY_BYTES = 100_000_000  # memory that torch and other libraries allocate for themselves
 
-_LOGITS_COPIES = 3  # chunks of logits held at once: the logits, their gradient, and a temporary copy
+_LOGITS_COPIES = 3  # number of tensors with a chunk of logits: the logits, their gradient, and a temporary copy
 
 
 def fixed_bytes(settings: TransformerSettings, device: str, replicas: int = 1) -> int:
-    """Return the bytes of a run that do not depend on the micro-batch, without allocating the model."""
+    """Return the memory in bytes that a run needs besides the activations; the model itself is not allocated."""
     with torch.device("meta"):
         sizes = [parameter.numel() for parameter in Transformer(settings).parameters()]
     logits = CHUNK_LOGITS if device == "cpu" else GPU_CHUNK_LOGITS
-    # Parameters and two Adam moments; per replica the gradients, an additional copy of the largest gradient while it is
-    # summed, and the chunks of logits.
+    # The run holds the parameters and two moments of Adam. Each replica holds its gradients, a second copy of the
+    # largest gradient while gradients are added, and a few chunks of logits.
     per_replica = sum(sizes) + max(sizes) + _LOGITS_COPIES * logits
     return _LIBRARY_BYTES + _FLOAT_BYTES * (3 * sum(sizes) + replicas * per_replica)
 
 
 def activation_bytes_per_token(model: SequenceModel, batch: Batch, settings: TrainSettings) -> float:
-    """Return the bytes that a pass takes per token of a micro-batch, assuming that both sides have equal length."""
+    """Return the memory in bytes that activations need, divided by the micro-batch size in tokens.
+
+    The micro-batch size is the number of pairs times the length of the longer side. Both sides are assumed to have the
+    same length.
+    """
     parameters = {parameter.untyped_storage().data_ptr() for parameter in model.parameters()}
     saved: dict[int, int] = {}
 
@@ -66,9 +71,10 @@ def activation_bytes_per_token(model: SequenceModel, batch: Batch, settings: Tra
 def fit_micro_batch(
     fixed: Callable[[int], int], bytes_per_token: float, wanted_tokens: int, free: int
 ) -> tuple[int, str]:
-    """Halve the tokens of a micro-batch until a step fits in the free memory; return them, and the reason.
+    """Halve the micro-batch size until a step fits in the free memory.
 
-    `fixed` returns `fixed_bytes` for a micro-batch of this many tokens: a smaller one has fewer replicas.
+    Return the size in tokens, and the reason for it as a text. `fixed` returns the memory in bytes that is needed
+    besides the activations, for a micro-batch size: a smaller micro-batch has fewer replicas, which need less memory.
     """
     tokens = wanted_tokens
     while fixed(tokens) + bytes_per_token * tokens > USABLE_SHARE * free and tokens > MIN_TOKENS:

@@ -1,7 +1,8 @@
-"""The plan of a run: decided once, before the first step, and only read afterwards.
+"""The plan of a run, which is made once, before the first step, and does not change afterwards.
 
-Where the user chose neither a size nor a duration, both are chosen here from the data and the machine, and the reasons
-are recorded. A budget of time is converted to steps by measuring a few, so that an interrupted run keeps its schedule.
+The plan completes what the user did not choose, such as the number of steps, and records the reasons. A time budget is
+converted to a number of steps once, after measuring the speed: a resumed run keeps that number, and with it the
+learning rate schedule.
 """
 
 import dataclasses
@@ -37,24 +38,24 @@ from regard.training.planning.step_time import StepTime
 
 @dataclass(frozen=True)
 class Plan:
-    """Everything that determines a run: the same plan on the same machine gives the same parameters, bit for bit."""
+    """Everything that determines a run: the same plan on the same machine gives exactly the same parameters."""
 
-    request: dict[str, Any]  # the data and options of the command, to recognise the same command
+    request: dict[str, Any]  # data and options of the command that started the run; only the same command may resume it
     settings: Settings
-    validate_every: int
-    seconds_per_step: float
-    threads: int
+    validate_every: int  # number of steps between validations
+    seconds_per_step: float  # average duration of a training step, measured when the plan was made
+    threads: int  # number of threads that torch uses
     device: str
-    versions: dict[str, str]
-    reasons: tuple[str, ...]
+    versions: dict[str, str]  # versions of Python, Regard and the libraries when the run was started
+    reasons: tuple[str, ...]  # for each choice of the plan, a text that explains it
 
     @property
     def seconds(self) -> float:
-        """The expected duration of the run, including validation."""
+        """The expected duration of the run in seconds, including validation."""
         return self.settings.train.steps * self.seconds_per_step / choices.SHARE_FOR_STEPS
 
     def validates(self, step: int) -> bool:
-        """Return whether the run validates after a step."""
+        """Return whether the model is validated after this step."""
         return step > 0 and (step % self.validate_every == 0 or step == self.settings.train.steps)
 
     def averaged_steps(self, last: int) -> list[int]:
@@ -64,13 +65,13 @@ class Plan:
 
 
 def versions() -> dict[str, str]:
-    """Return the versions of the software that can change the last bit of a result."""
+    """Return the versions of the software that may change a result slightly: Python, Regard and libraries."""
     names = ("regard", "torch", "numpy", "sentencepiece")
     return {"python": platform.python_version(), **{name: version(name) for name in names}}
 
 
 def differences(before: Mapping[str, Any], now: Mapping[str, Any]) -> list[str]:
-    """Return one line for each difference between the request that started a run and the current one."""
+    """Return one line of text for each difference between the request that started a run and the current request."""
     return [
         f"  {name}: was {_format(before.get(name))}, is now {_format(now.get(name))}"
         for name in sorted(before.keys() | now.keys())
@@ -98,14 +99,14 @@ def save_plan(path: Path, plan: Plan) -> None:
 
 
 def load_plan(path: Path) -> Plan:
-    """Read a plan, or raise a `RunError` if the file was changed or written by an incompatible version."""
+    """Read a plan; raise a `RunError` if the file is damaged or comes from an incompatible version of Regard."""
     try:
         saved = read_hashed_json(path)
     except ValueError as error:
         raise RunError(f"{error}; restore it from a copy, or start a new run in another --out") from None
     try:
         return _plan_from_dict(saved)
-    except (KeyError, TypeError, SettingsError) as error:  # the hash is right, so the file is as it was written
+    except (KeyError, TypeError, SettingsError) as error:  # the file is not damaged, because its hash is correct
         raise RunError(
             f"{path} was written by an older version of Regard, and this version cannot continue the run; start again "
             "in a new --out, or finish the run with the older version"
@@ -124,7 +125,7 @@ def _plan_from_dict(saved: dict[str, Any]) -> Plan:
 
 
 def with_steps(settings: Settings, steps: int) -> Settings:
-    """Return settings with another number of steps."""
+    """Return a copy of the settings with this number of training steps."""
     return dataclasses.replace(settings, train=dataclasses.replace(settings.train, steps=steps))
 
 
@@ -137,9 +138,10 @@ def make_plan(
     device: str,
     began: float,
 ) -> Generator[Progress, None, Plan]:
-    """Measure the machine, and fix the micro-batch, weight decay, number of steps and validation interval of a run.
+    """Measure memory and speed, and choose micro-batch size, weight decay, number of steps and validation interval.
 
-    `identity` is the request with the hashes of its data, `began` the time at which a budget starts.
+    `identity` holds the options of the command and the hashes of its data. `began` is the time at which the run began,
+    on the clock of `time.monotonic`.
     """
     yield Progress("measuring speed", 0, 1)
     _check_minimal_pairs(settings.train, corpus)
@@ -153,7 +155,7 @@ def make_plan(
         reasons.append(reason)
         train = replace(train, weight_decay=decay)
     stream = batches(corpus.train, tokens=train.micro_batch_tokens, seed=train.seed, weights=weights)
-    # With a given number of steps, a rough estimate of the time is enough.
+    # If the user chose the number of steps, the speed is only shown, so a short measurement is enough.
     speed = step_time.measure_step_time(model, stream, train, 2.0 if request.steps is not None else 6.0)
     yield Progress("measuring speed", 1, 1)
     steps, reason = _choose_steps(request, train, tokens_per_epoch, speed, time.monotonic() - began)
@@ -186,7 +188,10 @@ def _check_minimal_pairs(train: TrainSettings, corpus: EncodedCorpus) -> None:
 def _fit_memory(
     settings: Settings, corpus: EncodedCorpus, weights: Sequence[float], device: str
 ) -> tuple[Transformer, int, str]:
-    """Build the model and fit the micro-batch to the free memory; return both, and the reason for the micro-batch."""
+    """Build the model, and choose a micro-batch size that fits in the free memory.
+
+    Return the model, the size in tokens, and the reason for the size as a text.
+    """
     free = memory.free_memory(device)
 
     def fixed_bytes(tokens: int) -> int:
@@ -204,7 +209,7 @@ def _fit_memory(
 def _choose_steps(
     request: TrainingRequest, train: TrainSettings, tokens_per_epoch: int, speed: StepTime, spent: float
 ) -> tuple[int, str]:
-    """Return the number of steps and the reason for it; `spent` are the seconds of the budget already used."""
+    """Return the number of steps, and the reason as a text; `spent` is the time in seconds since the run began."""
     if request.steps is not None:
         return request.steps, f"{request.steps:,} steps, as requested"
     if request.budget is not None:
@@ -219,7 +224,10 @@ def _choose_steps(
 
 
 def _validation_interval(request: TrainingRequest, train: TrainSettings, steps: int, speed: StepTime) -> int:
-    """Return the steps between validations: the interval of a size is meant for that size's own number of steps."""
+    """Return the number of steps between validations.
+
+    The default of a model size is used only if the run also takes the default number of steps of that size.
+    """
     is_users = "validate_every" in request.overrides.get("train", {})
     if train.validate_every and (is_users or steps == train.steps):
         return train.validate_every

@@ -1,4 +1,4 @@
-"""The user's request for a run, checked before any work, and the settings that follow from it."""
+"""The user's request for a training run: its options are checked and turned into settings."""
 
 from dataclasses import dataclass, replace
 from importlib.util import find_spec
@@ -15,16 +15,16 @@ from regard.training.planning import choices
 
 @dataclass(frozen=True)
 class TrainingRequest:
-    """The options that the user chose; None and missing overrides are chosen by the plan."""
+    """The options that the user gave for a run; the plan chooses a value for each option that is None."""
 
     size: str | None
-    budget: float | None
+    budget: float | None  # in seconds
     steps: int | None
-    overrides: Overrides
-    parent: ModelFolder | None
+    overrides: Overrides  # individual settings from --set and --config
+    parent: ModelFolder | None  # the model to fine-tune, if any
 
     def check(self) -> None:
-        """Raise a `RunError` for contradictory options, and for options that would have no effect."""
+        """Raise a `RunError` if options contradict each other or cannot be used on this machine."""
         if self.steps is not None and self.budget is not None:
             raise RunError("use either --steps or --budget, not both: a budget is converted to steps")
         if (self.steps is not None or self.budget is not None) and "steps" in self.overrides.get("train", {}):
@@ -44,7 +44,7 @@ class TrainingRequest:
         choices.pick_device(self.train.device, self.train.precision)
 
     def to_dict(self) -> dict[str, Any]:
-        """Return the options that identify a run: a command with other options is another run."""
+        """Return the options as they are saved in the plan; a run is resumed only if they are the same."""
         return {
             "size": self.size,
             "budget": self.budget,
@@ -59,11 +59,11 @@ class TrainingRequest:
 
     @property
     def train(self) -> TrainSettings:
-        """The training settings, of which only those that do not depend on the size are final."""
+        """The training settings before the model size is chosen; settings that depend on the size may still change."""
         return assemble(size_overrides(self.size or "tiny"), self.overrides).train
 
     def settings(self, pairs: int, device: str) -> tuple[Settings, list[str]]:
-        """Return the settings of the run, and the reasons for those that the user did not choose."""
+        """Return the settings for data with this many pairs, and a text that explains the model size."""
         if self.parent is not None:
             reason = f"fine-tuned from {self.parent.path.name}, with its size and tokenizer"
             return replace(assemble(FINE_TUNE, self.overrides), model=self.parent.settings), [reason]

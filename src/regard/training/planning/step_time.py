@@ -15,20 +15,23 @@ from regard.training.step import accumulate_gradients, micro_batches_per_step
 
 @dataclass(frozen=True)
 class StepTime:
-    """The time of one training step on this machine, and its number of target tokens."""
+    """The average duration of a training step on this machine."""
 
     seconds: float
-    tokens: float
+    tokens: float  # average number of target tokens in a step
 
 
 def measure_step_time(
     model: Transformer, stream: Iterator[tuple[Batch, StreamPosition]], settings: TrainSettings, seconds: float
 ) -> StepTime:
-    """Time a few micro-batches for about `seconds`, and one update with a learning rate of 0, which changes nothing."""
+    """Measure the duration of a training step by timing micro-batches for about `seconds`, and one parameter update.
+
+    The learning rate is 0, so the parameters do not change.
+    """
     model.train()
     device = next(model.parameters()).device.type
     replicas = make_replicas(model, replica_count(model.settings.width, settings.micro_batch_tokens, device))
-    # The first round is a warm-up: it allocates memory and starts threads, so it is slower.
+    # Only the second round counts. The first is slower, because it allocates memory and starts threads.
     for round_seconds, min_batches in ((seconds / 4, 1), (seconds, 3)):
         began, batches, tokens = time.perf_counter(), 0, 0
         while batches < min_batches or time.perf_counter() - began < round_seconds:
@@ -37,7 +40,7 @@ def measure_step_time(
             batches, tokens = batches + 1, tokens + batch.target_tokens
     seconds_per_batch = (time.perf_counter() - began) / batches
     optimizer = make_optimizer(model, settings)
-    optimizer.step()  # warm-up
+    optimizer.step()  # warm-up, not timed
     began = time.perf_counter()
     optimizer.step()
     update_seconds = time.perf_counter() - began

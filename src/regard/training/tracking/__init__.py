@@ -1,1 +1,1 @@
-"""What a run reports: events, the log and the model card."""
+"""Reports about a training run: events, the log and the model card."""

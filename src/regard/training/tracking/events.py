@@ -1,4 +1,4 @@
-"""The events of a training run, which a caller may show or ignore."""
+"""The events that a training run yields; the caller may show or ignore them."""
 
 from dataclasses import dataclass
 from pathlib import Path
@@ -18,10 +18,10 @@ class Note:
 
 @dataclass(frozen=True)
 class Planned:
-    """The plan is fixed, and training starts or resumes after step `resumed`."""
+    """The plan is complete, and training begins."""
 
     plan: Plan
-    resumed: int
+    resumed: int  # step after which an interrupted run resumes, or 0 for a new run
 
 
 @dataclass(frozen=True)
@@ -33,11 +33,14 @@ class Stopped:
 
 @dataclass(frozen=True)
 class Finished:
-    """The model is in `folder`; `scores` and `kept` describe the chosen parameters, if they were chosen just now."""
+    """The run is complete, and the model is in `folder`.
+
+    `scores` and `kept` are missing if an earlier call has already finished the run.
+    """
 
     folder: Path
-    scores: Validation | None = None
-    kept: str = ""
+    scores: Validation | None = None  # validation scores of the model
+    kept: str = ""  # description of the parameters that were kept, such as "the last checkpoint"
 
 
 Event = Progress | Note | Planned | Step | Validation | Stopped | Finished

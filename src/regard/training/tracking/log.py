@@ -10,7 +10,7 @@ from regard.storage.atomic_files import explain_full_disk, write_atomically
 
 
 class Log:
-    """A log of records, one or more per step; a resumed run first drops records after the step it resumes from."""
+    """The log file of a run; when a run is resumed, records of steps that it will repeat are removed first."""
 
     def __init__(self, folder: Path, resumed_step: int, *, tensorboard: bool) -> None:
         self._path = path = folder / "log.jsonl"
@@ -25,7 +25,7 @@ class Log:
         finite = {name: None if _is_not_finite(value) else value for name, value in values.items()}
         line = (json.dumps({"step": step, **finite}, ensure_ascii=False) + "\n").encode()
         with explain_full_disk(self._path, len(line)):
-            while line:  # a disk that fills up may take only the first bytes
+            while line:  # when the disk is almost full, `write` may write only the first bytes
                 line = line[self._file.write(line) :]
         if self._board is not None:
             for name, value in values.items():
@@ -51,7 +51,7 @@ def _step(line: bytes) -> float:
     try:
         return float(json.loads(line)["step"]) if line.endswith(b"\n") else float("inf")
     except (KeyError, TypeError, ValueError):
-        return float("inf")  # a crash cut the line off
+        return float("inf")  # a crash left the line incomplete; with an infinite step, it will be removed
 
 
 def _tensorboard(folder: Path, resumed_step: int) -> Any:

@@ -1,4 +1,4 @@
-"""The model card: a description for people of a model's data, training and scores."""
+"""Writes the model card, which describes the data, training and scores of a model in Markdown."""
 
 import datetime
 import os
@@ -22,7 +22,11 @@ def write_card(
     candidates: Sequence[tuple[str, Validation]],
     kept: str,
 ) -> str:
-    """Return the model card as Markdown; `candidates` are the parameters to choose from, `kept` the chosen ones."""
+    """Return the text of the model card.
+
+    `candidates` are the names and scores of all parameters that were compared at the end of the run; `kept` is the name
+    of the best.
+    """
     lines = [
         title(data.languages),
         "",

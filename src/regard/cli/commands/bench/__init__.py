@@ -1,1 +1,1 @@
-"""`regard bench`: one module per command."""
+"""The commands of `regard bench`, one module for each."""

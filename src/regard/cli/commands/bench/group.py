@@ -1,4 +1,4 @@
-"""The group `regard bench`."""
+"""The command group `regard bench`."""
 
 from regard.cli.main import main
 

@@ -1,4 +1,4 @@
-"""`regard bench train`: the speed of training on this machine."""
+"""`regard bench train`: measures the speed of training on this machine."""
 
 import json
 import sys
@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 def train(
     files: tuple[Path, ...], size: str | None, as_json: bool, config: Path | None, overrides: tuple[str, ...]
 ) -> None:
-    """Measure how fast this machine trains on FILES. Takes about a minute; no model is kept."""
+    """Measure how fast this machine trains on FILES. This takes about a minute, and no model is saved."""
     user = user_overrides(overrides, config)
     from regard.benchmark.training_speed import measure_training
     from regard.data.check.corpus_report import check_corpora

@@ -1,4 +1,4 @@
-"""`regard bench translate`: the speed of translation on this machine."""
+"""`regard bench translate`: measures the speed of translation on this machine."""
 
 import json
 import sys
@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 @COMPUTE_TYPE
 @SET
 def translate(model: Path, as_json: bool, compute_type: str, overrides: tuple[str, ...]) -> None:
-    """Measure how fast a model translates the lines of standard input. Takes about a minute."""
+    """Measure how fast a model translates the lines of standard input. This takes about a minute."""
     decode_settings(overrides)
     if sys.stdin.isatty():
         raise UserError(f"standard input has no lines to translate: regard bench translate --model {model} < lines.txt")

@@ -1,4 +1,4 @@
-"""Clauses of both languages: subject, verb and object, with tense, negation and agreement."""
+"""Clauses in English and French: subject, verb and object, with tense, negation and agreement."""
 
 from collections.abc import Callable, Sequence
 from dataclasses import replace
@@ -24,10 +24,11 @@ def clause(
     preceding_object: NounPhrase | None = None,
     clitic: str = "",
 ) -> Phrase:
-    """Return a clause of subject, verb, object and further phrases in the given order.
+    """Return a clause: the subject, the verb, the object, and then the phrases of `rest`.
 
-    `preceding_object` is an object that comes before the French verb, as a relative pronoun or as the pronoun
-    `clitic`. The participle agrees with it.
+    `instrument` is a noun phrase within `rest`. `preceding_object` is an object that precedes the French verb, as in
+    "la lettre qu'elle a écrite". The participle agrees with it, but its words are not added to the clause. If it is
+    a pronoun ("je l'ai perdue"), `clitic` is this pronoun, which is added.
     """
     group = verb_group(
         action, form, subject.agreement, preceding_object.agreement if preceding_object else None, clitic
@@ -47,7 +48,7 @@ def clause(
     )
     draft.verbs.append(facts)
     draft.main = draft.main or facts
-    # In a question, the auxiliary precedes the subject, and the other words of the verb follow it.
+    # In an English question, the auxiliary precedes the subject, and the other words of the verb follow the subject.
     phrase = Phrase(en[:1] + subject.en + en[1:] if form.interrogative else subject.en + en, subject.fr + fr)
     if object_phrase is not None:
         phrase.add(object_phrase)
@@ -57,7 +58,7 @@ def clause(
 
 
 def predicate(draft: Draft, subject: NounPhrase, adjective: Adjective, degree: str = "") -> Phrase:
-    """Return an adjective that agrees with the subject, with "too", "very" or "enough" if given as `degree`."""
+    """Return an adjective that agrees with the subject in French. `degree` adds "too", "very" or "enough"."""
     source = Leaf(adjective.english, "adjective")
     target = Leaf(adjective.fr(subject.gender, subject.plural), "adjective")
     draft.links.append((source, target))
@@ -85,7 +86,7 @@ def copula(
 def relative_object(
     draft: Draft, phrase: NounPhrase, subject: NounPhrase, action: Verb, form: VerbForm, rest: Sequence[Phrase] = ()
 ) -> NounPhrase:
-    """Add a relative clause with an object gap: "the letter that she wrote", "la lettre qu'elle a écrite"."""
+    """Add a relative clause whose object is the noun: "the letter that she wrote", "la lettre qu'elle a écrite"."""
     main = draft.main
     that = draft.fixed_phrase("that", "que", "pronoun")
     inner = clause(draft, subject, action, form, rest=rest, preceding_object=phrase)
@@ -94,7 +95,10 @@ def relative_object(
 
 
 def relative_subject(draft: Draft, phrase: NounPhrase, build_clause: Callable[[NounPhrase], Phrase]) -> NounPhrase:
-    """Add a relative clause with a subject gap, built from its subject: "the girl who sings", "la fille qui chante"."""
+    """Add a relative clause whose subject is the noun: "the girl who sings", "la fille qui chante".
+
+    `build_clause` receives the subject of the relative clause, "who", and returns the clause.
+    """
     main = draft.main
     who = draft.fixed_phrase("who", "qui", "pronoun")
     subject = replace(phrase, en=who.en, fr=who.fr)

@@ -1,9 +1,9 @@
-"""English forms: plurals, verbs, and "a" or "an"."""
+"""English word forms: plurals of nouns, forms of verbs, and the choice between "a" and "an"."""
 
 from functools import cache
 from typing import NamedTuple
 
-# Irregular verbs: past and participle.
+# The past tense and the past participle of each irregular verb.
 _IRREGULAR = {
     "bring": ("brought", "brought"),
     "break": ("broke", "broken"),
@@ -111,7 +111,7 @@ def _ends_in_y(base: str) -> bool:
 
 
 def be(person: int, plural: bool, tense: str) -> str:
-    """Return "am", "is", "are", "was", "were" or "will be"."""
+    """Return the form of "be" for a subject and a tense: "am", "is", "are", "was", "were" or "will be"."""
     if tense == "future":
         return "will be"
     if plural or person == 2:
@@ -123,7 +123,7 @@ def be(person: int, plural: bool, tense: str) -> str:
 
 @cache
 def article(following: str) -> str:
-    """Return "a" or "an"."""
+    """Return "a" or "an", depending on the word that follows."""
     word = following.lower()
     vowel = word[0] in "aeiou" and not word.startswith(_NOT_VOWELS)
     return "an" if vowel or word.startswith(("hour", "honest")) else "a"

@@ -1,4 +1,4 @@
-"""French forms: plurals, agreement, conjugation, elision and contraction, as far as the synthetic language needs them.
+"""French word forms that the synthetic language needs: plurals, agreement, conjugation, elision and contraction.
 
 There is no "tu"; the persons are je, il, nous, vous and ils.
 """
@@ -13,7 +13,7 @@ PERSONS = ("je", "il", "nous", "vous", "ils")
 
 _VOWELS = frozenset("aeiouyàâæéèêëîïôœùûü")
 
-# Words with an aspirated h, before which nothing is elided: "le hérisson", not "l'hérisson".
+# Beginnings of words with an aspirated h, before which the article is not elided: "le hérisson", not "l'hérisson".
 _ASPIRATED = ("hach", "haie", "hamac", "hamster", "hangar", "hardi", "harp", "haut", "hériss", "hibou", "huit")
 
 _ELIDED = {
@@ -39,7 +39,7 @@ _CONTRACTED = {("de", "le"): "du", ("de", "les"): "des", ("à", "le"): "au", ("�
 
 @cache
 def begins_with_vowel(word: str) -> bool:
-    """Return whether the previous word is elided: "l'arbre", "l'homme", but "la haie"."""
+    """Return whether "le" becomes "l'" before a word: "l'arbre" and "l'homme", but "le hérisson"."""
     word = word.lower()
     if word.startswith("h"):
         return not word.startswith(_ASPIRATED)
@@ -47,7 +47,7 @@ def begins_with_vowel(word: str) -> bool:
 
 
 def elide(word: str, following: str) -> str | None:
-    """Return the form of "le", "que", "ma", "ce", … before `following`; None if it does not change."""
+    """Return the form that a word such as "le", "que" or "ma" takes before `following`; None if it does not change."""
     if word == "si":
         return "s'" if following in ("il", "ils") else None
     elided = _ELIDED.get(word)
@@ -55,7 +55,7 @@ def elide(word: str, following: str) -> str | None:
 
 
 def contract(preposition: str, article: str) -> str | None:
-    """Return "du" for "de le", and so on; None if the two are not contracted."""
+    """Return the contraction of a preposition and an article ("de" and "le": "du"); None if there is none."""
     return _CONTRACTED.get((preposition, article))
 
 
@@ -86,7 +86,10 @@ def agree(participle: str, gender: str, several: bool) -> str:
 
 @dataclass(frozen=True, slots=True)
 class Conjugation:
-    """The forms of a verb. Each tuple has one form for each of PERSONS."""
+    """The forms of a French verb. Each tuple has one form for each person in PERSONS.
+
+    `with_etre` means that the auxiliary of the passé composé is être.
+    """
 
     present: tuple[str, ...]
     imparfait: tuple[str, ...]
@@ -125,7 +128,7 @@ def _regular_present(infinitive: str) -> tuple[str, ...]:
 
 
 def _regular_future(infinitive: str) -> str:
-    # "achètera", "nettoiera", but "préférera".
+    # "achètera" and "nettoiera" have the stressed stem, but "préférera" does not.
     stem = infinitive[:-2]
     if (infinitive.endswith("er") and stem[-2:-1] in ("e", "y")) or stem.endswith("y"):
         return _stressed(stem) + "er"
@@ -133,7 +136,7 @@ def _regular_future(infinitive: str) -> str:
 
 
 def _stressed(stem: str) -> str:
-    """Return the stem as it is when stressed: "achèt", "préfèr", "nettoi"."""
+    """Return the stem in forms where it is stressed: "achèt" in "j'achète", "préfèr" in "je préfère"."""
     if stem.endswith("y"):
         return stem[:-1] + "i"
     if stem[-2:-1] in ("e", "é") and stem[-1] not in "aeiou":
@@ -142,7 +145,7 @@ def _stressed(stem: str) -> str:
 
 
 def _attach(stem: str, ending: str) -> str:
-    """Attach an ending and preserve the sound of g and c: "mangeons", "commençons", "mangions"."""
+    """Attach an ending to a stem, and keep the sound of g and c: "mangeons", "commençons", "mangions"."""
     if ending[0] in "ao":
         if stem.endswith("g"):
             return stem + "e" + ending

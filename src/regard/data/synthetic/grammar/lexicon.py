@@ -9,7 +9,10 @@ from regard.data.synthetic.word_lists import rows
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Noun:
-    """A noun. English and French nouns map one-to-one, so that a sentence has one translation."""
+    """A noun in English and French. `classes` are classes of meaning, such as "animal" or "vehicle".
+
+    Every English noun has its own French noun, so that each sentence has only one translation.
+    """
 
     english: str
     english_plural: str
@@ -27,7 +30,10 @@ class Noun:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Adjective:
-    """An adjective. `forms` has the four French forms; `before_vowel` is the fifth form of beau and vieux."""
+    """An adjective in English and French. `forms` has the French form for each gender and number.
+
+    `before_vowel` is the masculine form before a vowel, "bel" or "vieil"; it is "" for other adjectives.
+    """
 
     english: str
     comparative: str
@@ -43,9 +49,11 @@ class Adjective:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Verb:
-    """A verb and its tail, the fixed words between it and its object: `sit` (`on`), `asseoir` (`sur`).
+    """A verb in English and French, and its tail: the fixed words between the verb and its object.
 
-    A `*` in the French tail marks a participle that agrees with the subject. The past of a state is in the imparfait.
+    The tail of "sit on" is "on", and that of "s'asseoir sur" is "sur". A word in the French tail that ends in `*` is
+    a participle that agrees with the subject. `state` means that the verb describes a state, such as "know"; French
+    uses the imparfait for its past.
     """
 
     english: str
@@ -58,7 +66,7 @@ class Verb:
 
 @dataclass(frozen=True, slots=True)
 class Action:
-    """A verb with the classes of nouns that can be its subject, object and instrument."""
+    """A verb with the classes of nouns that can be its subject, its object and its instrument (`tool`)."""
 
     verb: Verb
     subjects: tuple[str, ...]
@@ -76,7 +84,7 @@ def verb(english: str, french: str, *, state: bool = False) -> Verb:
 
 @cache
 def nouns() -> dict[str, Noun]:
-    """Return every noun by its English singular."""
+    """Return a dictionary of all nouns, with the English singular as the key."""
     return {row["english"]: _noun(row) for row in rows("nouns.tsv")}
 
 
@@ -93,14 +101,14 @@ def _noun(row: dict[str, str]) -> Noun:
 
 @cache
 def nouns_of_class(name: str, gender: str = "") -> tuple[Noun, ...]:
-    """Return the nouns of a class, or of several classes separated by spaces, optionally of one gender only."""
+    """Return the nouns of a class, or of any of several classes separated by spaces. `gender` selects one gender."""
     wanted = frozenset(name.split())
     return tuple(noun for noun in nouns().values() if noun.classes & wanted and gender in ("", noun.gender))
 
 
 @cache
 def adjectives() -> dict[str, Adjective]:
-    """Return every adjective by its English form."""
+    """Return a dictionary of all adjectives, with the English form as the key."""
     return {row["english"]: _adjective(row) for row in rows("adjectives.tsv")}
 
 
@@ -126,7 +134,7 @@ def _adjective(row: dict[str, str]) -> Adjective:
 
 @cache
 def actions() -> tuple[Action, ...]:
-    """Return the actions of people and animals."""
+    """Return all actions that people and animals can do."""
     return tuple(
         Action(
             verb(row["english"], row["french"], state=row["state"] == "state"),

@@ -1,7 +1,8 @@
-"""Phrases of both languages at once.
+"""Phrases, which are built in English and French at the same time.
 
-A phrase is two lists of leaves, one per language. A `Draft` collects the alignment links and the other annotations
-while a sentence is built; positions are known when the sentence is realised. Elision and contraction happen then, too.
+A phrase is two lists of words, one per language; a word is a `Leaf`. While a sentence is built, a `Draft` collects the
+word alignment and the other annotations. The function `realise` then sets the positions of the words, and applies
+elision and contraction.
 """
 
 from collections.abc import Sequence
@@ -16,7 +17,7 @@ Leaves = list["Leaf"]
 
 
 class Leaf:
-    """A word of an unfinished sentence. Its position `at` is set when the sentence is realised."""
+    """A word of an unfinished sentence. Its position `at` is set when `realise` finishes the sentence."""
 
     __slots__ = ("at", "kind", "text")
     at: int
@@ -44,7 +45,10 @@ _agreement = cache(Agreement)
 
 @dataclass(slots=True)
 class NounPhrase(Phrase):
-    """A phrase that can be a subject or an object. `head` and `target` are its English and French noun or pronoun."""
+    """A phrase that can be a subject or an object.
+
+    `head` is its noun or pronoun in English, and `target` is its noun or pronoun in French.
+    """
 
     head: Leaf | None = None
     target: Leaf | None = None
@@ -55,13 +59,13 @@ class NounPhrase(Phrase):
 
     @property
     def agreement(self) -> Agreement:
-        """The features that a verb agrees with."""
+        """The person, number and gender that a verb agrees with."""
         return _agreement(self.person, self.plural, self.gender)
 
 
 @dataclass(slots=True)
 class VerbFacts:
-    """The leaves and values that become a `VerbAnnotation`."""
+    """A verb of an unfinished sentence. It becomes a `VerbAnnotation` when the positions of the words are known."""
 
     leaf: Leaf
     tense: str
@@ -74,7 +78,7 @@ class VerbFacts:
 
 @dataclass(slots=True)
 class CoreferenceFacts:
-    """The leaves and values that become a `CoreferenceAnnotation`."""
+    """A pronoun and its antecedent. They become a `CoreferenceAnnotation` when the positions of the words are known."""
 
     pronoun: NounPhrase
     antecedent: NounPhrase
@@ -88,7 +92,10 @@ class CoreferenceFacts:
 
 @dataclass(slots=True)
 class Draft:
-    """The annotations of an unfinished sentence. The first verb becomes `main`, which gives the sentence its tense."""
+    """The annotations of an unfinished sentence pair. `en` and `fr` are its words, which `realise` sets.
+
+    `main` is the first verb outside a relative clause. Its tense is annotated as the tense of the sentence.
+    """
 
     kind: str
     links: list[tuple[Leaf, Leaf]] = field(default_factory=list)
@@ -101,13 +108,17 @@ class Draft:
     fr: Leaves = field(default_factory=list)
 
     def link(self, sources: Sequence[Leaf], targets: Sequence[Leaf]) -> None:
-        """Align each of `sources` with each of `targets`."""
+        """Align every English word of `sources` with every French word of `targets`."""
         for source in sources:
             for target in targets:
                 self.links.append((source, target))
 
     def fixed_phrase(self, source: str, target: str, kind: str, target_kind: str = "") -> Phrase:
-        """Return a fixed phrase, aligned word by word if both sides have the same length, else all with all."""
+        """Return a phrase with the given words in English and French, and align these words.
+
+        If both languages have the same number of words, the words are aligned one by one in their order. Otherwise
+        every English word is aligned with every French word.
+        """
         en = [Leaf(word, kind) for word in _words(source)]
         fr = [Leaf(word, target_kind or kind) for word in _words(target)]
         if len(en) == len(fr) == 1:
@@ -124,7 +135,7 @@ def _words(text: str) -> tuple[str, ...]:
     return tuple(text.split())
 
 
-# The French determiner before a masculine, a feminine and a plural noun.
+# The French translations of each determiner: before a masculine, a feminine and a plural noun.
 DETERMINERS = {
     "the": ("le", "la", "les"),
     "a": ("un", "une", "des"),
@@ -146,19 +157,19 @@ DETERMINERS = {
 
 NUMBERS = {"two": "deux", "three": "trois", "four": "quatre", "five": "cinq", "six": "six", "ten": "dix"}
 
-# After a negation "un", "des" and "du" become "de".
+# Determiners whose French translations "un", "du" and "des" become "de" after a negation.
 _INDEFINITE = ("a", "some", "any", "bare")
 
-_NOT_IN_ENGLISH = ("all", "bare")  # "I like cats", "she eats apples"
+_NOT_IN_ENGLISH = ("all", "bare")  # English has no determiner in these cases: "I like cats", "she eats apples"
 
 
 @cache
 def determiner(name: str, gender: str, plural: bool, before_adjective: bool, negated: bool) -> tuple[str, str, str]:
-    """Return a determiner in English and in French, and its word class."""
+    """Return a determiner in English ("" if English has none) and in French, and its word class."""
     if name in NUMBERS:
         return name, NUMBERS[name], "numeral"
     target = DETERMINERS[name][2 if plural else gender == "f"]
-    # "de belles maisons"; "pas de maison"
+    # French uses "de" in "de belles maisons" (plural, before an adjective) and in "pas de maison" (after a negation).
     if name in _INDEFINITE and (negated or (before_adjective and target == "des")):
         target = "de"
     return "" if name in _NOT_IN_ENGLISH else "these" if name == "this" and plural else name, target, "determiner"
@@ -173,7 +184,10 @@ def noun_phrase(
     adjective: Adjective | None = None,
     negated: bool = False,
 ) -> NounPhrase:
-    """Return a noun with its determiner and perhaps an adjective, which French puts before or after the noun."""
+    """Return a noun with the determiner `name`, and with an adjective if one is given.
+
+    `negated` means that the verb is negated, which changes "une maison" to "de maison" in French.
+    """
     precedes_noun = adjective is not None and adjective.precedes_noun
     start = draft.fixed_phrase(*determiner(name, noun.gender, plural, precedes_noun, negated))
     head, target = Leaf(noun.en(plural), "noun"), Leaf(noun.fr(plural), "noun")
@@ -189,7 +203,7 @@ def noun_phrase(
 
 
 def _add_adjective(draft: Draft, phrase: NounPhrase, adjective: Adjective) -> None:
-    """Append an adjective that agrees with the noun: "vieil" before a vowel."""
+    """Append an adjective. Its French form agrees with the noun, and is a special form before a vowel ("vieil")."""
     assert phrase.head is not None and phrase.target is not None
     source, target = Leaf(adjective.english, "adjective"), Leaf(adjective.fr(phrase.gender, phrase.plural), "adjective")
     if adjective.before_vowel and phrase.gender == "m" and not phrase.plural:
@@ -200,7 +214,7 @@ def _add_adjective(draft: Draft, phrase: NounPhrase, adjective: Adjective) -> No
     phrase.fr.append(target)
 
 
-# English, French, person, plural, gender.
+# The English form, the French form, the person, whether it is plural, and the gender of each personal pronoun.
 PRONOUNS = {
     "I": ("I", "je", 1, False, "m"),
     "you": ("you", "vous", 2, False, "m"),
@@ -214,7 +228,7 @@ POSSESSIVES = {"I": "my", "you": "your", "he": "his", "she": "her", "we": "our",
 
 
 def pronoun(draft: Draft, name: str, gender: str = "") -> NounPhrase:
-    """Return a personal pronoun as a subject. `gender` matters for third-person pronouns that refer to a noun."""
+    """Return a personal pronoun as a subject. If `gender` is "f", "they" becomes "elles" instead of "ils"."""
     source, target, person, plural, default = PRONOUNS[name]
     if gender == "f" and name == "they":
         target = "elles"
@@ -224,7 +238,7 @@ def pronoun(draft: Draft, name: str, gender: str = "") -> NounPhrase:
 def one_word_subject(
     draft: Draft, source: str, target: str, person: int, plural: bool, gender: str, kind: str = "pronoun"
 ) -> NounPhrase:
-    """Return a subject of one word."""
+    """Return a subject that is one word in each language: a pronoun or a name."""
     head, leaf = Leaf(source, kind), Leaf(target, kind)
     draft.links.append((head, leaf))
     return NounPhrase([head], [leaf], head, leaf, gender, plural, person)

@@ -1,4 +1,7 @@
-"""Turn a finished draft into text: apply elision and contraction, number the words, and build the annotations."""
+"""Turn a phrase and its draft into a sentence pair.
+
+This applies elision and contraction, numbers the words, and builds the annotations.
+"""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
@@ -9,7 +12,7 @@ from regard.data.synthetic.annotations import Annotations, CoreferenceAnnotation
 from regard.data.synthetic.grammar import english, french
 from regard.data.synthetic.grammar.phrases import Draft, Leaf, Leaves, Phrase
 
-# French has a space before a question mark.
+# Replacements that delete a space between two words. French keeps the space before a question mark.
 _ENGLISH = ((" .", "."), (" ,", ","), (" ?", "?"), (" 's", "'s"))
 
 _FRENCH = ((" .", "."), (" ,", ","), ("' ", "'"), (" -", "-"))
@@ -30,7 +33,7 @@ class Pair:
 
 
 def realise(draft: Draft, phrase: Phrase, ending: str = ".") -> Pair:
-    """Return the pair of sentences of a phrase, with a full stop or another ending."""
+    """Return the sentence pair that consists of a phrase and the final punctuation mark `ending`."""
     stops = Leaf(ending, "punctuation"), Leaf(ending, "punctuation")
     draft.links.append(stops)
     draft.en = _english([*phrase.en, stops[0]])
@@ -47,7 +50,10 @@ def _english(leaves: Leaves) -> Leaves:
 
 
 def _french(leaves: Leaves) -> Leaves:
-    """Apply elision and contraction. A contracted article shares the position of its preposition."""
+    """Set the positions of the French words, and apply elision and contraction.
+
+    A preposition and an article that are contracted to one word ("de" and "le" to "du") get the same position.
+    """
     kept: Leaves = []
     skip = False
     for position, (leaf, following) in enumerate(pairwise(leaves)):
@@ -60,7 +66,7 @@ def _french(leaves: Leaves) -> Leaves:
             continue
         if following.kind == "determiner" and (changed := french.contract(leaf.text, following.text)):
             if following.text == "le" and french.begins_with_vowel(leaves[position + 2].text):
-                continue  # "de l'arbre"
+                continue  # the article is elided instead: "de l'arbre"
             leaf.text = changed
             following.at = leaf.at
             skip = True
@@ -72,7 +78,7 @@ def _french(leaves: Leaves) -> Leaves:
 
 
 def _text_of(leaves: Leaves, joined: Sequence[tuple[str, str]]) -> str:
-    """Join the words with spaces, then apply the replacements of `joined`."""
+    """Capitalise the first word, join the words with spaces, and then apply the replacements of `joined`."""
     first = leaves[0]
     first.text = first.text[0].upper() + first.text[1:]
     text = " ".join([leaf.text for leaf in leaves])

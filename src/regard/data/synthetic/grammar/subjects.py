@@ -1,4 +1,4 @@
-"""Subjects: personal pronouns, names, and nouns for persons with their determiners."""
+"""Subjects of sentences: personal pronouns, names, and nouns for people with a determiner ("my sister")."""
 
 from typing import NamedTuple
 
@@ -26,7 +26,10 @@ _NAMES, _PRONOUNS = tuple(NAMES), tuple(PRONOUNS)
 
 
 class Person(NamedTuple):
-    """A person, given as a determiner and a noun, or as a name or pronoun."""
+    """A person: a noun with a determiner, a name or a personal pronoun.
+
+    `name` is the determiner if there is a noun; otherwise it is the name or the pronoun.
+    """
 
     name: str
     noun: Noun | None = None
@@ -34,7 +37,7 @@ class Person(NamedTuple):
 
     @property
     def possessive(self) -> str:
-        """The possessive determiner: "my", "her", …"""
+        """The possessive determiner that refers to this person: "my", "her", …"""
         if self.name in POSSESSIVES:
             return POSSESSIVES[self.name]
         if self.plural:
@@ -43,7 +46,7 @@ class Person(NamedTuple):
 
 
 def sample_person(rng: Rng, *, single: bool = False) -> Person:
-    """Sample a person with a noun or a name: "my sister", "the queen", "Paul"."""
+    """Sample a person with a noun or a name: "my sister", "the queen", "Paul". `single` excludes the plural."""
     if rng.bernoulli(0.25):
         return Person(rng.choice(_NAMES))
     noun = rng.choice(nouns_of_class("person"))
@@ -67,7 +70,7 @@ def person_phrase(draft: Draft, person: Person) -> NounPhrase:
 
 
 def pronoun_for(draft: Draft, antecedent: NounPhrase) -> NounPhrase:
-    """Return the pronoun for a noun: "it" or "they"; "il", "elle", "ils" or "elles"."""
+    """Return the pronoun that refers to a noun: "it" ("il" or "elle" in French) or "they" ("ils" or "elles")."""
     target = ("elles" if antecedent.plural else "elle") if antecedent.gender == "f" else "il" + "s" * antecedent.plural
     return one_word_subject(
         draft, "they" if antecedent.plural else "it", target, 3, antecedent.plural, antecedent.gender

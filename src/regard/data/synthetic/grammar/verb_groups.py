@@ -1,6 +1,6 @@
-"""Verb groups: the words of a verb in both languages for a tense, negation, modal and subject, and their alignment.
+"""Verb groups: all words of a verb in English and French, such as "did not want to go", and their alignment.
 
-A verb group depends on few values, so it is built once and cached.
+The same verb groups occur in many sentences, so they are cached.
 """
 
 from functools import lru_cache
@@ -19,7 +19,7 @@ _REFLEXIVE = ("me", "se", "nous", "vous", "se")
 
 _CONTRACTIONS = {"can": "can't", "will": "won't"}
 
-# The word classes of the words in the tail of a verb. All other words there are participles.
+# The word classes of the words in the tails of verbs (see `Verb`). All words that are not listed are participles.
 _TAIL_WORD_KINDS = {
     "adjective": "afraid cold hot hungry right sleepy thirsty wrong",
     "noun": "bruit chaud faim froid noise peur raison soif sommeil tort",
@@ -33,9 +33,10 @@ _TAIL_WORD_KIND = {word: kind for kind, words in _TAIL_WORD_KINDS.items() for wo
 class VerbForm(NamedTuple):
     """The grammatical form of a verb.
 
-    `negation` is "", "not", "never" or "no longer"; `modal` is "", "can", "want" or "must"; a `habitual` past is
-    translated by the imparfait; `contracted` chooses "didn't" over "did not"; `interrogative` puts the English
-    auxiliary before the subject; `perfect` is a past with "have"; `frequency` is "" or one of FREQUENCY_ADVERBS.
+    `negation` is "", "not", "never" or "no longer". `modal` is "", "can", "want" or "must". `frequency` is "" or one of
+    FREQUENCY_ADVERBS. `habitual` means a habit; in the past, French then uses the imparfait. `contracted` means
+    "didn't" instead of "did not". `interrogative` puts the English auxiliary before the subject. `perfect` means a past
+    with "have", such as "has eaten".
     """
 
     tense: str = "present"
@@ -58,14 +59,17 @@ class Agreement(NamedTuple):
 
     @property
     def person_index(self) -> int:
-        """The index of the French form in `french.PERSONS`."""
+        """The index in `french.PERSONS` of the French form for this person and number."""
         if self.person == 3:
             return 4 if self.plural else 1
         return 3 if self.person == 2 else 2 if self.plural else 0
 
 
 class VerbGroup(NamedTuple):
-    """The words of both languages with their word classes, alignment links, and the position of the English verb."""
+    """The words of a verb in both languages with their word classes, and the alignment links between the words.
+
+    `main` is the position of the main verb among the English words, and `target_tense` is the French tense.
+    """
 
     en: tuple[tuple[str, str], ...]
     fr: tuple[tuple[str, str], ...]
@@ -75,7 +79,7 @@ class VerbGroup(NamedTuple):
 
 
 class _GroupBuilder:
-    """The words of a verb in one language, with the positions of the words of each role."""
+    """The words of a verb in one language, and for each role ("aux", "negation", …) the positions of its words."""
 
     def __init__(self) -> None:
         self.words: list[tuple[str, str]] = []
@@ -92,7 +96,10 @@ class _GroupBuilder:
 def verb_group(
     action: Verb, form: VerbForm, agreement: Agreement, preceding_object: Agreement | None = None, clitic: str = ""
 ) -> VerbGroup:
-    """Return the words of a verb. The French participle agrees with `preceding_object` if there is one."""
+    """Return the verb group of a verb in the given form. `agreement` describes the subject.
+
+    A French participle with avoir agrees with `preceding_object`, if there is one. `clitic` is a French object pronoun.
+    """
     en, fr = _english(agreement, action, form), _french(agreement, action, form, preceding_object, clitic)
     for group, words in ((en, action.english_tail), (fr, action.french_tail)):
         for position, word in enumerate(words):
@@ -104,19 +111,25 @@ def verb_group(
 
 
 def _links(en: _GroupBuilder, fr: _GroupBuilder) -> list[tuple[int, int]]:
-    """Align the words of each role. A role that one language lacks is aligned with the main verb of that language."""
+    """Align the English and the French words of the same role.
+
+    If only one language has words of a role, they are aligned with the main verb of the other language.
+    """
     links = []
     for role in en.roles:
         sources, targets = en.roles[role], fr.roles[role]
         if not (sources and targets):
-            # "did cross": "a traversé"; "could be": "pouvait être"
+            # For example, "will" is aligned with "traversera", and the "a" of "a traversé" with "crossed".
             sources, targets = sources or (en.roles["main"] if targets else []), targets or fr.roles["main"]
         links += [(source, target) for source in sources for target in targets]
     return links
 
 
 def resolve_tense(action: Verb, agreement: Agreement, form: VerbForm) -> VerbForm:
-    """Choose one tense where the English present and past are spelled alike: "I read the book", "they cut ropes"."""
+    """Change the tense if the present and the past are spelled alike in English: "I read the book", "they cut ropes".
+
+    Such a verb is always in the present if the form is habitual, and in the past otherwise.
+    """
     simple = not (form.negation == "not" or form.interrogative or form.modal or form.progressive or form.perfect)
     if not simple or form.tense == "future" or (agreement.person == 3 and not agreement.plural):
         return form
@@ -125,7 +138,7 @@ def resolve_tense(action: Verb, agreement: Agreement, form: VerbForm) -> VerbFor
 
 
 def target_tense(action: Verb, form: VerbForm) -> str:
-    """Return the French tense. States, habits and ongoing actions of the past are in the imparfait."""
+    """Return the French tense. States, habits, ongoing actions and modal verbs of the past are in the imparfait."""
     if form.tense == "past":
         lasting = action.state or form.progressive or form.habitual or form.modal
         return "imparfait" if lasting else "passé composé"
@@ -135,8 +148,8 @@ def target_tense(action: Verb, form: VerbForm) -> str:
 def _english(agreement: Agreement, action: Verb, form: VerbForm) -> _GroupBuilder:
     group = _GroupBuilder()
     (word, role), rest = _finite_and_rest(agreement, action, form)
-    # Only auxiliaries, "be" and modals are negated by "not"; other verbs need "do".
     kind = "verb" if role == "main" else "auxiliary"
+    # "never" and "no longer" precede a main verb ("never eats"), but follow "be" and auxiliaries ("will never eat").
     adverb_first = form.negation in ("never", "no longer") and role == "main" and action.english != "be"
     if adverb_first:
         _add_negation(group, form.negation)
@@ -156,7 +169,7 @@ def _english(agreement: Agreement, action: Verb, form: VerbForm) -> _GroupBuilde
 
 
 def _with_not(word: str, contracted: bool) -> str:
-    """Return "didn't" or "cannot"; "" where "not" is a separate word."""
+    """Return the word joined with "not", such as "didn't" or "cannot"; "" if "not" stays a separate word."""
     if contracted and word != "am":
         return _CONTRACTIONS.get(word, word + "n't")
     return "cannot" if word == "can" else ""
@@ -170,7 +183,7 @@ def _add_negation(group: _GroupBuilder, negation: str) -> None:
 def _finite_and_rest(
     agreement: Agreement, action: Verb, form: VerbForm
 ) -> tuple[tuple[str, str], list[tuple[str, str]]]:
-    """Return the finite word and the words after it, each with its role."""
+    """Return the finite English verb ("did") and the words after it ("want to go"), each with its role."""
     base = action.english
     past = form.tense == "past"
     if form.modal in ("can", "must"):
@@ -205,7 +218,7 @@ def _french(
     with_etre = forms.with_etre or action.reflexive
     if form.negation:
         group.add("ne", "negation", "particle")
-    # With a modal, "se" and "le" go with the infinitive: "il ne veut pas s'asseoir".
+    # With a modal verb, pronouns such as "se" and "le" precede the infinitive: "il ne veut pas s'asseoir".
     if form.modal:
         group.add(_finite(_MODALS[form.modal], tense, agreement), "modal")
     else:

@@ -20,13 +20,13 @@ from regard.data.synthetic.plausibility import (
 )
 from regard.data.synthetic.rng import Rng
 
-# Verbs of momentary events, which have no progressive form here.
+# Verbs of momentary events. They are never progressive in the synthetic language.
 _MOMENTARY = {"see", "hear", "find", "lose", "forget", "break", "choose", "arrive", "leave", "fall", "sit", "land"}
 
-# Verbs among them that can be in the present.
+# Momentary verbs that can be in the present: "she sees the cat".
 _PERCEPTION = {"see", "hear"}
 
-# Verbs of actions that can be done to a thing only once. Their habitual form needs an indefinite plural object.
+# Verbs of actions that happen to a thing only once. A habit needs an indefinite object: "she buys books every week".
 # fmt: off
 _ONCE = {
     "break", "bring", "buy", "choose", "come", "cut", "eat", "enter", "find", "forget", "give", "go", "lend", "lose",
@@ -58,7 +58,7 @@ _INTRANSITIVE = tuple(
     )
 )
 
-_FOR_ANIMALS = 5  # the first verbs, which fit animals too
+_FOR_ANIMALS = 5  # number of verbs at the start of _INTRANSITIVE that also fit animals
 
 _MOVEMENT = (
     (verb("go to", "aller à"), "at"),
@@ -96,7 +96,10 @@ LOCK_WITH_A_KEY = verb("lock", "fermer")
 def sample_subject(
     rng: Rng, draft: Draft, form: VerbForm, classes: tuple[str, ...], *avoid: Noun
 ) -> tuple[NounPhrase, Person | None]:
-    """Sample a subject of one of the classes; also return it as a `Person` if it is one."""
+    """Sample a subject from one of the classes of nouns. Return its noun phrase, and its `Person` if it is a person.
+
+    If the subject is not a person, it is never one of the nouns in `avoid`.
+    """
     chosen = rng.choice(classes)
     if chosen == "person":
         person = sample_person_or_pronoun(rng)
@@ -104,14 +107,14 @@ def sample_subject(
     noun = rng.choice(nouns_of_class(chosen))
     while noun in avoid:
         noun = rng.choice(nouns_of_class(chosen))
-    # Exclude "a dog does not sleep" and "a dog sleeps every week".
+    # Do not use the determiner "a" in sentences such as "a dog does not sleep" or "a dog sleeps every week".
     allow_a = not (form.negation or form.habitual or form.modal) and (form.tense != "present" or form.progressive)
     name = rng.choice(("the", "the", "the", "this", "my", "a") if allow_a else ("the", "the", "the", "this", "my"))
     return noun_phrase(draft, noun, name, plural=name == "the" and rng.bernoulli(0.25)), None
 
 
 def sample_action_form(rng: Rng, action: Verb, *, modal: float = 0.1, negated: float = 0.2) -> VerbForm:
-    """Sample a verb form that is plausible for the verb."""
+    """Sample a verb form that fits the verb. `modal` and `negated` are the probabilities of a modal and a negation."""
     name = action.english
     if action.state:
         return VerbForm(
@@ -129,7 +132,7 @@ def sample_action_form(rng: Rng, action: Verb, *, modal: float = 0.1, negated: f
 
 
 def as_single_event(action: Verb, form: VerbForm) -> VerbForm:
-    """Choose the form of a single event: "is crossing", not "crosses"; "broke", not "breaks"."""
+    """Change a verb form to describe a single event: "is crossing" for "crosses", and "broke" for "breaks"."""
     if form.tense != "present" or form.modal or action.english in _PERCEPTION:
         return form
     return form._replace(tense="past") if action.english in _MOMENTARY else form._replace(progressive=True)
@@ -145,7 +148,11 @@ def sample_place_and_time(
     when: float = 0.35,
     at: bool = True,
 ) -> list[Phrase]:
-    """Sample a place and a time, each with the given probability."""
+    """Sample a place with the probability `where`, and a time with the probability `when`.
+
+    The place is left out if it does not fit `noun`, and the time if it does not fit the verb form. If `at` is false,
+    the place does not begin with "at".
+    """
     places = (
         [sample_place(rng, draft, noun, at=at)] if (noun is None or is_movable(noun)) and rng.bernoulli(where) else []
     )
@@ -154,7 +161,11 @@ def sample_place_and_time(
 
 
 def _sample_time(rng: Rng, draft: Draft, form: VerbForm, when: float = 0.35) -> Phrase | None:
-    """Sample a time with the probability `when`. A habitual past always gets one, which makes it habitual."""
+    """Sample a time with the probability `when`, or return None.
+
+    A habitual past without an adverb such as "often" always gets a time such as "every day", because nothing else shows
+    that it is a habit.
+    """
     required = form.habitual and form.tense == "past" and form.negation != "no longer" and not form.frequency
     allowed = not form.modal and not form.perfect and not form.frequency and form.negation not in ("never", "no longer")
     simple_present = form.tense == "present" and not form.progressive and not form.habitual
@@ -164,7 +175,7 @@ def _sample_time(rng: Rng, draft: Draft, form: VerbForm, when: float = 0.35) -> 
 
 
 def action(rng: Rng, draft: Draft) -> Pair:
-    """Sample "She locked the door with a key"."""
+    """Sample a sentence such as "She locked the door with a key"."""
     chosen = rng.choice(actions())
     form = sample_action_form(rng, chosen.verb)
     noun = rng.choice(nouns_of_class(" ".join(chosen.objects)))
@@ -191,7 +202,7 @@ def _sample_object(
     negated = bool(form.negation)
     if form.habitual and action.english in _ONCE:
         return noun_phrase(draft, noun, "bare", plural="mass" not in noun.classes, negated=negated)
-    # Negation changes the article in "pas de chaise", but not in "pas sur une chaise".
+    # Negation changes the French article in "pas de chaise", but not after a preposition: "pas sur une chaise".
     if action.french_tail:
         return noun_phrase(draft, noun, rng.choice(("the", "the", "a", "this")))
     allow_a = not form.frequency and not (negated and (form.modal or form.negation != "not"))
@@ -220,7 +231,7 @@ def _sample_instrument(rng: Rng, draft: Draft, chosen: Action, noun: Noun) -> tu
 
 
 def with_a_key(draft: Draft) -> tuple[list[Phrase], NounPhrase]:
-    """Return "with a key" with its French translation "à clé", and the instrument in it."""
+    """Return the phrase "with a key", "à clé" in French, and the noun phrase of the key alone."""
     start = draft.fixed_phrase("with", "à", "preposition")
     article, key, target = Leaf("a", "determiner"), Leaf("key", "noun"), Leaf("clé", "noun")
     draft.link([article, key], [target])
@@ -229,7 +240,7 @@ def with_a_key(draft: Draft) -> tuple[list[Phrase], NounPhrase]:
 
 
 def intransitive(rng: Rng, draft: Draft) -> Pair:
-    """Sample "The children sleep in the garden"."""
+    """Sample a sentence such as "The children sleep in the garden"."""
     animal = rng.bernoulli(0.25)
     chosen = rng.choice(_INTRANSITIVE[:_FOR_ANIMALS] if animal else _INTRANSITIVE)
     form = sample_action_form(rng, chosen, modal=0.0 if chosen.english == "fall" else 0.1)
@@ -239,7 +250,7 @@ def intransitive(rng: Rng, draft: Draft) -> Pair:
 
 
 def movement(rng: Rng, draft: Draft) -> Pair:
-    """Sample "She went to the market"."""
+    """Sample a sentence such as "She went to the market"."""
     chosen, where = rng.choice(_MOVEMENT)
     form = sample_action_form(rng, chosen) if not chosen.state else VerbForm(rng.choice(("present", "past")), "")
     subject, _ = sample_subject(rng, draft, form, ("person",))
@@ -249,7 +260,7 @@ def movement(rng: Rng, draft: Draft) -> Pair:
 
 
 def giving(rng: Rng, draft: Draft) -> Pair:
-    """Sample "He gave the book to the girl"."""
+    """Sample a sentence such as "He gave the book to the girl"."""
     chosen = rng.choice(_GIVING)
     form = sample_action_form(rng, chosen)
     subject, person = sample_subject(rng, draft, form, ("person",))
@@ -260,10 +271,10 @@ def giving(rng: Rng, draft: Draft) -> Pair:
 
 
 def dream(rng: Rng, draft: Draft) -> Pair:
-    """Sample "In my dream, the mat sat on the cat", where nouns and verbs combine freely."""
+    """Sample a sentence such as "In my dream, the mat sat on the cat", in which all nouns and verbs can be combined."""
     chosen = rng.choice(_DREAM_VERBS)
     first, second = rng.choice(nouns_of_class(_ANYTHING)), rng.choice(nouns_of_class(_ANYTHING))
-    # Even here birds land rather than sit, and "porter" with a hat would mean to wear it.
+    # Two combinations are excluded: birds do not sit but land, and "porter un chapeau" means to wear a hat.
     while chosen.english == "sit" and "bird" in first.classes:
         first = rng.choice(nouns_of_class(_ANYTHING))
     while second is first or (chosen.english == "carry" and "wearable" in second.classes):
@@ -278,7 +289,7 @@ _ANYTHING = "animal furniture vehicle snack breakable building portable"
 
 
 def passive(rng: Rng, draft: Draft) -> Pair:
-    """Sample "The door was opened by the man"."""
+    """Sample a sentence such as "The door was opened by the man"."""
     chosen = rng.choice(transitive_actions())
     passive_verb = passive_of(chosen.verb)
     noun = rng.choice(nouns_of_class(" ".join(chosen.objects)))
@@ -292,7 +303,10 @@ def passive(rng: Rng, draft: Draft) -> Pair:
 
 @cache
 def transitive_actions() -> tuple[Action, ...]:
-    """Return the actions of people that take a direct object in both languages."""
+    """Return the actions of people with a direct object in both languages.
+
+    Verbs of states are left out, and verbs whose object can be a drink, a meal or a person.
+    """
     return tuple(
         candidate
         for candidate in actions()
@@ -305,7 +319,7 @@ def transitive_actions() -> tuple[Action, ...]:
 
 @cache
 def passive_of(chosen: Verb) -> Verb:
-    """Return the passive of a verb."""
+    """Return the passive of a verb: "be opened by", "être ouvert par"."""
     participle = french.conjugate(chosen.french).participle
     return replace(
         chosen,

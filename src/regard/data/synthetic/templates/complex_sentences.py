@@ -1,4 +1,4 @@
-"""Templates for sentences of more than one clause."""
+"""Templates for sentences with more than one clause."""
 
 from regard.data.synthetic.grammar.clauses import clause, copula, relative_object, relative_subject
 from regard.data.synthetic.grammar.lexicon import nouns_of_class, verb
@@ -28,7 +28,8 @@ from regard.data.synthetic.rng import Rng
 from regard.data.synthetic.templates.actions import as_single_event, transitive_actions
 from regard.data.synthetic.templates.copular_clauses import sample_copula_form, sample_degree, sample_noun_subject
 
-# A verb, the classes of its object, and the conjunction before it: "I bought a key but I lost it".
+# The second verb in sentences such as "I bought a key but I lost it", the classes of nouns that can be its object, and
+# the conjunction between the two clauses in English and French.
 _SECOND_VERBS = (
     (verb("lose", "perdre"), "wearable carried", "but", "mais"),
     (verb("sell", "vendre"), "wearable goods", "but", "mais"),
@@ -49,7 +50,10 @@ _REPORTING_VERBS = (
 
 
 def long_distance_agreement(rng: Rng, draft: Draft) -> Pair:
-    """Sample "The letters that the girl wrote in the garden are long": a relative clause separates subject and verb."""
+    """Sample a sentence such as "The letters that the girl wrote in the garden are long".
+
+    A relative clause separates the subject ("letters") from the verb that agrees with it ("are").
+    """
     chosen = rng.choice(transitive_actions())
     noun = rng.choice(nouns_of_class(" ".join(chosen.objects)))
     head = noun_phrase(draft, noun, plural=rng.bernoulli(0.3))
@@ -67,7 +71,7 @@ def long_distance_agreement(rng: Rng, draft: Draft) -> Pair:
 
 
 def subject_relative(rng: Rng, draft: Draft) -> Pair:
-    """Sample "The girl who found the key in the garden is happy"."""
+    """Sample a sentence such as "The girl who found the key in the garden is happy"."""
     chosen = rng.choice(transitive_actions())
     noun = rng.choice(nouns_of_class("person"))
     while "kin" in noun.classes:  # "my mother" needs no relative clause
@@ -90,7 +94,7 @@ def subject_relative(rng: Rng, draft: Draft) -> Pair:
 
 
 def reported_speech(rng: Rng, draft: Draft) -> Pair:
-    """Sample "The girls said that they were tired", "… qu'elles étaient fatiguées"."""
+    """Sample a sentence such as "The girls said that they were tired", "… qu'elles étaient fatiguées"."""
     chosen, tense = rng.choice(_REPORTING_VERBS)
     noun = rng.choice(nouns_of_class("person"))
     several = "one" not in noun.classes and rng.bernoulli(0.4)
@@ -114,7 +118,7 @@ def reported_speech(rng: Rng, draft: Draft) -> Pair:
 
 
 def object_pronoun(rng: Rng, draft: Draft) -> Pair:
-    """Sample "I bought a key but I lost it", "… je l'ai perdue"."""
+    """Sample a sentence such as "I bought a key but I lost it", "… je l'ai perdue"."""
     chosen, classes, english, target = rng.choice(_SECOND_VERBS)
     several = rng.bernoulli(0.15)
     noun = rng.choice(nouns_of_class(classes))

@@ -31,7 +31,7 @@ from regard.data.synthetic.rng import Rng
 
 TENSES = ("present", "present", "past", "past", "future")
 
-# English, masculine, feminine.
+# Each profession in English, and its masculine and feminine form in French.
 PROFESSIONS = (
     ("student", "étudiant", "étudiante"),
     ("doctor", "médecin", "médecin"),
@@ -83,7 +83,10 @@ def sample_copula_form(rng: Rng) -> VerbForm:
 
 
 def sample_noun_subject(rng: Rng, draft: Draft, noun: Noun) -> NounPhrase:
-    """Sample a determiner and number for a noun as the subject; for a noun of a person, sample another person."""
+    """Return a noun as a subject, with a sampled determiner and number.
+
+    If the noun names a person, return a newly sampled person instead.
+    """
     if "person" in noun.classes:
         return person_phrase(draft, sample_person(rng))
     name = rng.choice(("the", "the", "this", "my") if is_ownable(noun) else ("the", "the", "this"))
@@ -91,7 +94,7 @@ def sample_noun_subject(rng: Rng, draft: Draft, noun: Noun) -> NounPhrase:
 
 
 def set_sentiment(draft: Draft, adjective: Adjective, form: VerbForm) -> None:
-    """Annotate the sentiment: "not good" is negative, but "not bad" is neutral."""
+    """Annotate the sentiment that an adjective expresses: "not good" is negative, but "not bad" is neutral."""
     if adjective.sentiment and form.negation:
         draft.sentiment = "negative" if adjective.sentiment == "positive" else None
     elif adjective.sentiment:
@@ -99,14 +102,14 @@ def set_sentiment(draft: Draft, adjective: Adjective, form: VerbForm) -> None:
 
 
 def sample_degree(rng: Rng, adjective: Adjective, form: VerbForm) -> str:
-    """Sample "too" or "very" for an adjective that allows it; "" for none."""
+    """Sample the degree of an adjective: "too", "very", or "" for none. Adjectives that are not gradable have none."""
     if not adjective.gradable or not rng.bernoulli(0.35):
         return ""
     return "very" if form.negation or adjective.sentiment == "positive" else rng.choice(("too", "very", "very"))
 
 
 def quality(rng: Rng, draft: Draft) -> Pair:
-    """Sample "The house was very old" or "She is happy"."""
+    """Sample a sentence such as "The house was very old" or "She is happy"."""
     form = sample_copula_form(rng)
     if rng.bernoulli(0.35):
         person = sample_person_or_pronoun(rng)
@@ -121,12 +124,12 @@ def quality(rng: Rng, draft: Draft) -> Pair:
 
 
 def _suitable_for_tense(words: Sequence[Adjective], form: VerbForm) -> Sequence[Adjective]:
-    """Exclude colours in the future: a fox does not become brown."""
+    """Return the adjectives that fit the tense. The future excludes colours, because a fox does not become brown."""
     return [word for word in words if word.english not in COLOURS] if form.tense == "future" else words
 
 
 def opinion(rng: Rng, draft: Draft) -> Pair:
-    """Sample "The film was boring" or "I think that the film is boring"."""
+    """Sample a sentence such as "The film was boring" or "I think that the film is boring"."""
     noun = rng.choice(nouns_of_class("opinion"))
     adjective = rng.choice([word for word in plausible_adjectives(noun) if word.sentiment])
     form = VerbForm(rng.choice(("present", "past")), "not" if rng.bernoulli(0.2) else "", contracted=rng.bernoulli(0.5))
@@ -140,8 +143,8 @@ def opinion(rng: Rng, draft: Draft) -> Pair:
 
 
 def profession(rng: Rng, draft: Draft) -> Pair:
-    """Sample "I am a student", "je suis étudiant", without an article in French."""
-    # Nouns such as "farmer" already name a profession.
+    """Sample a sentence such as "I am a student", "je suis étudiant". French has no article here."""
+    # Exclude subjects such as "the farmer", which already name a profession.
     person = sample_person_or_pronoun(rng)
     while person.noun and "kin" not in person.noun.classes:
         person = sample_person_or_pronoun(rng)
@@ -157,13 +160,16 @@ def profession(rng: Rng, draft: Draft) -> Pair:
 
 
 def feeling(rng: Rng, draft: Draft) -> Pair:
-    """Sample "I am hungry", "j'ai faim"."""
+    """Sample a sentence such as "I am hungry", "j'ai faim"."""
     subject = person_phrase(draft, sample_person_or_pronoun(rng))
     return realise(draft, clause(draft, subject, rng.choice(_FEELINGS), sample_copula_form(rng)))
 
 
 def coordination(rng: Rng, draft: Draft) -> Pair:
-    """Sample "The cat and the cow are tired": the adjective is masculine if one of the nouns is."""
+    """Sample a sentence such as "The cat and the cow are tired".
+
+    The French adjective is masculine if at least one of the two nouns is masculine.
+    """
     name = rng.choice(("animal", "vehicle", "person", "wearable", "building"))
     nouns = rng.choice(nouns_of_class(name)), rng.choice(nouns_of_class(name))
     while nouns[0] is nouns[1]:
@@ -187,7 +193,7 @@ def coordination(rng: Rng, draft: Draft) -> Pair:
 
 
 def there_is(rng: Rng, draft: Draft) -> Pair:
-    """Sample "There is a cat under the table"."""
+    """Sample a sentence such as "There is a cat under the table"."""
     noun = rng.choice(nouns_of_class(rng.choice(("animal", "carried wearable", "vehicle", "person"))))
     while "kin" in noun.classes:
         noun = rng.choice(nouns_of_class("person"))
@@ -217,7 +223,7 @@ def _sample_location(rng: Rng, draft: Draft, noun: Noun) -> Phrase:
 
 
 def comparison(rng: Rng, draft: Draft) -> Pair:
-    """Sample "The box is bigger than the bag" or "My brother is as old as my uncle"."""
+    """Sample a sentence such as "The box is bigger than the bag" or "My brother is as old as my uncle"."""
     noun_class, words = rng.choice(_COMPARED)
     nouns = rng.choice(nouns_of_class(noun_class)), rng.choice(nouns_of_class(noun_class))
     while nouns[0] is nouns[1]:
@@ -251,7 +257,7 @@ def _than(rng: Rng, draft: Draft, subject: NounPhrase, adjective: Adjective) -> 
 
 
 def unambiguous_it(rng: Rng, draft: Draft) -> Pair:
-    """Sample "The car is old but it is fast", in which "it" can refer to one noun only."""
+    """Sample a sentence such as "The car is old but it is fast", in which "it" can refer to one noun only."""
     noun_class = rng.choice(("vehicle", "animal", "building", "furniture", "breakable", "wearable"))
     noun = rng.choice(nouns_of_class(noun_class))
     subject = sample_noun_subject(rng, draft, noun)

@@ -1,8 +1,9 @@
-"""Sentences in which "it" may refer to either of two nouns, x and y, and a later word, the cue, decides.
+"""Sentences in which "it" may refer to either of two nouns, x and y. A later adjective, the cue, decides which.
 
-A `Scene` fixes everything but the cue, and has one cue for x and one for y. It therefore gives two sentences that
-differ in the cue only. Which noun a cue fits depends on the relation between x and y, on whether the relation holds,
-and on "because" or "even though". Every relation is worded with x and with y as the subject.
+"The animal didn't cross the street because it was too tired" has the cue "tired"; with "wide", "it" is the street. A
+`Scene` describes two such sentences, which differ in the cue only: one cue fits x, and the other fits y. Which noun a
+cue fits depends on the relation between x and y, on whether the relation holds, and on whether the conjunction is
+"because" or "even though". Every relation can be expressed with x and with y as the subject.
 """
 
 import tomllib
@@ -53,7 +54,7 @@ _UNCONFUSABLE_PRONOUNS = ("I", "you", "we")
 
 _EVENT_PREPOSITIONS = (("during", "pendant"), ("after", "après"), ("before", "avant"))
 
-# Adjectives that can also describe a party or a storm.
+# Adjectives that can also describe an event such as a party. With them, "it" could refer to the event.
 _EVENT_ADJECTIVES = {
     "long",
     "short",
@@ -71,7 +72,11 @@ _EVENT_ADJECTIVES = {
 
 @dataclass(frozen=True, slots=True)
 class Wording:
-    """A verb that expresses a relation with x or y as its subject; with `inverts`, that the relation fails."""
+    """A verb that expresses the relation between x and y. `subject` says which of the two is its subject.
+
+    `inverts` means that the verb denies the relation: "stop" says that the animal did not cross the river. A
+    `momentary` verb is not used in the present.
+    """
 
     verb: Verb
     subject: Side
@@ -82,7 +87,11 @@ class Wording:
 
 @dataclass(frozen=True, slots=True)
 class Frame:
-    """A relation between nouns of two classes. `cues[holds]` has the cues for x and for y."""
+    """A relation between two nouns, x and y, of the given classes, such as "x fits in y".
+
+    `cues[True]` has the adjectives of x and of y that are a reason why the relation holds, and `cues[False]` has those
+    that are a reason why it does not hold. `negatable` allows "not", and `enough` allows "small enough".
+    """
 
     name: str
     classes: tuple[str, str]
@@ -107,7 +116,10 @@ class Modifiers(NamedTuple):
 
 
 class Scene(NamedTuple):
-    """Everything that the two sentences of a minimal pair share, and the cue of each."""
+    """Everything that the two sentences of a minimal pair have in common, and the cue of each sentence.
+
+    `time` is a time expression in English and French. `event` is a preposition in English and French, and a noun.
+    """
 
     frame: Frame
     wording: Wording
@@ -125,7 +137,7 @@ class Scene(NamedTuple):
 
 @cache
 def frames(both_roles: bool) -> tuple[Frame, ...]:
-    """Return the frames in which the nouns can swap roles, or the frames in which they cannot."""
+    """Return the frames in which x and y can swap roles if `both_roles` is true, else those in which they cannot."""
     table = tomllib.loads((files("regard.data.synthetic.word_lists") / "frames.toml").read_text("utf-8"))
     every = (_frame(name, row, tuple(classes)) for name, row in table.items() for classes in row["between"])
     return tuple(frame for frame in every if frame.both_roles == both_roles)
@@ -157,7 +169,10 @@ def _frame(name: str, row: dict[str, Any], classes: tuple[str, str]) -> Frame:
 
 
 def sample_scene(rng: Rng, genders: tuple[str, ...] = GENDERS) -> Scene:
-    """Sample a scene. Half of the scenes are in frames whose nouns swap roles, and half have x as the subject."""
+    """Sample a scene. `genders` lists the possible genders of x and y: "mf" is a masculine x and a feminine y.
+
+    In half of the scenes, x and y could swap roles. In half of the scenes, x is the subject.
+    """
     frame = rng.choice(frames(rng.bernoulli(0.5)))
     wording = rng.choice(frame.wordings["x" if rng.bernoulli(0.5) else "y"])
     x, y = _sample_nouns(rng, frame, rng.choice(genders))
@@ -170,7 +185,7 @@ def sample_scene(rng: Rng, genders: tuple[str, ...] = GENDERS) -> Scene:
     tense = "past" if rng.bernoulli(0.65) else "present" if wording.modal or rng.bernoulli(0.7) else "future"
     if tense == "present" and wording.momentary:
         tense = "past"
-    # "puisque" introduces an argument and does not fit a narrative.
+    # "puisque" (since) introduces an argument and does not fit a narrative in the past.
     if conjunction == "since" and tense == "past":
         conjunction = "because"
     form = VerbForm(tense, "not" if negated else "", wording.modal, contracted=rng.bernoulli(0.5))
@@ -180,7 +195,7 @@ def sample_scene(rng: Rng, genders: tuple[str, ...] = GENDERS) -> Scene:
         _sample_modifiers(rng, y, plural, wording.subject == "y"),
     )
     time, event = _sample_time(rng, wording, tense, chosen)
-    # Exclude "the zebra that she saw tomorrow".
+    # Exclude a future time after a relative clause in the past: "the zebra that she saw tomorrow".
     if tense == "future" and modifiers[wording.subject == "x"].relative_verb:
         time = None
     return Scene(frame, wording, x, y, chosen, form, conjunction, degree, plural, modifiers, time, event)
@@ -205,8 +220,8 @@ def _sample_degree(rng: Rng, chosen: dict[Side, Adjective], conjunction: str, ho
 
 
 def _sample_modifiers(rng: Rng, noun: Noun, plural: bool, is_subject: bool) -> Modifiers:
-    # Persons must not become further candidates for the pronoun: with plural nouns a person is singular, which "they"
-    # cannot mean, and the object, which precedes the pronoun, has modifiers of the first and second person only.
+    # The pronoun must not be able to refer to a person in a modifier. If the nouns are plural, the person is singular,
+    # so that "they" does not fit. The object is close to the pronoun, so its modifiers have no third person.
     thing, animal = bool(noun.classes & _THING_CLASSES), "animal" in noun.classes
     if not (thing or animal):
         determiner, owner, colour = "this" if rng.bernoulli(0.1) else "the", None, None
@@ -240,7 +255,7 @@ def _sample_time(
 
 
 def scene_pair(scene: Scene, side: Side) -> Pair:
-    """Return the sentence pair of a scene in which "it" refers to x, or to y."""
+    """Return the sentence pair of a scene in which "it" refers to the noun of the given side, x or y."""
     draft = Draft("it")
     phrases: dict[Side, NounPhrase] = {
         "x": _modified_noun_phrase(draft, scene.x, scene.modifiers[0], scene.plural),

@@ -41,7 +41,7 @@ _PASTIMES = (
 
 
 def liking(rng: Rng, draft: Draft) -> Pair:
-    """Sample "I love eating fresh apples in the morning"."""
+    """Sample a sentence such as "I love eating fresh apples in the morning"."""
     likes, sentiment = rng.choice(_LIKING)
     negation = "not" if likes.english == "like" and rng.bernoulli(0.4) else ""
     form = VerbForm(rng.choice(("present", "present", "past")), negation, contracted=rng.bernoulli(0.5))
@@ -52,7 +52,7 @@ def liking(rng: Rng, draft: Draft) -> Pair:
     else:
         chosen, classes = rng.choice(_ENJOYED)
         indoors = chosen.english in ("eat", "drink", "read")
-        # French has the definite article in "regarder les lézards", but the partitive one in "manger des poires".
+        # French uses the definite article in "regarder les lézards", but the indefinite one in "manger des poires".
         name = "all" if chosen.english == "watch" else "bare"
         noun = rng.choice(nouns_of_class(classes))
         adjective = rng.choice(plausible_adjectives(noun)) if sentiment != "negative" and rng.bernoulli(0.4) else None
@@ -73,14 +73,14 @@ def _enjoyed(rng: Rng, draft: Draft, noun: Noun, name: str, adjective: Adjective
         return noun_phrase(draft, noun, name, adjective=adjective)
     phrase = noun_phrase(draft, noun, name, plural=True, adjective=adjective)
     if adjective and adjective.english == "fresh" and "fruit" in noun.classes and rng.bernoulli(0.3):
-        # "fresh apple" as a kind of food; French uses the plural.
+        # English may use the singular for a kind of food ("eating fresh apple"); French keeps the plural.
         assert phrase.head is not None
         phrase.head.text = noun.english
     return phrase
 
 
 def gerund(draft: Draft, subject: NounPhrase, chosen: Verb, object_phrase: NounPhrase | None = None) -> Phrase:
-    """Return a gerund with its object: "eating apples", "manger des pommes"."""
+    """Return a gerund (in French, an infinitive) with its object: "eating apples", "manger des pommes"."""
     source, target = Leaf(english.forms(chosen.english).ing, "verb"), Leaf(chosen.french, "verb")
     draft.links.append((source, target))
     facts = VerbFacts(

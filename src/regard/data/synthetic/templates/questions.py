@@ -14,7 +14,7 @@ from regard.data.synthetic.templates.copular_clauses import sample_degree, sampl
 
 _GO = verb("go", "aller")
 
-# Verbs of which there are no requests.
+# Verbs that are not used in requests, because "lose the key, please" is implausible.
 _NOT_REQUESTED = {"break", "lose", "forget", "see", "hear", "find"}
 
 
@@ -24,13 +24,13 @@ def question(rng: Rng, draft: Draft) -> Pair:
 
 
 def _question_start(draft: Draft, source: str, target: str) -> Phrase:
-    """Return the start of a question: a question word, if given, and "est-ce que"."""
+    """Return the start of a question: the question word in both languages, if given, and "est-ce que" in French."""
     start = draft.fixed_phrase(source, target, "adverb") if source else Phrase()
     return start.add(Phrase([], [Leaf("est-ce", "particle"), Leaf("que", "particle")]))
 
 
 def _sample_question(rng: Rng, draft: Draft) -> tuple[Action, Noun, NounPhrase, VerbForm]:
-    """Sample an action, its object, its subject and the verb form. Questions with "I" are excluded."""
+    """Sample the action, the object, the subject and the verb form of a question. The subject is never "I"."""
     chosen = rng.choice(transitive_actions())
     noun = rng.choice(nouns_of_class(" ".join(chosen.objects)))
     form = as_single_event(chosen.verb, VerbForm(rng.choice(("past", "past", "present", "future")), interrogative=True))
@@ -67,7 +67,7 @@ def _is_it(rng: Rng, draft: Draft) -> Pair:
 
 
 def _inverted(sentence: Phrase) -> Phrase:
-    """Invert the French subject and verb: "vous êtes" to "êtes-vous", "elle va" to "va-t-elle"."""
+    """Put the French subject after the verb: "vous êtes" becomes "êtes-vous", "elle va" becomes "va-t-elle"."""
     subject, finite, *rest = sentence.fr
     subject.text = ("-t-" if finite.text[-1] in "aec" else "-") + subject.text
     return Phrase(sentence.en, [finite, subject, *rest])
@@ -112,7 +112,7 @@ def _what(rng: Rng, draft: Draft) -> Pair:
 
 def _adverb(rng: Rng, draft: Draft) -> Pair:
     chosen, noun, subject, form = _sample_question(rng, draft)
-    # The present is progressive here, so "when" does not fit.
+    # "when" does not fit the present of a single event: "When is she opening the door?"
     present = form.tense == "present"
     source, target = rng.choice((("why", "pourquoi"), ("where", "où"), ("when", "quand"))[: 2 if present else 3])
     start = _question_start(draft, source, target)
@@ -122,7 +122,10 @@ def _adverb(rng: Rng, draft: Draft) -> Pair:
 
 
 def _how_many(rng: Rng, draft: Draft) -> Pair:
-    """Sample "How many apples did he buy?", in which the participle agrees with the preceding object."""
+    """Sample a question such as "How many apples did he buy?".
+
+    The French participle agrees with the object, which precedes the verb.
+    """
     chosen, noun, subject, form = _sample_question(rng, draft)
     counted = noun_phrase(draft, noun, "how many", plural=True)
     sentence = clause(draft, subject, chosen.verb, form, preceding_object=counted)
@@ -132,7 +135,7 @@ def _how_many(rng: Rng, draft: Draft) -> Pair:
 
 
 def request(rng: Rng, draft: Draft) -> Pair:
-    """Sample "Open the window, please"."""
+    """Sample a request such as "Open the window, please"."""
     chosen = rng.choice(transitive_actions())
     while chosen.verb.english in _NOT_REQUESTED:
         chosen = rng.choice(transitive_actions())
