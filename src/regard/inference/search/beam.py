@@ -11,7 +11,7 @@ Shapes: B unfinished sentences, K beams, N = B * K hypotheses, V vocabulary, T t
 
 import math
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, fields, replace
 from typing import TypeVar
 
 import torch
@@ -32,21 +32,31 @@ Step = Callable[[Tensor, S], tuple[Tensor, S]]
 
 
 @dataclass(frozen=True)
-class _History:
-    """The tokens of each unfinished hypothesis, and their log-probabilities."""
+class _Active:
+    """The unfinished sentences of a search, with the tokens of their unfinished hypotheses."""
 
+    sentence_B: Tensor  # the index of each sentence in the batch
+    limits_B: Tensor
+    finished_B: Tensor  # the number of finished hypotheses of each sentence
+    total_BK: Tensor
     tokens_BKT: Tensor
     log_BKT: Tensor
 
-    def extended(self, chosen: Candidates) -> "_History":
-        beams_BKT = chosen.beams_BC[:, :, None].expand(-1, -1, self.tokens_BKT.size(2))
-        return _History(
-            torch.cat([self.tokens_BKT.gather(1, beams_BKT), chosen.tokens_BC[:, :, None]], dim=2),
-            torch.cat([self.log_BKT.gather(1, beams_BKT), chosen.log_BC[:, :, None]], dim=2),
-        )
+    @classmethod
+    def start(cls, limits_B: Tensor) -> "_Active":
+        sentence_B = torch.arange(limits_B.numel(), device=limits_B.device)
+        total_BK = torch.zeros(limits_B.numel(), 1, device=limits_B.device)
+        no_tokens, no_logs = sentence_B.new_empty(*total_BK.shape, 0), total_BK.new_empty(*total_BK.shape, 0)
+        return cls(sentence_B, limits_B, torch.zeros_like(sentence_B), total_BK, no_tokens, no_logs)
 
-    def keep(self, sentences: Tensor) -> "_History":
-        return _History(self.tokens_BKT[sentences], self.log_BKT[sentences])
+    def keep(self, rows: Tensor) -> "_Active":
+        return _Active(*(getattr(self, field.name)[rows] for field in fields(self)))
+
+    def extended(self, chosen: Candidates) -> "_Active":
+        beams_BKT = chosen.beams_BC[:, :, None].expand(-1, -1, self.tokens_BKT.size(2))
+        tokens_BKT = torch.cat([self.tokens_BKT.gather(1, beams_BKT), chosen.tokens_BC[:, :, None]], dim=2)
+        log_BKT = torch.cat([self.log_BKT.gather(1, beams_BKT), chosen.log_BC[:, :, None]], dim=2)
+        return _Active(self.sentence_B, self.limits_B, self.finished_B, chosen.total_BC, tokens_BKT, log_BKT)
 
 
 @torch.inference_mode()
@@ -73,46 +83,36 @@ def search(
     """
     if bool((limits_B < 1).any()):
         raise ValueError(f"every limit must be at least 1, got {limits_B.tolist()}")
-    sentences, device = limits_B.numel(), limits_B.device
+    sentences = limits_B.numel()
     beams = decode.beam_size if uniform_BTK is None else uniform_BTK.size(2)
     finished: list[list[Hypothesis]] = [[] for _ in range(sentences)]
     constraints = Constraints.of(generable_V, prefixes, sentences, decode, eos)
-    open_B = torch.arange(sentences, device=device)
-    finished_B = torch.zeros_like(open_B)  # the number of finished hypotheses of each sentence
-    total_BK = torch.zeros(sentences, 1, device=device)
-    tokens_N1 = torch.full((sentences, 1), bos, dtype=torch.long, device=device)
-    history = _History(tokens_N1.new_empty(sentences, 1, 0), total_BK.new_empty(sentences, 1, 0))
+    tokens_N1 = torch.full((sentences, 1), bos, dtype=torch.long, device=limits_B.device)
+    active = _Active.start(limits_B)
     length = 0
 
-    while open_B.numel():
+    while active.sentence_B.numel():
         logits_NV, state = step(tokens_N1, state)
-        log_NV = constraints.log_probabilities(logits_NV, history.tokens_BKT)
+        log_NV = constraints.log_probabilities(logits_NV, active.tokens_BKT)
         if uniform_BTK is None:
-            candidates = top_candidates(log_NV, total_BK, beams)
+            candidates = top_candidates(log_NV, active.total_BK, beams)
         else:
-            candidates = sample(log_NV, total_BK, uniform_BTK[open_B.cpu(), length], decode)
+            candidates = sample(log_NV, active.total_BK, uniform_BTK[active.sentence_B.cpu(), length], decode)
         length += 1
 
-        first = slice(0, beams)
-        last_B = limits_B <= length
-        ends_BK = (candidates.tokens_BC[:, first] == eos) | last_B[:, None]
-        ends_BK &= candidates.total_BC[:, first] > -math.inf
-        if bool(ends_BK.any()):
-            _collect(finished, open_B, history, candidates, ends_BK, eos, decode.length_penalty)
-            finished_B += ends_BK.sum(dim=1)
-
+        last_B = active.limits_B <= length
+        active = _collect(finished, active, candidates, beams, last_B, eos, decode.length_penalty)
         continued = _continued(candidates, beams, eos)
-        stay_B = (finished_B < beams) & ~last_B & (continued.total_BC[:, 0] > -math.inf)
+        stay_B = (active.finished_B < beams) & ~last_B & (continued.total_BC[:, 0] > -math.inf)
         if not bool(stay_B.all()):
             stay = stay_B.nonzero().flatten()
-            open_B, finished_B, limits_B, total_BK = open_B[stay], finished_B[stay], limits_B[stay], total_BK[stay]
-            history, continued, constraints = history.keep(stay), continued.keep(stay), constraints.keep(stay)
-            if not open_B.numel():
+            if not stay.numel():
                 break
+            active, continued, constraints = active.keep(stay), continued.keep(stay), constraints.keep(stay)
             state = state.keep(stay)
-        if not _is_identity(continued.beams_BC, total_BK.size(1)):
+        if not _is_identity(continued.beams_BC, active.total_BK.size(1)):
             state = state.select(continued.beams_BC)
-        history, total_BK = history.extended(continued), continued.total_BC
+        active = active.extended(continued)
         tokens_N1 = continued.tokens_BC.reshape(-1, 1)
         on_step(continued)
 
@@ -140,18 +140,25 @@ def _is_identity(beams_BK: Tensor, before: int) -> bool:
 
 def _collect(
     finished: list[list[Hypothesis]],
-    open_B: Tensor,
-    history: _History,
+    active: _Active,
     candidates: Candidates,
-    ends_BK: Tensor,
+    beams: int,
+    last_B: Tensor,
     eos: int,
     alpha: float,
-) -> None:
-    """Add each hypothesis that ends at this step to the finished hypotheses of its sentence."""
+) -> _Active:
+    """Add each hypothesis that ends at this step to the finished hypotheses of its sentence, and count it."""
+    first = slice(0, beams)
+    ends_BK = (candidates.tokens_BC[:, first] == eos) | last_B[:, None]
+    ends_BK &= candidates.total_BC[:, first] > -math.inf
+    if not bool(ends_BK.any()):
+        return active
     rows, ranks = ends_BK.nonzero(as_tuple=True)
-    beams = candidates.beams_BC[rows, ranks]
-    tokens = torch.cat([history.tokens_BKT[rows, beams], candidates.tokens_BC[rows, ranks, None]], dim=1)
-    logs = torch.cat([history.log_BKT[rows, beams], candidates.log_BC[rows, ranks, None]], dim=1)
-    for sentence, ids, log_probabilities in zip(open_B[rows].tolist(), tokens.tolist(), logs.tolist(), strict=True):
+    parents = candidates.beams_BC[rows, ranks]
+    tokens = torch.cat([active.tokens_BKT[rows, parents], candidates.tokens_BC[rows, ranks, None]], dim=1)
+    logs = torch.cat([active.log_BKT[rows, parents], candidates.log_BC[rows, ranks, None]], dim=1)
+    sentences = active.sentence_B[rows].tolist()
+    for sentence, ids, log_probabilities in zip(sentences, tokens.tolist(), logs.tolist(), strict=True):
         without_eos = ids[:-1] if ids[-1] == eos else ids
         finished[sentence].append(Hypothesis.of(without_eos, log_probabilities, alpha))
+    return replace(active, finished_B=active.finished_B + ends_BK.sum(dim=1))
