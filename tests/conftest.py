@@ -12,10 +12,12 @@ from typing import Any
 # Before torch is imported, and also for child processes: test workers share the cores, so more threads are slower.
 os.environ.setdefault("OMP_NUM_THREADS", "1")
 
-# The user's cache folder stays as it is: tests, their workers and child processes have one of their own.
+# Tests, their workers, child processes and browsers leave the user's cache and configuration folders unchanged.
 if "PYTEST_XDIST_WORKER" not in os.environ:
-    os.environ["XDG_CACHE_HOME"] = tempfile.mkdtemp(prefix="regard-tests-cache-")
-    atexit.register(shutil.rmtree, os.environ["XDG_CACHE_HOME"], ignore_errors=True)
+    user_folders = tempfile.mkdtemp(prefix="regard-tests-user-")
+    atexit.register(shutil.rmtree, user_folders, ignore_errors=True)
+    for name in ("XDG_CACHE_HOME", "XDG_CONFIG_HOME"):
+        os.environ[name] = str(Path(user_folders) / name)
 
 import pytest
 from hypothesis import settings
