@@ -52,8 +52,8 @@ def load(
     """Load a model folder or a bundled model ("en-fr", "fr-en"); several folders are loaded as one ensemble.
 
     Without a folder, the bundled model en-fr is loaded. `compute_type` is the number format of CTranslate2: float32,
-    or int8, int16 or bfloat16 where the CPU supports it. `backend` is "ctranslate2", "torch", or "auto": CTranslate2
-    for one model on the CPU, torch for everything else.
+    or int8, int16 or bfloat16 where the CPU supports it. `backend` is "ctranslate2", "torch", or "auto". "auto" uses
+    CTranslate2 for one model on the CPU, unless the decode settings need torch, and torch for everything else.
     """
     folders = open_folders(folder, *others)
     translator = make_translator(folders, compute_type=compute_type, backend=backend, device=device)
@@ -285,6 +285,6 @@ class Model:
 
     @property
     def _shown_name(self) -> str:
-        """The name of the model folder, without the path, which users may not want to share in a report."""
+        """The name of the model folder without its path, because users may not want to share the path in a report."""
         folder = Path(self.name)
         return escape_control_characters(folder.absolute().name if folder.is_dir() else self.name)

@@ -44,11 +44,11 @@ class TrainingSpeed:
     parameters: int
     tokens_per_second: float  # target tokens per second
     seconds_per_step: float
-    gigaflops: float  # 10^9 operations per second in matrix products, without attention
+    gigaflops: float  # 10^9 operations per second in matrix products; those of attention are counted only on CUDA
     peak_gigaflops: float  # 10^9 operations per second in one large float32 matrix product
     peak_memory_mb: float | None  # None if the system does not report it
     steps: int  # number of steps of a run on all the data
-    seconds: float  # estimated time of that run
+    seconds: float  # estimated time of a run on all the data
 
 
 def measure_training(

@@ -27,7 +27,7 @@ class TranslationSpeed:
 
     sentences: int  # number of distinct sentences in the input
     sentences_per_second: float
-    tokens_per_second: float  # tokens of the translations
+    tokens_per_second: float  # target tokens per second
     workers: int  # number of batches translated at the same time; the cores are divided among them
     share_of_ctranslate2: float  # the speed of Regard divided by that of CTranslate2 called directly
     p50_milliseconds: float  # median latency of a sentence that is translated alone
@@ -39,8 +39,11 @@ class TranslationSpeed:
 def measure_translation(
     folder: Path, texts: Sequence[str], overrides: Sequence[str], *, compute_type: str
 ) -> Iterator[str | TranslationSpeed]:
-    """Yield the name of each measurement as it starts, then the result; `overrides` are the values of `--set`."""
-    decode = replace(decode_settings(overrides), scores=False)  # `regard translate` computes them only with --json
+    """Yield the name of each measurement when it starts, and the results of all measurements at the end.
+
+    `overrides` are the values of `--set`.
+    """
+    decode = replace(decode_settings(overrides), scores=False)  # `regard translate` computes scores only with --json
     if extra := decode.extra_outputs():
         raise SettingsError(f"only the speed of plain translation is measured; leave out {', '.join(extra)}")
     if not supports(decode):

@@ -13,8 +13,8 @@ from io import BufferedReader
 from itertools import chain
 from typing import IO, cast
 
-# A group of lines ends when no input arrives for _MAX_PAUSE seconds, or when its reading has waited _MAX_GROUP_WAIT
-# seconds in total. The second limit is for input that arrives slowly, but without long pauses.
+# A group of lines ends when no input arrives for _MAX_PAUSE seconds, or when all pauses since its start add up to
+# _MAX_GROUP_WAIT seconds. The second limit is for input that arrives slowly, but without long pauses.
 _MAX_PAUSE, _MAX_GROUP_WAIT = 0.1, 1.0
 
 
@@ -52,9 +52,9 @@ def _lines(stream: BufferedReader) -> Iterator[str | None]:
 
 
 def _is_waiting(stream: BufferedReader, seconds: float) -> bool:
-    """Return whether more input arrives within some seconds.
+    """Return whether more input arrives within the given number of seconds.
 
-    On a terminal, return immediately: pasted lines are available all at once.
+    On a terminal, do not wait: if several lines were pasted, all of them are available already.
     """
     try:
         return bool(select.select([stream], [], [], 0 if stream.isatty() else max(0, seconds))[0])

@@ -89,7 +89,8 @@ def _at(view: View, address: str, word: str | None, style: TerminalStyle, *, by_
 def _followed(view: View, stack: str, word: str, style: TerminalStyle, *, by_token: bool) -> Iterator[str]:
     """Yield how the vector of one token changes from layer to layer in the encoder or the decoder (`stack`).
 
-    In the decoder, this is the input token from which the first token of the word is predicted.
+    In the encoder, it is the first token of `word`. In the decoder, it is the input token from which the model predicts
+    the first token of `word`.
     """
     _, found = find_token(view.trace, stack, word, tokens=by_token)
     tokens = view.trace.source if stack == "encoder" else view.trace.read

@@ -111,7 +111,7 @@ BACKEND = click.option(
 
 
 class _NewFile(click.Path):
-    """The type of an option with a file to write; it raises an error at the start if the folder does not exist."""
+    """The type of an option that names an output file; a missing folder is reported before the command starts."""
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Path:
         path = Path(os.fsdecode(super().convert(value, param, ctx)))

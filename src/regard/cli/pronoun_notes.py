@@ -16,9 +16,9 @@ _BAR = 20  # width of the bar, in characters
 
 
 def with_pronouns(events: Iterable[Event], out: Path, pairs: Sequence[tuple[Pair, Pair]]) -> Iterator[Event]:
-    """Yield the events of the training run in the folder `out`, and add a note with the pronoun accuracy.
+    """Yield the events of the training run in the folder `out`, with a note on pronouns after each validation.
 
-    The note follows each validation; `pairs` are the held-out minimal pairs on which the accuracy is measured.
+    The note gives the pronoun accuracy, which is measured on `pairs`, the held-out minimal pairs.
     """
     model: Transformer | None = None
     for event in events:

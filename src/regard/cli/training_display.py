@@ -57,7 +57,10 @@ def _short(text: str, limit: int = 70) -> str:
 
 
 class Stop:
-    """A signal handler that stops a run after the current step; before training, or the second time, at once."""
+    """A signal handler that stops a training run after the current step.
+
+    If no training steps are being taken, or if this is the second signal, it exits at once.
+    """
 
     def __init__(self) -> None:
         self.signal = 0

@@ -22,8 +22,7 @@ _CLASSIFIED = 0x20000  # only code points below this are classified; the rest ar
 
 _IDEOGRAPHS = slice(0x20000, 0x32000)
 
-# The first word of the Unicode name of a character names its script. Chinese and Japanese count as one script, because
-# Japanese texts contain Chinese characters too.
+# Chinese and Japanese count as one script, because Japanese texts contain Chinese characters too.
 _HAN = "Chinese or Japanese"
 
 _SIMPLE_SCRIPTS = [
@@ -32,6 +31,7 @@ _SIMPLE_SCRIPTS = [
     "Myanmar", "Georgian", "Hangul", "Ethiopic", "Cherokee", "Khmer", "Mongolian", "Tifinagh",
 ]  # fmt: skip
 
+# The script of a character, with the first word of its Unicode name as the key.
 _SCRIPT_OF_NAME = {
     **{name.upper(): name for name in _SIMPLE_SCRIPTS},
     **dict.fromkeys(("CJK", "HIRAGANA", "KATAKANA", "BOPOMOFO"), _HAN),

@@ -10,7 +10,7 @@ _ROUNDS = 6
 
 
 def permute(positions: Indices, pairs: int, seed: int, epoch: int) -> Indices:
-    """Return the indices of the pairs at the given positions of an epoch, in a random order of all pairs.
+    """Return the indices of the pairs that are at `positions` when all pairs are shuffled for an epoch.
 
     The order is computed by a Feistel network, which splits the bits of a number into two halves and mixes them. It
     maps different numbers to different numbers, but its range is a power of four and may be larger than the number of
@@ -32,7 +32,7 @@ def permute(positions: Indices, pairs: int, seed: int, epoch: int) -> Indices:
 
 
 def mix(words: Bits, keys: tuple[int, ...]) -> Bits:
-    """Return pseudo-random numbers that depend only on `words` and `keys` (splitmix64), the same on every machine."""
+    """Return pseudo-random numbers (splitmix64). They depend only on `words` and `keys`, not on the machine."""
     state = np.zeros(1, dtype=np.uint64)
     for word in (*(np.array([key % (1 << 64)], dtype=np.uint64) for key in keys), words):
         state = (state ^ word) + np.uint64(0x9E3779B97F4A7C15)

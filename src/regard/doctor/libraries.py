@@ -1,4 +1,4 @@
-"""Checks that the libraries Regard depends on are installed and can be imported, and which devices they find."""
+"""Checks whether the dependencies of Regard are installed and can be imported, and which devices they find."""
 
 import sys
 from collections.abc import Iterator

@@ -22,7 +22,7 @@ PAIRS = 300
 
 TEXTS = 20
 
-# The maximum difference between the scores of the two backends. Rounding causes about a hundredth of it.
+# The maximum difference between the scores of the two backends. Rounding alone causes about 1e-5.
 MAX_SCORE_DIFFERENCE = 1e-3
 
 SETTINGS = (

@@ -17,10 +17,10 @@ Link = tuple[int, int]  # the index of a source word, and the index of the targe
 def align_words(weights_LM: Any, source: Sequence[WordSpan], target: Sequence[WordSpan], row: str) -> Iterator[Link]:
     """Link each target word to the source word that gets the most attention from the tokens of the target word.
 
-    `weights_LM` has one row for each target token and one for EOS, and one column for each source token. With `row` set
-    to "written", the weights of target token r are in row r, where the decoder predicts it; with "read", in row r + 1,
-    where it is the decoder's input. The last token of a translation that was cut off may have no such row. EOS gets no
-    link.
+    `weights_LM` has one row for each target token and one for EOS, and one column for each source token. If `row` is
+    "written", the weights of target token r are in row r, where the decoder predicts the token. If `row` is "read",
+    they are in row r + 1, where the token is the decoder's input; if the translation was cut off, its last token may
+    have no such row. EOS gets no link.
     """
     if not source:
         return

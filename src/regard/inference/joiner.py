@@ -1,4 +1,4 @@
-"""Joining of the translations of the parts of a text. A text has parts if it is long or has several lines.
+"""Joins the translations of the parts of a text. A text has parts if it is long or has several lines.
 
 A plan lists the parts of a text and the white space after each part, so that the same white space joins the
 translations.

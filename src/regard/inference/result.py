@@ -17,7 +17,8 @@ class Translation:
     )
     log_probability: float  # of the whole translation; 0 for a blank text; nan if not requested
     tokens: tuple[str, ...]
-    # If requested: the log-probability of each token, and of EOS after each part of the text that was not cut off.
+    # If requested: the log-probability of each token. After the tokens of each part of the text, there is also a value
+    # for EOS, unless the translation of the part was cut off.
     log_probabilities: tuple[float, ...] = ()
     alternatives: tuple["Translation", ...] = ()  # if n_best > 1: the other translations, best first
     alignment: tuple[Link, ...] | None = None  # if requested: pairs of a source word and a target word, counted from 0

@@ -1,4 +1,4 @@
-"""Splitting of a text that is too long for the model into parts that fit, without losing a character.
+"""Splits a text that is too long for the model. Each part is short enough, and no character is lost.
 
 A text is split after each sentence. A sentence that is too long is split at white space, and a word that is too long is
 split anywhere. Each part is returned with the white space after it, so that the same white space can join the
@@ -73,7 +73,7 @@ def _chunks(sentence: str, fits: Callable[[str], bool]) -> Iterator[tuple[str, s
             if fits(sentence[begin:earlier]):
                 end = earlier
                 break
-        # The next chunk starts at the next word, or inside a word that was split.
+        # If a word was split, the next chunk starts inside that word; otherwise it starts at the next word.
         number = bisect_right(ends, end)
         after = max(end, starts[number]) if number < len(starts) else len(sentence)
         yield sentence[begin:end], sentence[end:after]
@@ -81,7 +81,7 @@ def _chunks(sentence: str, fits: Callable[[str], bool]) -> Iterator[tuple[str, s
 
 
 def _reach(text: str, begin: int, guess: int, fits: Callable[[str], bool]) -> int:
-    """Return how many characters from `begin` on fit, found by doubling `guess` and then bisecting."""
+    """Return how many characters fit, counted from `begin`. Find the number by doubling `guess` and then bisecting."""
     limit = len(text) - begin
     low, high = 0, min(guess, limit)
     while fits(text[begin : begin + high]):

@@ -145,7 +145,8 @@ class Translator(ABC):
                     return
                 unfinished.append(new)
                 yield from new.sources
-                yield []  # marks the end of a window, which has no other batch if all its parts are known
+                # An empty batch marks the end of a window. It is the only batch if no part of the window is new.
+                yield []
 
         for results in self._generate(batches(), decode):
             if not results:

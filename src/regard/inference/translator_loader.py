@@ -30,9 +30,9 @@ def load_translator(
 ) -> Translator:
     """Load a translator from a model folder, or from several as an ensemble. The default is the bundled `en-fr` model.
 
-    `compute_type` is the number format of CTranslate2: float32, or int8, int16 or bfloat16 where the CPU supports it.
-    `backend` is "ctranslate2", "torch", or "auto". "auto" uses CTranslate2 for one model on the CPU, unless the decode
-    settings need torch, and torch for everything else.
+    `compute_type` is the number format of CTranslate2: float32, int8, int16 or bfloat16. A CPU may not support the last
+    three. `backend` is "ctranslate2", "torch", or "auto". "auto" chooses CTranslate2 for a single model on the CPU if
+    CTranslate2 supports the decode settings. Otherwise it chooses torch.
     """
     return make_translator(open_folders(folder, *others), compute_type=compute_type, backend=backend, device=device)
 

@@ -30,7 +30,8 @@ SEED = 1
 class AnnotatedPair:
     """A sentence pair with its token ids and the tokens of each word.
 
-    If the pair has `annotations`, `source_words` and `target_words` are the annotated words, in the same order.
+    If the pair has `annotations`, `source_words` and `target_words` hold the words of `annotations.source` and
+    `annotations.target`, in the same order.
     """
 
     source: str
@@ -103,7 +104,7 @@ def _reversed(pair: AnnotatedPair) -> AnnotatedPair:
 def files_sample(
     tokenizer: SentencePieceTokenizer, paths: Sequence[Path], count: int, max_positions: int
 ) -> PairSample:
-    """Return the first `count` pairs of the files that are neither blank nor too long for the model."""
+    """Read pairs from the files; return the first `count` that are neither blank nor too long for the model."""
     pairs = ((pair.source, pair.target) for corpus in corpora(paths) for pair in Pairs(corpus).or_raise())
     name = escape_control_characters(f"pairs of {', '.join(map(str, paths))}")
     return pairs_sample(tokenizer, pairs, count, max_positions, name)
@@ -124,7 +125,7 @@ def pairs_sample(
 
 
 def check_languages(languages: tuple[str | None, str | None]) -> None:
-    """Raise an error if the languages of the model are known and are not those of the synthetic language."""
+    """Raise an error unless the model translates from English to French. Unknown languages are accepted."""
     source, target = languages
     if source not in (None, "en") or target not in (None, "fr"):
         raise LookError(
@@ -168,7 +169,9 @@ def _word_spans(
     """Return each annotated word with the range of its tokens."""
     spans = [_byte_span(text, word.start, word.start + len(word.text)) for word in words]
     each = token_bytes(ids, tokenizer)
-    before = len(text.encode()) - sum(map(len, each))  # usually -1, because SentencePiece adds a space before the text
+    # `before` is the byte at which the first token begins. It is usually -1, because SentencePiece adds a space before
+    # the text.
+    before = len(text.encode()) - sum(map(len, each))
     return assign_tokens([word.text for word in words], spans, byte_spans(each, before))
 
 
@@ -185,7 +188,7 @@ def measurement_sample(
     pairs: Iterable[tuple[str, str]] | None = None,
     files: Sequence[Path] = (),
 ) -> PairSample:
-    """Return pairs from `files` if any are given, otherwise from `pairs`, otherwise from the synthetic language."""
+    """Return pairs from `files` or, without files, from `pairs`; with neither, pairs of the synthetic language."""
     if files:
         return files_sample(tokenizer, files, count, max_positions)
     if pairs is not None:

@@ -114,7 +114,10 @@ COMPONENTS = ("positions", "scaling")
 
 
 def intervene(model: "Transformer", without: str | None) -> "tuple[Transformer, Recorder]":
-    """Return a model and a recorder that together run without one component or head; the given model is unchanged."""
+    """Return a model and a recorder; if the model runs with this recorder, it lacks the component or head `without`.
+
+    The given model is unchanged.
+    """
     match without:
         case None:
             return model, Recorder()

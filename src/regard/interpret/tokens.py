@@ -65,7 +65,10 @@ def get_word(name: str, *sides: Sequence[WordSpan]) -> WordSpan:
 
 
 def _interpretations(name: str) -> Iterator[tuple[str, int]]:
-    """Yield each meaning of a name as text and number: `it:2` is the first word `it:2` or the second word `it`."""
+    """Yield each possible meaning of a name, as the text of a word and the number of its occurrence.
+
+    For example, `it:2` may mean the first word with the text `it:2`, or the second word with the text `it`.
+    """
     yield name, 1
     text, colon, number = name.rpartition(":")
     if colon and number.isascii() and number.isdigit() and int(number):

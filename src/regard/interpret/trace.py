@@ -121,7 +121,10 @@ class Trace:
         return int(number)
 
     def find_head(self, address: str) -> tuple[Attention, int] | None:
-        """Return the sublayer and the number (from 1) of the head at an address, or None if it is a map over heads."""
+        """Return the sublayer and the number (from 1) of the head at an address.
+
+        Return None if the address is that of a map over several heads.
+        """
         parts = split_head(address)
         return (self.attention(parts[0]), self.head(parts[1])) if parts else None
 

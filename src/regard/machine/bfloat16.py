@@ -1,4 +1,4 @@
-"""A test whether torch can compute in bfloat16 on this processor, run in a child process.
+"""Tests in a child process whether torch can compute in bfloat16 on this processor.
 
 Torch uses the AMX instructions of the processor for bfloat16. Some virtual machines report that they support AMX, but
 the first AMX instruction ends the process without a message or traceback. An environment variable keeps torch from

@@ -27,8 +27,8 @@ _retaining_all = False  # True inside `retain_freed_memory`; global, because mal
 def retain_freed_memory() -> Iterator[None]:
     """Keep all freed memory in the process within the context; at its end, return free memory to the system.
 
-    All threads use one malloc arena, because glibc returns the memory of a thread's own arena whenever that is empty.
-    Enter the context before the first thread starts: an arena that was made earlier would be used by later threads.
+    All threads use one malloc arena, because glibc returns the memory of any additional arena as soon as it is empty.
+    Enter the context before the first thread starts: if additional arenas already exist, later threads use them too.
     """
     global _retaining_all
     if not _is_glibc():

@@ -35,7 +35,8 @@ def container_free_memory(process: Path = Path("/proc/self/cgroup"), root: Path 
         else:
             continue
         own = top / path.strip("/")
-        # The limits of all parent groups apply too. In a container, the path of the group may exist only on the host.
+        # The limits of all parent groups apply too. In a container, `own` may be a path that exists only on the host;
+        # the limits of the container are then in `top`.
         for group in (own, *own.parents):
             if group.is_relative_to(top):
                 free = min(free, _free_in_group(group, *names))

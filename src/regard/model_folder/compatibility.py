@@ -1,4 +1,4 @@
-"""A check whether several models can be averaged, or combined in an ensemble."""
+"""Checks whether several models can be averaged, or combined in an ensemble."""
 
 from collections.abc import Sequence
 from dataclasses import asdict
@@ -8,7 +8,10 @@ from regard.model_folder.folder import ModelFolder
 
 
 def check_compatible(folders: Sequence[ModelFolder], *, shape: bool = False) -> None:
-    """Raise a FolderError unless the models have the same tokenizer, languages and, with `shape`, the same shape."""
+    """Raise a FolderError unless all models have the same tokenizer and the same languages.
+
+    If `shape` is True, they must also have the same shape.
+    """
     first = folders[0]
     for other in folders[1:]:
         if other.tokenizer.data != first.tokenizer.data:

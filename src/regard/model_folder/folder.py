@@ -29,7 +29,7 @@ HASHED = ["settings.json", "tokenizer.model", "weights.safetensors"]
 
 @dataclass(frozen=True)
 class AlignmentHead:
-    """The attention head that aligns words best, and which of its queries belongs to a target word."""
+    """The attention head that aligns words best, and which of its queries gives the alignment of a target word."""
 
     head: str  # such as `decoder.3.cross.1`: head 1 of the cross-attention in decoder layer 3
     row: str  # "written": the query that predicts the word; "read": the next query, whose input is the word

@@ -111,7 +111,7 @@ def _unpack_to_cache(archive: Path) -> Path:
     """Return the folder of an archive in the user's cache, and unpack the archive first if necessary."""
     if archive.suffix.lower() != ".zip":
         raise FolderError(f"{archive} is a file; a model is a folder, or a .zip archive of one")
-    # The folder gets the name of the archive, which then serves as the name of the model.
+    # The folder gets the name of the archive, because the name of the folder is also the name of the model.
     name = archive.stem if archive.stem.strip(".") else "model"
     folder = user_cache_path("regard") / "models" / sha256(archive)[:32] / name
     make_folder(folder.parent)

@@ -1,4 +1,4 @@
-"""Writes a model folder, and the alignment head to an existing folder."""
+"""Writes a model folder, or adds the alignment head to an existing one."""
 
 from dataclasses import asdict
 from pathlib import Path

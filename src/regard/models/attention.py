@@ -44,7 +44,7 @@ def attend(
 
 
 def causal_mask(new: int, total: int, device: torch.device) -> Tensor:
-    """Return the mask for queries at the last `new` of `total` positions: each attends to itself and all before it."""
+    """Return the mask for the last `new` of `total` positions: each attends to itself and to all earlier positions."""
     return torch.ones(new, total, dtype=torch.bool, device=device).tril(total - new)
 
 

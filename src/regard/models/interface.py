@@ -11,7 +11,7 @@ from torch import Tensor, nn
 
 
 class SequenceModel(Protocol):
-    """A model that encodes a source and generates a target token by token."""
+    """A model that encodes a source and generates the target sequence one token at a time."""
 
     training: bool
     vocab_size: int

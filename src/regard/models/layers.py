@@ -99,13 +99,16 @@ class KVCache:
         return replace(self, keys_NHTE=keys_NHTE, values_NHTE=values_NHTE)
 
     def select_beams(self, rows_N: Tensor) -> Self:
-        """Return a cache with the target keys and values of these hypotheses. Those of the source are unchanged."""
+        """Return a cache with the target keys and values of these hypotheses. Source keys and values stay the same."""
         if self.keys_NHTE is None or self.values_NHTE is None:
             return self
         return replace(self, keys_NHTE=self.keys_NHTE[rows_N], values_NHTE=self.values_NHTE[rows_N])
 
     def keep_sentences(self, kept_B: Tensor) -> Self:
-        """Return a cache with the source keys and values of these sentences. Those of the target are unchanged."""
+        """Return a cache with the source keys and values of these sentences.
+
+        The target keys and values do not change; the caller selects them with `select_beams`.
+        """
         return replace(
             self, cross_keys_BHSE=self.cross_keys_BHSE[kept_B], cross_values_BHSE=self.cross_values_BHSE[kept_B]
         )
@@ -132,7 +135,8 @@ class DecoderLayer(Layer):
             keys, values = cache.keys_NHTE, cache.values_NHTE
             assert keys is not None and values is not None
             new, total = x.size(1), keys.size(2)
-            # A single new token attends to all positions and needs no mask. A whole target uses `causal` instead.
+            # A single new token attends to all positions and needs no mask. If all target tokens are new, `causal` is
+            # used instead of a mask.
             mask = causal_mask(new, total, x.device) if 1 < new < total else None
             mixed = attend(
                 self.self.queries(x), keys, values, mask, causal=1 < new == total, name=f"{name}.self", lens=lens

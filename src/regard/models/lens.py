@@ -12,15 +12,19 @@ class Lens(Protocol):
         """Record a tensor under its address, such as `encoder.2` or `encoder.2.self.query`."""
 
     def weights(self, name: str, weights_BHLM: Tensor) -> Tensor:
-        """Record the attention weights of all heads of one attention sublayer; return the weights to use.
+        """Record the attention weights of all heads of one attention sublayer, and return the weights that it will use.
 
-        `name` is the address of the sublayer, such as `decoder.3.cross`. In cross-attention with several beams, the
-        queries of all beams of a sentence are concatenated in dimension L.
+        The result may be the recorded weights, or other weights that replace them. `name` is the address of the
+        sublayer, such as `decoder.3.cross`. In cross-attention with several beams, the queries of all beams of a
+        sentence are concatenated in dimension L.
         """
 
 
 def record(lens: Lens | None, name: str, **tensors: Tensor) -> None:
-    """Pass tensors to the lens, if there is one. The address of a tensor is `name`, a dot, and the keyword."""
+    """Pass tensors to the lens, if there is one.
+
+    With the name `encoder.2.self`, the tensor of the keyword argument `query` has the address `encoder.2.self.query`.
+    """
     if lens is not None:
         for quantity, tensor in tensors.items():
             lens.see(f"{name}.{quantity}", tensor)

@@ -15,7 +15,10 @@ def sinusoids(length: int, width: int) -> Tensor:
 
 
 class Positions(nn.Module):
-    """A table of `max_positions` positional encodings: fixed sinusoids, or learned (Table 3, row E)."""
+    """A table of `max_positions` positional encodings.
+
+    The encodings are learned (Table 3, row E) if `kind` is "learned"; otherwise, they are fixed sinusoids.
+    """
 
     def __init__(self, kind: str, max_positions: int, width: int) -> None:
         super().__init__()

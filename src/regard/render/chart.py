@@ -1,4 +1,4 @@
-"""Charts as SVG elements: estimates with intervals, lines over layers, and a grid of coloured cells.
+"""Charts as SVG elements: estimates with intervals, lines with a value for each layer, and a grid of coloured cells.
 
 Every axis of values goes from 0 to 1. A chart yields SVG elements; `regard.render.svg.svg` combines the elements of one
 or more charts into a picture.
@@ -33,7 +33,10 @@ def heading(title: str, subtitle: str, subtitle_y: int = 40) -> list[str]:
 
 @dataclass(frozen=True)
 class IntervalChart:
-    """A chart of labelled estimates with their intervals, one below the other, and at most two vertical lines."""
+    """A chart of labelled estimates with their intervals, one below the other.
+
+    At most two vertical lines show values to compare the estimates with.
+    """
 
     title: str
     rows: Sequence[tuple[str, Estimate, str]]  # label, estimate and colour
@@ -101,7 +104,10 @@ def legend(styles: Sequence[LineStyle], y: int) -> Iterator[str]:
 
 @dataclass(frozen=True)
 class LineChart:
-    """A small chart of lines over the layers; the points of the first line are estimates with intervals."""
+    """A small line chart with the layers of a model on the x axis.
+
+    The points of the first line are estimates with intervals.
+    """
 
     title: str
     estimates: Sequence[Estimate]

@@ -44,7 +44,7 @@ def find_settings(word: str = "") -> list[Setting]:
 
 
 def as_markdown(word: str = "") -> str:
-    """Return the settings that match a word as Markdown tables, followed by the changes that each model size makes."""
+    """Return Markdown tables of the settings that match a word, and of the values that each model size changes."""
     found = find_settings(word)
     lines = ["# Settings", "", _HOW, ""]
     for section, kind in SECTIONS.items():

@@ -12,9 +12,10 @@ def z_score(tests: int) -> float:
 
 
 def significance_threshold(cases: int, probability: float, tests: int) -> int:
-    """Return the smallest significant number of hits among `cases`, if each case is a hit by chance with `probability`.
+    """Return the smallest number of hits among `cases` that is significant.
 
-    The probability that any of `tests` such counts reaches this number by chance is at most 5 %.
+    By chance, each case is a hit with `probability`. If each of several tests counts hits in this way, the probability
+    that any count reaches the threshold by chance is at most 5 %. `tests` is the number of tests.
     """
     tail, hits = 0.0, cases + 1
     while hits > 0:

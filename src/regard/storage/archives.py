@@ -32,9 +32,9 @@ class _RefusedError(Exception):
 
 
 def unpack(archive: Path, into: Path, *, wanted: Callable[[str], bool]) -> None:
-    """Write those files of a zip archive that `wanted` accepts by name to the folder `into`.
+    """Unpack a zip archive into the folder `into`, but only the files whose names `wanted` accepts.
 
-    If all files of the archive are in one top folder, the names do not include it.
+    If all files of the archive are in one top folder, their names are relative to that folder.
     """
     try:
         _check_directory(archive)
@@ -58,7 +58,7 @@ def _check_directory(archive: Path) -> None:
     position = end.rfind(_END_RECORD)
     if position < 0 or len(end) < position + 22:
         raise zipfile.BadZipFile("it has no list of files; it may be cut off")
-    # A Zip64 archive has a second field for the size of the list, which zipfile would use instead.
+    # In a Zip64 archive, zipfile would read the size of the list from another field than the one checked below.
     if end[:position][-20:-16] == _ZIP64_LOCATOR:
         raise FolderError(
             f"{archive}: this is a Zip64 archive, which is not supported; leave run/ out of it, or unpack it yourself "

@@ -61,7 +61,7 @@ def explain_full_disk(path: Path, needed: int | None = None) -> Iterator[None]:
 
 def _is_disk_full(error: Exception) -> bool:
     if isinstance(error, DiskError):
-        return True  # an inner call raised it for one file; the outer call reports the whole folder
+        return True  # raised by an inner call for one file; this call replaces it by an error for the whole folder
     if isinstance(error, OSError):
         return error.errno in _DISK_FULL
     # safetensors reports a full disk only as text: "I/O error: No space left on device (os error 28)".

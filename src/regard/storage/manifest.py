@@ -36,7 +36,7 @@ def write_folder_manifest(folder: Path) -> None:
 
 
 def is_safe_relative_name(name: str) -> bool:
-    """Return whether a relative path cannot lead out of its folder on any operating system."""
+    """Return whether a relative path stays inside its folder on all operating systems."""
     plain = not re.search(r"[\x00-\x1f\x7f\\:]", name)
     return (
         plain and name == str(PurePosixPath(name)) and name[:1] != "/" and ".." not in name.split("/") and name != "."
@@ -46,7 +46,7 @@ def is_safe_relative_name(name: str) -> bool:
 def find_damage(folder: Path, only: Sequence[str] | None = None) -> str | None:
     """Compare the files of a folder with its manifest; return a description of the first problem, or None.
 
-    With `only`, check only the files of these names.
+    With `only`, check only the files with these names.
     """
     try:
         manifest = read_json(folder / "manifest.json")

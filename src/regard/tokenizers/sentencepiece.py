@@ -14,12 +14,13 @@ import sentencepiece
 from regard.errors import DataError, FolderError
 from regard.tokenizers.special_ids import BYTES, EOS, FIRST_SUBWORD
 
-ROW_MULTIPLE = 8  # the embedding matrix has a multiple of this many rows, which makes its products faster
+ROW_MULTIPLE = 8  # the number of rows of the embedding matrix is a multiple of this, which makes products faster
 
 _MANY_TEXTS = 64
 
-# SentencePiece represents a space as U+2581, so a U+2581 in the text would be decoded as a space. Before encoding, it
-# is replaced by the private-use character `_ESCAPE` followed by 1, and `_ESCAPE` itself by `_ESCAPE` followed by 0.
+# SentencePiece represents a space as U+2581, so a U+2581 in the text would be decoded as a space. Before encoding, each
+# U+2581 is therefore replaced by `_ESCAPE`, a private-use character, followed by 1. An `_ESCAPE` that is already in the
+# text is replaced by `_ESCAPE` followed by 0.
 _SPACE_SIGN = "\u2581"
 
 _ESCAPE = "\uf8fe"

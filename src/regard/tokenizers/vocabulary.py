@@ -70,9 +70,9 @@ def _trainable(sentences: Iterable[str]) -> Iterator[str]:
 def _reduce_alphabet(sample: list[str], *, max_size: int) -> list[str]:
     """Replace rare characters by `_GAP`, so that they get no token of their own and are later encoded as bytes.
 
-    The most frequent characters are kept until they cover 99.95 % of the text, but at most `max_size` of them. The
-    option of SentencePiece for this has no such maximum, and training fails if there are more characters than tokens,
-    for example Chinese with 500 tokens.
+    The most frequent characters are kept until they cover 99.95 % of the text, but at most `max_size` of them.
+    SentencePiece's own option, `character_coverage`, has no such maximum. Training would then fail if there were more
+    characters than tokens, for example with Chinese text and 500 tokens.
     """
     counts: Counter[str] = Counter()
     for sentence in sample:

@@ -93,7 +93,7 @@ def _owners(word_spans: Sequence[ByteSpan], token_spans: Sequence[ByteSpan]) -> 
 def token_to_word_matrix(words: Sequence[WordSpan], tokens: int) -> Any:
     """Return a matrix with one row per token and one column per word: 1 if the token belongs to the word, else 0.
 
-    Attention weights of tokens, multiplied by this matrix, are summed to attention weights of words.
+    Multiplying attention weights by this matrix adds up the weights of each word's tokens.
     """
     matrix = np.zeros((tokens, len(words)), dtype=np.float32)
     for number, word in enumerate(words):

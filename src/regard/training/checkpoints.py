@@ -110,7 +110,10 @@ class Checkpoints:
         return RunState(), problems
 
     def prune(self, wanted: set[int]) -> None:
-        """Delete old checkpoints, except for the parameters that were saved after the `wanted` steps."""
+        """Delete all checkpoints except the newest KEPT_WITH_OPTIMIZER.
+
+        If the step of an older checkpoint is in `wanted`, only its optimizer state is deleted.
+        """
         for step in self.steps()[:-KEPT_WITH_OPTIMIZER]:
             if step in wanted:
                 (self.path(step) / "optimizer.safetensors").unlink(missing_ok=True)
@@ -124,7 +127,7 @@ class Checkpoints:
         return load_file(self.path(step) / "weights.safetensors")
 
     def average(self, steps: list[int]) -> Average:
-        """Average the parameters that were saved after these steps, without missing or damaged checkpoints."""
+        """Average the parameters that were saved after these steps; missing or damaged checkpoints are left out."""
         return mean_parameters(filter(None, map(self.weights, steps)))
 
     def steps(self) -> list[int]:

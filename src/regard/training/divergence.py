@@ -1,8 +1,8 @@
 """Detects that a training run diverges, so that it stops with advice instead of wasting time.
 
-A run diverges if the gradient is not finite in 10 steps in a row, or if the average loss stays far above its lowest
-value for 100 steps: by at least three standard deviations, and by at least 1. The statistics are saved with every
-checkpoint, so the decision is the same for a resumed run and an uninterrupted one.
+A run diverges if the gradient is not finite in 10 steps in a row, or if the average loss is far above its lowest
+value in 100 steps in a row. It is far above if it is higher by more than three standard deviations, and by more than 1.
+The statistics are saved with every checkpoint, so the decision is the same for a resumed run and an uninterrupted one.
 """
 
 import math

@@ -1,7 +1,8 @@
 """The label-smoothed loss (section 5.4 of the paper), summed over all target tokens except padding.
 
-The logits of all positions would be the largest tensor of training, with one entry per position and vocabulary entry.
-They are never all in memory: they are computed for a chunk of positions at a time, with their gradient.
+The logits of all positions would be the largest tensor of training, with one number for each position and each token
+of the vocabulary. They are never all in memory: the logits and their gradient are computed for one chunk of positions
+at a time.
 
 Dimensions: B sentence pairs, S source length, T target length, N target tokens without padding, D model width,
 V vocabulary size.

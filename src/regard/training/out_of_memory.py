@@ -1,8 +1,8 @@
 """Lets a run continue when a training step does not fit in memory, by cutting its micro-batches into smaller slices.
 
-Apart from dropout, slices do not change the gradient: the losses are summed over all slices, and the sum is divided
-once. Dropout, however, draws a new mask for each slice. The run therefore records the number of slices and the step
-from which it applies, and a resumed run uses the same slices.
+Apart from dropout, slices do not change the gradient: the loss of each slice is divided by the number of target tokens
+in the whole step. Dropout, however, draws a new mask for each slice. The run therefore records the number of slices and
+the step from which it applies, and a resumed run uses the same slices.
 """
 
 from collections.abc import Iterator
@@ -64,7 +64,7 @@ def _rows(batch: Batch, rows: np.ndarray) -> Batch:
 
 
 class MicroBatchSlices:
-    """A file that records the number of slices per micro-batch, and the step from which it applies."""
+    """A file that records into how many slices each replica cuts its share of a micro-batch, and from which step on."""
 
     def __init__(self, path: Path) -> None:
         self._path = path
@@ -76,11 +76,11 @@ class MicroBatchSlices:
                 raise RunError(f"{error}; restore it from a copy, or start a new run in another --out") from None
 
     def at(self, step: int) -> int:
-        """Return the number of slices per micro-batch at a step."""
+        """Return the number of slices into which each replica cuts its share of a micro-batch at a step."""
         return max((slices for since, slices in self._since if since <= step), default=1)
 
     def record(self, step: int, slices: int) -> None:
-        """Save that, from this step on, each micro-batch is cut into this number of slices."""
+        """Save that, from this step on, each replica cuts its share of a micro-batch into this number of slices."""
         self._since.append((step, slices))
         write_hashed_json(self._path, {"since": self._since})
 

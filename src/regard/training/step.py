@@ -96,8 +96,9 @@ def training_steps(
 def gradient_with_retry(
     replicas: Sequence[SequenceModel], batches: list[Batch], settings: TrainSettings, step: int, slices: int
 ) -> tuple[float, int, int]:
-    """Compute the gradient with each batch cut into `slices` per replica; double `slices` whenever memory runs out.
+    """Compute the gradient of a step; whenever memory runs out, double `slices` and try again.
 
+    Each batch is divided among the replicas, and the share of each replica is cut into this number of slices.
     Return the summed loss, the number of target tokens, and the number of slices with which memory was sufficient.
     """
     max_rows = max(len(batch.source_BS) for batch in batches)

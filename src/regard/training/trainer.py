@@ -28,10 +28,10 @@ from regard.training.tracking.log import Log
 from regard.training.tracking.model_card import write_card
 from regard.training.validation import Validation, Validator
 
-SAVE_SECONDS = 600  # maximum time between checkpoints, and so about the most training time that a crash can lose
+SAVE_SECONDS = 600  # maximum time between checkpoints; a crash loses at most about this much training time
 
-# Minimum number of validation sentences for choosing the parameters to keep by BLEU. With fewer sentences, BLEU is
-# mostly noise, so the parameters are chosen by the loss.
+# If there are at least this many validation sentences, BLEU decides which parameters are kept. With fewer sentences,
+# BLEU is mostly noise, so the loss decides.
 MIN_BLEU_SENTENCES = 200
 
 
@@ -93,7 +93,7 @@ class _Trainer:
                 return False
             if self._plan.validates(self._state.step) and self._state.validated_step < self._state.step:
                 yield self._validate(log)
-                continue  # a request to stop may have arrived during the validation
+                continue  # call `stop` again, because the user may have stopped the run during the validation
             if self._state.is_stale(self._settings.patience):
                 yield Note(f"the validation loss has not improved for {self._state.stale} validations: stopping early")
                 return True

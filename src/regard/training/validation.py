@@ -14,7 +14,7 @@ from regard.tokenizers.sentencepiece import SentencePieceTokenizer
 from regard.training.step import validation_loss
 
 QUICK_SENTENCES = 200  # sentences translated in each validation during training, to show a trend without taking minutes
-FULL_SENTENCES = 2_000  # maximum number of sentences translated to choose the parameters to keep, at the end of a run
+FULL_SENTENCES = 2_000  # maximum number of sentences translated at the end of a run to choose which parameters are kept
 
 
 @dataclass(frozen=True)

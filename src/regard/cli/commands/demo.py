@@ -120,7 +120,7 @@ def _train(out: Path, steps: int) -> None:
 
 
 def _training_pairs() -> "Iterator[Pair]":
-    """Yield sentence pairs without end: two of any kind, then the four of two minimal pairs, and so on."""
+    """Yield sentence pairs without end: two of any kind, then two minimal pairs (four sentence pairs), and so on."""
     from regard.data.synthetic.generator import minimal_pairs, pairs
 
     any_kind, ambiguous = pairs(1), minimal_pairs(1, "train")

@@ -1,10 +1,10 @@
-"""Batches of pairs of similar length. Their order depends only on seed and epoch, and a run can resume at any batch.
+"""Batches of pairs of similar length, in an order that depends only on seed and epoch. A run can resume at any batch.
 
-The pairs of an epoch are shuffled without storing the order (see mixture.py) and divided into pools. The pairs of one
-pool at a time are sorted by length and divided into batches that fit the token budget, including padding. Then the
-batches of the pool are shuffled. So memory use does not grow with the corpus, and the numbers of the epoch, the pool
-and the batch are enough to resume. With `minimal_pair_weight`, the two members of a minimal pair are always in the same
-batch (see minimal_pairs.py).
+The pairs of an epoch are shuffled without storing the order (see mixture.py) and divided into pools. One pool is
+processed at a time: its pairs are sorted by length and divided into batches that fit the token budget, including
+padding. Then the batches of the pool are shuffled. So memory use does not grow with the corpus, and the numbers of the
+epoch, the pool and the batch are enough to resume. With `minimal_pair_weight`, the two members of a minimal pair are
+always in the same batch (see minimal_pairs.py).
 
 Shapes: B is the number of pairs, S the source length, T the target length.
 """
@@ -151,9 +151,10 @@ def _cut(pairs: EncodedPairs, indices: Indices, tokens: int, *, find_minimal_pai
     is_first = second != NONE
     second_lengths = [pairs.source_lengths(second[is_first]), pairs.target_lengths(second[is_first])]
     longer[is_first] = np.maximum.reduce([longer[is_first], *second_lengths])
-    # The pairs are sorted by the length of their longer side, which decides how many pairs fit into a batch. Pairs with
-    # equal length are sorted by source length minus target length: in ascending order if the length is odd and in
-    # descending order if it is even, so that neighbours of different length are similar too.
+    # The pairs are sorted by the length of their longer side, which decides how many pairs fit into a batch. Pairs
+    # whose longer sides have the same length are sorted by source length minus target length. This second order is
+    # ascending if the longer side has an odd length, and descending if it has an even length. So the last pairs with
+    # one length are similar to the first pairs with the next length.
     order = np.lexsort((np.where(longer % 2, difference, -difference), longer))
     indices, second, longer = indices[order], second[order], longer[order]
     row_ends = np.cumsum(1 + (second != NONE))

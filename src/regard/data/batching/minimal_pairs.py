@@ -1,9 +1,10 @@
 """Minimal pairs: two consecutive lines with a small difference, and a loss weight for the token in which they differ.
 
 Lines 1 and 2 of a file, lines 3 and 4, and so on, are a minimal pair if the common start and the common end of their
-sources make up more than half of the tokens: "… because it was too tired" and "… because it was too wide". Both lines
-are put in the same batch, so that the effects of what they have in common cancel out. The first token in which their
-targets differ ("il" or "elle" in this example) gets a higher loss weight, because it is only one token of many.
+sources make up more than half of the longer source: "… because it was too tired" and "… because it was too wide". Both
+lines are put in the same batch, so that the words that they share cannot favour one of the two targets. The first token
+in which their targets differ ("il" or "elle" in this example) gets a higher loss weight, because it is only one token
+of many.
 """
 
 import numpy as np

@@ -1,9 +1,9 @@
 """A mixture of corpora by weight: the pairs of each epoch, in an order that depends only on seed and epoch.
 
 A corpus of n pairs and weight w contributes round(w * n) pairs to every epoch. The pairs of a corpus are taken in
-random order, and when all have been taken, in a new random order. Each epoch continues where the previous one ended, so
-that in the long run all pairs of a corpus are sampled equally often. The pair at any position of an epoch can be
-computed without those before it, so a run can resume anywhere.
+random order. When all have been taken, they are taken again in a new random order. Each epoch continues where the
+previous one ended, so that in the long run all pairs of a corpus are sampled equally often. The pair at any position of
+an epoch can be computed without the pairs before it, so a run can resume anywhere.
 """
 
 from collections.abc import Sequence
@@ -12,7 +12,7 @@ import numpy as np
 
 from regard.data.permutation import Indices, permute
 
-_CORPUS_SEED = 0x6D69786564  # changes the seed, so that the order within a corpus does not depend on that of the epoch
+_CORPUS_SEED = 0x6D69786564  # XORed with the seed, so that corpora and epochs are shuffled in different orders
 
 
 class Mixture:
@@ -46,9 +46,9 @@ class Mixture:
         return result
 
     def _traverse(self, number: int, within: Indices, seed: int, epoch: int) -> Indices:
-        """Return pairs that a corpus contributes to an epoch, as indices in the corpus.
+        """Return some of the pairs that a corpus contributes to an epoch, as indices in the corpus.
 
-        `within` are positions in the order in which the epoch takes the pairs of this corpus.
+        `within` selects them: 0 is the first pair that the epoch takes from this corpus, 1 is the second, and so on.
         """
         size = self._sizes[number]
         passes, offsets = np.divmod(epoch * self._counts[number] + within, size)

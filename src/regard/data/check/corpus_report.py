@@ -268,7 +268,7 @@ class _Check:
             yield Finding(kind, split, matches.count, MEANINGS[kind], examples)
 
     def _swapped(self) -> Iterator[Finding]:
-        """Yield a finding for each corpus whose source and target seem swapped, unlike the largest training corpus."""
+        """Yield a finding for each corpus that seems to have the opposite direction of the largest training corpus."""
         largest = max(range(len(self._splits[0])), key=lambda number: self._pairs[number], default=0)
         for number, (facts, profile) in enumerate(zip(self._facts(), self._profiles, strict=True)):
             if number != largest and profile.seems_swapped(self._profiles[largest]):
@@ -290,7 +290,7 @@ class _Overlap:
         self._exact: set[int] = set()
 
     def index(self, corpus: int, lines: Sequence[int], sources: Sequence[str]) -> None:
-        """Add sources of the validation or test split; beyond MAX_TEXTS they are ignored."""
+        """Add sources of the validation or test split. Only the first MAX_TEXTS sources are kept."""
         remaining = MAX_TEXTS - len(self._sources)
         self._sources += sources[:remaining]
         self._locations += [(corpus, line) for line in lines[:remaining]]

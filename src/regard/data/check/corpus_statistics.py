@@ -99,7 +99,7 @@ class CorpusStatistics:
         return {"characters": self._characters[number].lengths(), "words": self._words[number].lengths()}
 
     def other_scripts(self) -> dict[str, tuple[Occurrences, str]]:
-        """Return for each side with several scripts the texts that are not in the main script, and the main script."""
+        """Return for each side with several scripts the texts outside the main script, and the name of that script."""
         result: dict[str, tuple[Occurrences, str]] = {}
         for side, counts in zip(SIDES, self.scripts, strict=True):
             by_count = sorted(counts[1:], key=lambda occurrences: -occurrences.count)

@@ -26,7 +26,10 @@ Location = tuple[int, int]  # index of the corpus, and line number
 
 @dataclass
 class Matches:
-    """The number of matches and, for the first few, the location of the text and of the text that it matches."""
+    """The number of matches, and the first few of them as examples.
+
+    An example has two locations: that of a pair, and that of the pair that it matches.
+    """
 
     count: int = 0
     examples: list[tuple[Location, Location]] = field(default_factory=list)
@@ -46,9 +49,10 @@ class Duplicates:
     """All duplicates. The keys are the numbers of the splits; split 0 is the training data."""
 
     pairs: dict[int, Matches] = field(default_factory=dict)
-    several_targets: Matches = field(default_factory=Matches)  # training sources, each counted once
+    several_targets: Matches = field(default_factory=Matches)  # training sources with several targets, counted once
     pairs_in_training: dict[int, Matches] = field(default_factory=dict)
-    sources_in_training: dict[int, Matches] = field(default_factory=dict)  # without sources of repeated pairs
+    # Pairs whose source is in the training data, but only with other targets.
+    sources_in_training: dict[int, Matches] = field(default_factory=dict)
 
 
 class DuplicateIndex:
@@ -156,7 +160,10 @@ def _first_of_group(records: Records, names: tuple[str, ...]) -> Numbers:
 
 
 def _first_member_of_group(groups: Numbers, members: Numbers) -> Numbers:
-    """Return for each record the first of the indices `members` that is in the same group; -1 if there is none."""
+    """Return for each record the first index in `members` whose record is in the same group; -1 if there is none.
+
+    `groups` is a result of `_first_of_group`.
+    """
     result = np.full(len(groups), -1)
     result[groups[members][::-1]] = members[::-1]
     return result[groups]

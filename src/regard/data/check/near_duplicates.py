@@ -1,9 +1,10 @@
-"""Finds near duplicates: texts in which all words but one are the same, ignoring case, word order and punctuation.
+"""Finds near duplicates: texts that differ in at most one word, ignoring case, word order and punctuation.
 
 Every word gets a random number, and a text gets the sum of the numbers of its words. Texts with equal sums have the
-same words. A text also gets one more sum for each of its words, without the number of that word. If such sums of two
-texts are equal, the texts differ in one word, which was added, removed or replaced. The sums of a few thousand texts
-are sorted in memory and compared with those of any number of other texts, which need not be in memory.
+same words. A text that is not short also gets one more sum for each of its words, which leaves out this word. If a sum
+of one text equals a sum of another text, the texts differ in at most one word, which was added, removed or replaced.
+The sums of a few thousand texts are sorted in memory and compared with those of any number of other texts, which need
+not be in memory.
 """
 
 from collections.abc import Sequence
@@ -53,7 +54,7 @@ def _slot(sums: Bits) -> NDArray[np.uint64]:
 
 
 def _sums(texts: Sequence[str]) -> tuple[Bits, Numbers]:
-    """Return the sums of all texts, with all words and without each word, and for each sum the index of its text."""
+    """Return the sums of all texts, as described at the top of this file, and for each sum the index of its text."""
     block = Block([text.casefold() for text in texts])
     classes = word_classes()[block.codes]
     is_start = classes == 2

@@ -136,7 +136,7 @@ def check_direction(corpora: Sequence[Corpus], model: LanguagePair = (None, None
             continue
         source, target = direction
         if source == target and model_direction:
-            continue  # the file names do not tell the languages apart, but those of the model are known
+            continue  # both sides seem to have the same language, but the languages of the model are known
         if source == target:
             raise DataError(
                 f"both sides of {corpus.name} are named {source}; check the order of the files, or state the "

@@ -120,7 +120,7 @@ def read_references(paths: Sequence[Path]) -> Iterator[tuple[str, tuple[str, ...
 def _aligned(files: Sequence[Lines]) -> Iterator[Row]:
     """Yield the first lines of all files together, then the second lines, and so on.
 
-    If the files differ in their number of lines, raise an error that lists all the numbers.
+    If the files differ in their number of lines, raise an error that gives the number for each file.
     """
     readers = [file.with_invalid() for file in files]
     row: tuple[Any, ...]
@@ -176,7 +176,10 @@ _REPORT_EVERY = 50_000
 
 
 def read_all(stage: str, corpora: Sequence[Corpus]) -> Iterator[tuple[int, Record, Progress | None]]:
-    """Yield for each record the index of its corpus, the record, and the progress if a report is due, else None."""
+    """Yield for each record the index of its corpus, the record itself, and the progress or None.
+
+    The progress is given for one record in every _REPORT_EVERY records of a corpus, and is None for all others.
+    """
     total, before = total_bytes(corpora), 0
     for number, corpus in enumerate(corpora):
         pairs = Pairs(corpus)

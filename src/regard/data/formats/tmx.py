@@ -1,8 +1,8 @@
 """Pairs from TMX, the exchange format of translation memories, streamed in constant memory.
 
-defusedxml rejects dangerous features of XML (entity expansion, references to other files or addresses). Its parser
-reports line numbers, unlike a parser that builds a tree. Elements with formatting codes are removed with their content;
-of other elements inside a text, only the tags are removed.
+defusedxml rejects entity declarations, which could fill the memory or read other files. Its parser reports line
+numbers, unlike a parser that builds a tree. Elements with formatting codes are removed with their content; of other
+elements inside a text, only the tags are removed.
 """
 
 from collections.abc import Iterator
@@ -25,7 +25,10 @@ _NATIVE_CODES = {"bpt", "ept", "it", "ph", "ut"}  # elements that hold formattin
 
 
 class Tmx:
-    """Iterates once over the pairs of a TMX file, in the wanted languages or in the two languages of the first unit."""
+    """Iterates once over the pairs of a TMX file.
+
+    `wanted` are the languages of the pairs. If it is None, the pairs are in the two languages of the first unit.
+    """
 
     def __init__(self, path: Path, wanted: Codes | None) -> None:
         self.path = path
@@ -46,7 +49,7 @@ class Tmx:
                 yield parse_pair(self.path, unit.line, texts[0] or "", texts[1] or "")
 
     def languages(self) -> Codes | None:
-        """Return source and target language: those wanted, or those of the first unit; None if there is no unit."""
+        """Return source and target language of the pairs, or None if the file has no unit."""
         for unit in self._units():
             return self._wanted or _only_two(self.path, unit)
         return None
@@ -149,7 +152,10 @@ class _Handler(ContentHandler):
 
 
 def _only_two(path: Path, unit: _Unit) -> Codes:
-    """Return source and target language of a unit; raise an error unless it has two languages and states its source."""
+    """Return source and target language of a unit that has two languages and states which one is the source.
+
+    Raise an error for any other unit.
+    """
     codes = list(unit.texts)
     sources = [code for code in codes if _matches(code, unit.source)]
     if len(codes) == 2 and len(sources) == 1:
@@ -173,10 +179,10 @@ def _incomplete(path: Path, unit: _Unit, code: str) -> InvalidRecord:
 
 
 def _find(texts: dict[str, str], wanted: str) -> str | None:
-    """Return the text in the wanted language, or None.
+    """Return the text in the wanted language, or None if there is no such text.
 
-    If no code is exactly the same, use a variety of the language (`en-GB` for `en`), else its base language (`en` for
-    `en-GB`).
+    A text with exactly the wanted code is preferred. If there is none, a variety of the language is used (`en-GB` for
+    `en`). If there is no variety either, the base language is used (`en` for `en-GB`).
     """
     return next(
         (

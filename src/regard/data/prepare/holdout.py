@@ -35,7 +35,7 @@ def choose_held_out(train: Sequence[Corpus], seed: int) -> Work[frozenset[int]]:
             counts[hashed] = 1
             heapq.heappush(largest_first, -hashed)
         elif hashed < -largest_first[0]:
-            # A hash that is removed here is never added again, so the counts of the other hashes are complete.
+            # A hash that is removed here is never added again, so the count of each kept hash includes all its pairs.
             del counts[-heapq.heappushpop(largest_first, -hashed)]
             counts[hashed] = 1
     if len(counts) < 2:

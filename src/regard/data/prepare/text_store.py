@@ -130,7 +130,7 @@ def build_text_store(folder: Path, train: Sequence[Corpus], valid: Sequence[Corp
     if not train:
         raise DataError("there is nothing to train on; give a source and a target file, or a .tsv file")
     inputs = {"train": (yield from hash_inputs(train)), "valid": (yield from hash_inputs(valid))}
-    # The texts of a file with several languages depend on the languages chosen.
+    # Which texts are read from a file with several languages depends on the chosen languages.
     multilingual = [corpus for corpus in (*train, *valid) if has_several_languages(corpus)]
     languages = [list(corpus.languages) for corpus in multilingual if corpus.languages] or None
     wanted = {"format": _FORMAT, "inputs": inputs, "languages": languages, "seed": seed}

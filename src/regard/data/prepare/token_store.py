@@ -201,7 +201,7 @@ def trainable_texts(
 
 
 def _problems(texts: list[list[str]], ids: list[list[list[int]]], max_positions: int) -> list[tuple[Side, str] | None]:
-    """Return for each pair None if it can be trained on, else the side with a problem and the reason."""
+    """Return for each pair the side that has a problem and the reason, or None if the pair can be trained on."""
     lengths = [[len(tokens) + 1 for tokens in side] for side in ids]  # one more for EOS
     return [
         _problem(pair, pair_lengths, max_positions)

@@ -39,8 +39,8 @@ class CoreferenceAnnotation:
     `at` is the position of the English pronoun, and `target` that of the French one. If the pronoun could refer to
     two nouns, `distractor` is the noun that it does not refer to, and `cue` is the adjective that decides between
     them. `slot` is the role of the antecedent, "subject" or "object", and `frame` names the relation between the two
-    nouns. `both_roles` means that the nouns also occur with their roles in the relation swapped. `same_gender` means
-    that both nouns have the same gender, so the French pronoun does not reveal the antecedent.
+    nouns. `both_roles` means that both nouns are of the same class, so that each can have either role in the relation.
+    `same_gender` means that both nouns have the same gender, so the French pronoun does not reveal the antecedent.
     """
 
     at: int

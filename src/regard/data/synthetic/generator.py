@@ -50,7 +50,7 @@ _TEMPLATES = (
     _Template("request", questions.request, 1),
 )
 
-# The remaining percentage is for sentences in which "it" may refer to either of two nouns, the most frequent kind.
+# The rest of the 100 % is for the most frequent kind: sentences in which "it" may refer to either of two nouns.
 _AMBIGUOUS_PRONOUN_WEIGHT = 100 - sum(template.weight for template in _TEMPLATES)
 
 _WEIGHTED_TEMPLATES = tuple(template for template in _TEMPLATES for _ in range(template.weight))
@@ -106,7 +106,7 @@ def minimal_pairs(seed: int, split: str = "test") -> Iterator[tuple[Pair, Pair]]
     two nouns differ in gender, so the French pronouns differ too. Each sentence comes with its translation.
     """
     _check(split)
-    sampled = sample_minimal_pairs(Rng(seed, f"flips/{split}"))  # another name than "flips" would give other pairs
+    sampled = sample_minimal_pairs(Rng(seed, f"flips/{split}"))  # "flips" is part of the seed; do not rename it
     return ((first, second) for first, second in sampled if split_of(first) == split == split_of(second))
 
 

@@ -8,7 +8,8 @@ from regard.data.synthetic.grammar.subjects import Person
 from regard.data.synthetic.grammar.verb_groups import FREQUENCY_ADVERBS, VerbForm
 from regard.data.synthetic.rng import Rng
 
-# The adjectives that can describe the nouns of each class. If a noun has several classes, the first one here counts.
+# The adjectives that can describe the nouns of each class. If a noun has several classes, only the one that is listed
+# first here counts.
 _ADJECTIVES_OF_CLASS = {
     "person": "young old kind intelligent serious honest sad happy shy brave tired famous curious",
     "animal": "big small old young black white grey brown fat fast slow shy tired fierce gentle agile",

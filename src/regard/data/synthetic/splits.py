@@ -1,11 +1,11 @@
 """Choose the split of a sentence pair by its content, so that no pair belongs to two splits.
 
-A hash selects pairs of two nouns, and pairs of a noun and an adjective, that never occur together in train, valid or
-test. Sentences with such a pair can belong to the splits "noun-pairs" and "noun-words", and long sentences to the split
-"longer". All other sentences are divided into train, valid and test by a hash of the French sentence. The same English
-sentence always has the same French translation, so no sentence of either language is in two of these splits. If a
-cue decides what "it" refers to, the hash leaves out the French pronoun and the cue, so that the two sentences of a
-minimal pair are in the same split.
+Some words never occur together in train, valid or test. A hash selects them: pairs of two nouns, and pairs of a noun
+and an adjective. Sentences with such nouns can belong to the split "noun-pairs", sentences with such a noun and
+adjective to "noun-words", and long sentences to "longer". All other sentences are divided into train, valid and test by
+a hash of the French sentence. The same English sentence always has the same French translation, so no sentence of
+either language is in two of these three splits. If an adjective (the cue) decides what "it" refers to, the hash leaves
+out the French pronoun and the cue, so that the two sentences of a minimal pair are in the same split.
 """
 
 from functools import cache
@@ -18,8 +18,8 @@ from regard.data.synthetic.grammar.realization import Pair
 
 SPLITS = ("train", "valid", "test", "noun-pairs", "noun-words", "longer")
 
-# Maximum number of words, punctuation included, in each sentence of a pair. Only the pairs of the split "longer"
-# exceed it, in both languages.
+# Maximum number of words, punctuation included, in each sentence of a pair. In the split "longer", both sentences of
+# every pair exceed it; in the other splits, no sentence does.
 MAX_TRAINING_WORDS = 18
 
 # Well-known sentences that belong to no split, so that a model must translate them without having seen them.
@@ -79,8 +79,8 @@ def split_of(pair: Pair) -> str | None:
         return "valid" if bucket == 0 else "test" if bucket == 1 else "train"
     if long == 2 and not (noun_pairs or noun_adjectives):
         return "longer"
-    # The unseen pair must be the two nouns that "it" could refer to, or the antecedent of "it" and the cue. Unseen
-    # pairs of both kinds in one sentence are not allowed.
+    # In the split "noun-pairs", the two nouns that "it" could refer to are the only unseen pair. In "noun-words", the
+    # antecedent of "it" and the cue are an unseen pair, and the sentence has no unseen pair of nouns.
     coreference = draft.coreference
     if long or coreference is None or coreference.distractor is None or coreference.cue is None:
         return None
@@ -109,23 +109,23 @@ def is_unseen_noun_pair(first: str, second: str) -> bool:
 
 @cache
 def is_unseen_noun_adjective(noun: str, adjective: str) -> bool:
-    """Return whether an adjective never describes a noun in train, valid and test.
+    """Return whether the adjective never describes this noun in train, valid or test.
 
-    In these splits, the adjective is also never a cue in a sentence in which "it" could refer to the noun.
+    In these splits, the adjective is also never the cue of a sentence in which "it" could refer to the noun.
     """
     known = noun in nouns() and adjective in adjectives()
     return known and "person" not in nouns()[noun].classes and _hash(f"{adjective} {noun}", 10) == 0
 
 
 def unseen_noun_pairs(draft: Draft) -> set[frozenset[str]]:
-    """Return the pairs of nouns in a sentence that never occur together in train, valid or test."""
+    """Return those pairs of nouns of a sentence for which `is_unseen_noun_pair` is true."""
     lemmas = _lemmas()
     known = [lemmas[leaf.text] for leaf in draft.en if leaf.kind == "noun" and leaf.text in lemmas]
     return {frozenset(pair) for pair in combinations(known, 2) if is_unseen_noun_pair(*pair)}
 
 
 def unseen_noun_adjectives(draft: Draft) -> set[tuple[str, str]]:
-    """Return the pairs of a noun and its adjective in a sentence that never occur in train, valid or test.
+    """Return those pairs of a noun and its adjective for which `is_unseen_noun_adjective` is true.
 
     A cue counts as an adjective of both nouns that "it" could refer to.
     """

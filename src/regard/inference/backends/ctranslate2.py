@@ -33,8 +33,8 @@ from regard.settings.decode import DecodeSettings
 from regard.tokenizers.sentencepiece import SentencePieceTokenizer
 from regard.tokenizers.special_ids import EOS
 
-# A length to this power is 1, so CTranslate2 applies no length penalty. With exactly 0, CTranslate2 would also end a
-# search at a different step.
+# Any length raised to this power is 1, so CTranslate2 applies no length penalty. With exactly 0, CTranslate2 would also
+# end a search at a different step.
 _NO_LENGTH_PENALTY = 1e-30
 
 # The number of batches submitted per worker before the first result is needed: enough that no worker waits, and few
@@ -55,7 +55,7 @@ class CTranslate2Backend(Translator):
     """A translator that runs exported model files with CTranslate2 on the CPU."""
 
     batch_tokens = 4096  # larger batches are not faster (measured on two cores)
-    # Even the shortest source needs memory for the logits of the whole vocabulary, so it counts as 8 tokens, with EOS.
+    # Even the shortest source needs memory for the logits of the whole vocabulary, so it counts as 7 tokens and EOS.
     min_source_tokens = 7
 
     def __init__(
@@ -70,7 +70,7 @@ class CTranslate2Backend(Translator):
     ) -> None:
         """Load exported model files. `fallback` returns a translator for settings that CTranslate2 does not support."""
         super().__init__(tokenizer, max_positions=max_positions, alignment_head=alignment_head)
-        limit_trimming()  # because CTranslate2 reallocates its KV cache for every token
+        limit_trimming()  # keeps freed memory, because CTranslate2 reallocates its KV cache for every token
         self._fallback = cache(fallback) if fallback is not None else None
         self._files, self._compute_type = str(files), compute_type
         self._cores = cpu_count()
@@ -118,7 +118,7 @@ class CTranslate2Backend(Translator):
         return self._fallback()._generate(batches, decode)
 
     def _generate_ahead(self, batches: Iterator[Sources], decode: DecodeSettings) -> Iterator[list[list[Hypothesis]]]:
-        """Yield the hypotheses of each batch. Several batches are submitted to CTranslate2 ahead of the result."""
+        """Yield the hypotheses of each batch. Meanwhile, CTranslate2 already computes the next batches."""
         first = self._measure_workers(batches, decode) if self.workers(decode) == UNKNOWN else []
         more = list(islice(batches, 3))
         first += ((batch, []) for batch in more)
@@ -128,8 +128,8 @@ class CTranslate2Backend(Translator):
         engine = self._engines[workers]
         all_batches = chain(first, ((batch, []) for batch in batches))
         submitted = ((batch, pending or self._search(engine, batch, decode)) for batch, pending in all_batches)
-        # A batch may need a second search, which runs after the batches submitted before it. The results of those
-        # batches are kept here, so that results are yielded in order.
+        # If a batch needs a second search, CTranslate2 first computes the batches that are already submitted. Their
+        # results are kept here until the second search ends, so that results are yielded in the order of the batches.
         kept: deque[tuple[Sources, list[_Found], dict[int, Any]]] = deque()
         for batch, pending in _keep_in_flight(submitted, _BATCHES_AHEAD * workers):
             found = [_wait(result) for result in pending]
@@ -306,7 +306,7 @@ class CTranslate2Backend(Translator):
 
 
 def _keep_in_flight(items: Iterable[_T], count: int) -> Iterator[_T]:
-    """Yield items in order, but first take `count` more from `items`, so that their computation starts early."""
+    """Yield items in order. The next `count` items are taken before an item is yielded, so that they start early."""
     in_flight: deque[_T] = deque()
     for item in items:
         in_flight.append(item)

@@ -150,7 +150,7 @@ class _HeadLens:
 
 @contextmanager
 def _evaluation_mode(model: SequenceModel) -> Iterator[None]:
-    """Put the model in evaluation mode within the context, which switches dropout off; restore the mode afterwards."""
+    """Within the context, put the model in evaluation mode (no dropout). Restore its former mode afterwards."""
     if not model.training:
         yield
         return

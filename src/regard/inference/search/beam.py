@@ -1,6 +1,6 @@
 """Beam search and sampling with any step function. This module handles tensors only, neither models nor text.
 
-In each step, a beam search takes the 2K continuations of a sentence with the largest total log-probability. Those among
+For each sentence, a beam search step takes the 2K continuations with the largest total log-probability. Those among
 the first K that end in EOS are finished; the first K that do not end in EOS are continued. The search for a sentence
 stops when K hypotheses are finished, or at its length limit. It returns the K most probable finished hypotheses, ranked
 with the paper's length penalty (section 6.1). CTranslate2 searches by the same rule. When sampling, each of K
@@ -124,7 +124,7 @@ def search(
 def _continued(candidates: Candidates, beams: int, eos: int) -> Candidates:
     """Return the first K candidates of each sentence that do not end in EOS.
 
-    If there are fewer, because the vocabulary is tiny, the remaining ones get the log-probability -inf.
+    If a tiny vocabulary gives fewer than K, candidates that end in EOS fill the rest, with a log-probability of -inf.
     """
     ends_BC = candidates.tokens_BC == eos
     continued = candidates.pick(ends_BC.byte().argsort(dim=1, stable=True)[:, :beams])

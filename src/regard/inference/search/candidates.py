@@ -29,7 +29,7 @@ class Candidates:
 
 
 def top_candidates(log_NV: Tensor, total_BK: Tensor, beams: int) -> Candidates:
-    """Return the most probable candidates of each sentence, best first: 2K for K beams, one for a single beam."""
+    """Return the most probable candidates of each sentence, best first: 2K if K > 1, and one if K = 1."""
     # Even if K of 2K candidates end in EOS, K are left to continue. A single beam either ends or continues.
     count = 2 * beams if beams > 1 else 1
     # Choosing the best tokens of each beam first is faster than adding the totals to all K * V log-probabilities.

@@ -30,7 +30,7 @@ class Hypothesis:
 
 
 def length_penalty(length: int, alpha: float) -> float:
-    """Return the divisor for a log-probability that removes the advantage of short texts (Wu et al., 2016)."""
+    """Return the number that divides a log-probability, so that short texts have no advantage (Wu et al., 2016)."""
     return float(((5 + length) / 6) ** alpha)
 
 

@@ -123,7 +123,7 @@ def _feedforward(spec: Any, feedforward: FeedForward, norm: nn.LayerNorm) -> Non
 
 
 def _linear(spec: Any, *layers: nn.Linear) -> None:
-    """Export several linear layers with the same input as one matrix and one bias."""
+    """Export one or more linear layers. If there are several, they share their input and become a single layer."""
     spec.weight = _array(torch.cat([layer.weight for layer in layers]))
     spec.bias = _array(torch.cat([layer.bias for layer in layers]))
 

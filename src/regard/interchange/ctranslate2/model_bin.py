@@ -106,7 +106,8 @@ def _options(settings: TransformerSettings, alignment: int | None) -> dict[str, 
         **dict.fromkeys(off, 0),
         **{f"{side}/{name}": value for side in ("encoder", "decoder") for name, value in shared.items()},
         "decoder/alignment_heads": 1,
-        "decoder/alignment_layer": 0xFFFF if alignment is None else alignment - 1,  # no layer is -1, in 16 bits
+        # Without an alignment head, the export writes the layer -1, which is 0xFFFF in 16 bits.
+        "decoder/alignment_layer": 0xFFFF if alignment is None else alignment - 1,
     }
 
 

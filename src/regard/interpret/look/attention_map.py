@@ -1,9 +1,9 @@
 """Attention maps: the weights of one head, or the weights of several heads combined.
 
-The address of a map is that of one head (`encoder.2.self.5`), a reduction over the heads of a layer
-(`encoder.2.self.mean` or `.max`), a reduction over all layers (`encoder.self.mean` or `.max`), or attention rollout
-through all layers (`encoder.self.rollout`), in which half the weight stays on the token itself because of the residual
-connection (Abnar and Zuidema, 2020).
+A map has one of four kinds of address: one head (`encoder.2.self.5`), the mean or maximum over the heads of a sublayer
+(`encoder.2.self.mean` or `.max`), the mean or maximum over the heads of all layers (`encoder.self.mean` or `.max`), or
+attention rollout through all layers (`encoder.self.rollout`). In rollout, half the weight of each sublayer stays on the
+token itself because of the residual connection (Abnar and Zuidema, 2020).
 """
 
 from collections.abc import Callable, Sequence
@@ -96,7 +96,7 @@ def attention_map(trace: Trace, address: str, *, tokens: bool = False) -> Attent
 
 
 def _token_map(trace: Trace, address: str) -> tuple[Attention, str, Array]:
-    """Return the attention sublayer, the title and the weights between tokens of the map at an address.
+    """Return three parts of the map at an address: its attention sublayer, its title, and its weights between tokens.
 
     For a map over all layers, the sublayer is that of the first layer; tokens and mask are the same in all layers.
     """
@@ -161,7 +161,7 @@ _ROLLOUTS: dict[str, Callable[[Trace], Array]] = {
 
 
 def _group(weights: Array, rows: Sequence[WordSpan], columns: Sequence[WordSpan]) -> Array:
-    """Combine tokens into words: sum the weights over the tokens of a key, and average over the tokens of a query."""
+    """Combine tokens into words: sum over the tokens of each attended word, average over those of each query word."""
     summed = np.add.reduceat(weights, [word.begin for word in columns], axis=1)
     total = np.add.reduceat(summed, [word.begin for word in rows], axis=0)
     return np.asarray(total / np.array([[word.end - word.begin] for word in rows], dtype=weights.dtype))

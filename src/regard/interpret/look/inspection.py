@@ -28,7 +28,8 @@ if TYPE_CHECKING:
     from regard.models.kinds.transformer import Transformer
 
 ALTERNATIVES = 5
-_MIN_POSITIONS = 64  # the minimum number of positions whose encoding is kept, so that short texts have a picture too
+# The encoding of at least this many positions is kept, so that its picture is large enough even for a short text.
+_MIN_POSITIONS = 64
 
 
 @dataclass(frozen=True)
@@ -50,7 +51,7 @@ class Inspection:
     text: str  # the translation, or the given target
     score: float | None  # the score of the translation; None if the target was given
     torch_text: str | None  # the translation by the torch backend if it differs from `text`, otherwise None
-    full_model_text: str | None  # if a head is ablated: the translation by the full model; otherwise None
+    full_model_text: str | None  # the full model's translation; None if no head is ablated or the target was given
     without: str | None  # the component or head that is removed, if any
     trace: Trace
     search: SearchTrace | None  # None if the target was given
@@ -71,7 +72,7 @@ class Inspection:
         return attention_map(self.trace, address, tokens=tokens)
 
     def arithmetic(self, address: str, word: str, *, tokens: bool = False) -> HeadArithmetic:
-        """Return the arithmetic of a head for a word; if the word has several tokens, for the first of them."""
+        """Return the arithmetic of a head for the first token of a word."""
         return head_arithmetic(self.trace, address, find_token(self.trace, address, word, tokens=tokens)[1].begin)
 
     def steps(self) -> tuple[DecodingStep, ...]:
@@ -90,7 +91,8 @@ class Inspection:
     def to_dict(self, heads: Sequence[str] = ()) -> dict[str, Any]:
         """Return the inspection as a dictionary for JSON.
 
-        It holds the attention weights of every head; for the given `heads` also all other quantities, such as keys.
+        It holds the attention weights of every head. For the given `heads`, it also holds all other quantities, such as
+        keys.
         """
         self.check_heads(heads)
         arrays = {f"{head}.weight": self.trace[f"{head}.weight"] for head in self.heads}
@@ -199,7 +201,7 @@ class Inspector:
         return self._tokens([*self._tokenizer.encode([text])[0], EOS])
 
     def _positional_encoding(self, used: int) -> Array:
-        """Return the encoding of the first positions: of all that were used, and of at least `_MIN_POSITIONS`."""
+        """Return the encoding of the first `used` positions, or of the first `_MIN_POSITIONS` if that is more."""
         table = self._network().positions.weight[: max(used, _MIN_POSITIONS)].detach().cpu().numpy().copy()
         table.flags.writeable = False
         return np.asarray(table)

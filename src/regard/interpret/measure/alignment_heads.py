@@ -36,7 +36,8 @@ from regard.tokenizers.sentencepiece import SentencePieceTokenizer
 if TYPE_CHECKING:
     from regard.models.kinds.transformer import Transformer
 
-ROWS = ("written", "read")  # a target word is aligned at the positions that predict it, or that have it as input
+# The decoder positions that align a target word: those that predict it ("written"), or those with it as input ("read").
+ROWS = ("written", "read")
 
 _RESAMPLES = 500
 
@@ -54,7 +55,8 @@ class AlignmentHeadResult:
     offset: float  # the error of the best fixed offset between source and target positions
     untrained: float  # the error of the best head of an untrained model of the same architecture
     sentences: int
-    selection_errors: dict[str, float]  # the error of every head and way of aligning, on the half used to choose
+    # The error of every head with each of `ROWS`, measured on the half of the sentences on which the head is chosen.
+    selection_errors: dict[str, float]
 
     @property
     def usable(self) -> bool:
@@ -140,7 +142,8 @@ def _align_by_all_heads(
 def _judged(links: Iterator[Link], pair: AnnotatedPair) -> Iterator[Link]:
     """Keep the links that can be compared with a known alignment.
 
-    In an annotated pair these are all links; otherwise those of target words that occur unchanged in the source.
+    If the pair has annotations, keep all links. Otherwise, keep only the links of target words that occur unchanged in
+    the source.
     """
     targets = None if pair.annotations else {target for _, target in gold_alignment(pair)}
     return (link for link in links if targets is None or link[1] in targets)

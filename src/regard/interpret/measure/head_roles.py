@@ -47,7 +47,7 @@ class RoleScore:
     """How often a head attends most to the token or word that a role requires, and the same for two baselines."""
 
     accuracy: Estimate
-    baseline: float  # for roles about words, the best fixed offset; for roles about tokens, random attention
+    baseline: float  # the accuracy of the best fixed offset (for roles about words) or of random attention (tokens)
     untrained: float  # the accuracy of the best head of an untrained model of the same architecture
 
     @property

@@ -1,8 +1,8 @@
 """The probing tasks: the words whose vectors a probe gets, the correct labels, and the types of the control task.
 
-In the encoder, a probe gets the vectors of the tokens of a word. In the decoder, it gets the vector of one position,
-which is either the one whose input is the last token of the word ("the word read"), or the one that predicts the first
-token of the word ("the word to write") without having seen any of its tokens.
+In the encoder, a probe gets the vectors of the tokens of a word. In the decoder, it gets the vector of one position.
+For tasks about "the word read", this is the position whose input is the last token of the word. For tasks about "the
+word to write", it is the position that predicts the first token of the word; no token of the word is in its input.
 """
 
 from collections.abc import Callable, Iterator
@@ -79,7 +79,10 @@ def _position(pair: AnnotatedPair) -> Iterator[Case]:
 
 
 def _nouns(pair: AnnotatedPair) -> Iterator[tuple[int, str, bool]]:
-    """Yield, for each source noun that is in the word lists, its index, its singular, and whether it is plural."""
+    """Yield the index and the singular of each source noun, and whether the noun is plural.
+
+    Nouns that are not in the word lists, or whose singular and plural are the same, are left out.
+    """
     assert pair.annotations is not None
     for index, word in enumerate(pair.annotations.source):
         for plural, names in ((False, _singulars()), (True, _plurals())):
@@ -167,7 +170,10 @@ def _french_numbers() -> dict[str, str]:
 
 
 def _target_tense(pair: AnnotatedPair, *, last: bool) -> Iterator[Case]:
-    """Label the first or the last word of the French translation of a verb ("a", "mangé") with its French tense."""
+    """Label one word of the French translation of each verb with the French tense.
+
+    With `last`, this is the last word ("mangé" of "a mangé"); otherwise the first ("a").
+    """
     assert pair.annotations is not None
     for verb in pair.annotations.verbs:
         words = [

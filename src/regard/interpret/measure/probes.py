@@ -119,7 +119,8 @@ def _probe_layers(
 def _features(vectors_LD: Array, spans: Sequence[range]) -> Array:
     """Return the input of a probe, where `spans` are the token positions of each word.
 
-    This is the mean vector of a word or of a sentence; for two words, their two vectors and the elementwise product.
+    For one word, or for all words of a sentence, the input is their mean vector. For two words, it is the vectors of
+    both words and the elementwise product of these vectors.
     """
     words = [vectors_LD[rows.start : rows.stop].mean(axis=0) for rows in spans]
     if len(words) == 2:

@@ -60,7 +60,11 @@ def baselines(minimal_pairs: Iterable[tuple[Pair, Pair]]) -> list[PronounAccurac
 
 
 class MajorityGender:
-    """Predicts the more frequent gender among the training sentences with the same key; masculine for unknown keys."""
+    """Predicts the gender from the `key` of a sentence, which is one part of it, such as the cue.
+
+    The prediction is the more frequent gender among the training sentences with the same key. It is masculine if no
+    training sentence has this key, or if both genders are equally frequent.
+    """
 
     def __init__(self, key: Callable[[Pair], Hashable], sentences: Iterable[Pair]) -> None:
         self._key = key
@@ -73,7 +77,7 @@ class MajorityGender:
 
 
 class BagOfWords:
-    """Predicts whether the pronoun is feminine from the set of words of a sentence; unknown words are ignored.
+    """Uses the set of words of a sentence to predict whether the pronoun is feminine; ignores unknown words.
 
     It is a logistic regression, trained by gradient descent with momentum.
     """

@@ -85,9 +85,11 @@ class PronounExperiment:
     significant: bool
     untrained: float  # the largest pair accuracy of any head of an untrained model of the same architecture
     translation_pair_accuracy: Estimate  # the proportion of pairs with the correct pronoun in both translations
-    baselines: tuple[PronounAccuracy, ...]  # the first entry is the model itself
+    baselines: tuple[PronounAccuracy, ...]  # first the model itself, then the model without positions
     interventions: tuple[Intervention, ...]
-    best_encoder_head: QueryHead | None  # chosen among the significant heads, or among all heads if none is significant
+    # The best encoder head among the significant heads, or None if all of these are in the decoder. If no head is
+    # significant, the best encoder head of all.
+    best_encoder_head: QueryHead | None
     famous: tuple[str, ...]  # lines about the attention in the two famous sentences
 
     @property
@@ -245,7 +247,7 @@ def _pair_hits(weights: Array) -> Array:
 
 
 def _best_query_of_each_head(ranked: Sequence[QueryHead]) -> list[QueryHead]:
-    """Return the best `MAX_HEADS` heads of a ranking, best first, each only with its best query."""
+    """Return at most `MAX_HEADS` heads of a ranking, best first. Each head occurs once, with its best query."""
     best: dict[str, QueryHead] = {}
     for query_head in ranked:
         best.setdefault(query_head[1], query_head)
@@ -319,7 +321,7 @@ class _Interventions:
 
 
 def _control_heads(heads: Sequence[str], model: "Transformer") -> tuple[str, ...]:
-    """Sample as many heads outside `heads`, as a control, with a fixed seed.
+    """Sample one other head as a control for each of `heads`, with a fixed seed.
 
     The control of a head is in the same attention sublayer if possible, otherwise in another sublayer of the same kind.
     """
@@ -350,7 +352,7 @@ def _famous_lines(
 ) -> tuple[str, ...]:
     """Describe the attention of a head to the two nouns of the two famous sentences.
 
-    The last line gives the probability that at least one head attends most to the animal by chance.
+    The last line gives the probability that, by chance alone, at least one head attends to the animal most.
     """
     if query_head is None:
         return ()

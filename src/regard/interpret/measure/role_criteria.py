@@ -1,9 +1,10 @@
 """The criteria for the roles of heads: which token or word a query must attend to most.
 
 Criteria about tokens (the previous one, the first, the rarest) apply to any text, and EOS counts as a token.
-Criteria about words (a verb and its subject, a word and its translation) need annotations, or words that are the same
-in source and target. For these, the attention to a word is the sum over its tokens, and the weight on EOS is left out
-(Voita, 2019). A case is a token or word to which a criterion applies; a hit is a case in which a head meets it.
+Criteria about words (a verb and its subject, a word and its translation) need annotations. Without annotations, only a
+target word that occurs unchanged in the source has a known translation. In criteria about words, the attention to a
+word is the sum over its tokens, and the weight on EOS is left out (Voita, 2019). A case is a token or word to which a
+criterion applies. A hit is a case in which a head meets the criterion.
 """
 
 from collections import Counter
@@ -98,7 +99,7 @@ def rare_token_hits(weights_HLM: Array, pair: AnnotatedPair) -> tuple[Array, int
 
 
 def word_relations(pair: AnnotatedPair) -> dict[str, list[WordRelation]]:
-    """Return the word relations for each role, from annotations or from words that occur once in source and target."""
+    """Return the word relations for each role. Without annotations, only the alignment roles have any."""
     relations = {} if pair.annotations is None else _syntactic_relations(pair)
     sources: dict[int, set[int]] = {}
     for source, target in gold_alignment(pair):
@@ -160,7 +161,8 @@ def _syntactic_relations(pair: AnnotatedPair) -> dict[str, list[WordRelation]]:
 def gold_alignment(pair: AnnotatedPair) -> list[tuple[int, int]]:
     """Return the known alignment links of a pair.
 
-    These are the annotated links; without annotations, the links between words that occur once in source and target.
+    If the pair has annotations, these are the annotated links. Otherwise, each word that occurs exactly once in the
+    source and once in the target is linked to itself.
     """
     words = pair.source_words
     if pair.annotations is None:

@@ -1,8 +1,7 @@
-"""The page of an inspection: one HTML file that contains the scripts of `page/`, the style sheet and the data.
+"""The page of an inspection: one HTML file that contains a script and a style sheet from `page/`, and the data.
 
 A Content-Security-Policy allows only this script and this style sheet, by hash, and blocks every network request.
-Attention maps are stored as bytes, so that a weight differs by at most 0.002 from the computed one. Queries, keys and
-values are exact.
+Each attention weight is rounded to one byte, which changes it by at most 0.002. Queries, keys and values are exact.
 """
 
 import base64

@@ -177,7 +177,7 @@ def _head_row(head: AntecedentHead) -> list[str]:
 
 
 def _accuracy_rows(experiment: PronounExperiment) -> Iterator[list[str]]:
-    """Yield a table row with the pronoun accuracy of the model, of each baseline and of random choice."""
+    """Yield one table row for each system: the model, each baseline, and random choice."""
     for system in experiment.baselines:
         yield [system.name, f"{system.accuracy:.3f}", f"{system.pair_accuracy:.3f}"]
     yield ["random choice", "0.500", "0.250"]

@@ -26,7 +26,8 @@ class View(Inspection):
     def html(self, heads: Sequence[str] = ()) -> str:
         """Return a self-contained HTML page with the attention maps of all heads.
 
-        It also has the queries, keys and values of `heads`; if none are given, of as many heads as a size limit allows.
+        It also has the queries, keys and values of `heads`. If `heads` is empty, these are the vectors of as many heads
+        as a size limit allows.
         """
         self.check_heads(heads)
         return inspection_page(self, heads)

@@ -40,11 +40,14 @@ PLANTED = {
     "decoder.1.cross.4": "uniform",
 }
 
-_BLOCK = 16  # the number of elements that encode the position, and that encode the word; also the head width
+# The number of elements that encode the position. As many encode the word, and the head width is the same.
+_BLOCK = 16
 
-_GAIN = 2.0  # the weights in the projections of queries and keys; large enough that a head attends to one position only
+# The value of the nonzero weights of queries and keys. It is so large that a head attends to one position only.
+_GAIN = 2.0
 
-_COPY_GAIN = 4.0  # the factor of the copied word; large enough that it outweighs the input word of the decoder
+# The copied word is multiplied by this factor, which makes its vector larger than that of the decoder's input word.
+_COPY_GAIN = 4.0
 
 
 def planted_model() -> "tuple[Transformer, SentencePieceTokenizer]":
@@ -102,7 +105,7 @@ def _plant(tokenizer: SentencePieceTokenizer) -> "Transformer":
 
 
 def _plant_head(attention: "MultiHeadAttention", head: int, role: str) -> None:
-    """Set the queries and keys of one head so that it has the given role; a `uniform` head keeps its zeros."""
+    """Set the query and key parameters of one head for the given role; for `uniform`, they remain zero."""
     rows = slice(head * _BLOCK, (head + 1) * _BLOCK)
     positions, words = slice(0, _BLOCK), slice(_BLOCK, 2 * _BLOCK)
     match role:
@@ -118,12 +121,12 @@ def _plant_head(attention: "MultiHeadAttention", head: int, role: str) -> None:
 
 
 def _shift_matrix(role: str) -> "Tensor":
-    """Return the matrix that maps the one-hot vector of a position to that of the position it attends to."""
+    """Return the matrix that maps the one-hot vector of a query position to that of the key position it attends to."""
     import torch
 
     matrix = torch.zeros(_BLOCK, _BLOCK)
     for position in range(_BLOCK):
-        neighbour = position ^ 1 if position < LENGTH else position  # the words are swapped in pairs, but not EOS
+        neighbour = position ^ 1 if position < LENGTH else position  # words are swapped in pairs; EOS stays in place
         target = {"previous": position - 1, "next": position + 1, "self": position, "align, written": neighbour}[role]
         if 0 <= target < _BLOCK:
             matrix[target, position] = 1

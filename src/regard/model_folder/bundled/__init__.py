@@ -34,7 +34,10 @@ def for_languages(languages: tuple[str, str] | None = None) -> Path:
 
 
 def resolve(path: Path) -> Path:
-    """Return the folder of the bundled model named `path`, or `path` itself if it exists or there is no such model."""
+    """Return the folder of the bundled model named `path`.
+
+    If `path` exists, or if no bundled model has this name, return `path`.
+    """
     return HERE / path if not path.exists() and str(path) in available() else path
 
 

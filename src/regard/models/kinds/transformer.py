@@ -103,7 +103,7 @@ class Transformer(nn.Module):
         return EncoderOutput(hidden_BSD, mask)
 
     def start(self, encoded: EncoderOutput) -> TransformerState:
-        """Return the decoder state before the first token, which contains the keys and values of the source."""
+        """Return the decoder state before the first token. The state contains the keys and values of the source."""
         caches = (KVCache(*layer.cross.keys_and_values(encoded.hidden_BSD)) for _, layer in self.decoder.layers())
         return TransformerState(tuple(caches), encoded.mask)
 
@@ -134,8 +134,8 @@ class Transformer(nn.Module):
 
     def _embed(self, tokens_BT: Tensor, start: int, name: str, lens: Lens | None) -> Tensor:
         embedding_BTD = self.embedding(tokens_BT)
-        # The embedding matrix is also the projection matrix and needs small values for it. The factor sqrt(width) makes
-        # the embeddings as large as the positional encodings.
+        # The embedding matrix is also the projection matrix, which needs small values. The factor sqrt(width) makes the
+        # embeddings as large as the positional encodings.
         scaled_BTD = embedding_BTD * self.settings.width**0.5
         position_TD = self.positions(start, tokens_BT.size(1))
         x_BTD = scaled_BTD + position_TD

@@ -59,9 +59,9 @@ class Muon(torch.optim.Adam):
 
 
 def orthogonalize(matrices: Tensor) -> Tensor:
-    """Bring the singular values of N matrices (N, rows, columns) close to 1 by the Newton-Schulz iteration.
+    """Change the singular values of N matrices (N, rows, columns) to about 1 by the Newton-Schulz iteration.
 
-    The three coefficients are those of Keller Jordan, which need few iterations but bring the values only near 1.
+    With the three coefficients of Keller Jordan, few iterations are enough, but the values do not become exactly 1.
     """
     # When a unit has stopped learning, its average gradient decays to denormal numbers, which make products a hundred
     # times slower on a CPU. They are set to zero, which does not change the result.

@@ -1,8 +1,8 @@
 """Data parallelism in one process: replicas of the model compute gradients of different batches in parallel threads.
 
-Torch divides every single operation among its threads, which then wait for each other. In a narrow model operations
-are so short that waiting takes much of the time, whereas replicas wait for each other only once per step. They share
-their parameters, but each has its own gradients. The gradients are added in a fixed order, so a run with the same
+Torch divides every single operation among its threads, which then wait for each other. In a narrow model, operations
+are so short that waiting takes much of the time, whereas replicas wait for each other only once per step. Replicas
+share their parameters, but each has its own gradients. The gradients are added in a fixed order, so a run with the same
 number of threads always gives the same result.
 """
 
@@ -20,14 +20,18 @@ from regard.models.interface import SequenceModel
 
 Result = TypeVar("Result")
 
-# A model of this width or more gets a single replica: torch's own threads are as fast, without additional gradients.
+# A model of this width or more gets a single replica: torch's own threads are as fast, and more replicas would need
+# memory for their gradients.
 SINGLE_REPLICA_WIDTH = 512
 
 MIN_REPLICA_TOKENS = 512  # minimum tokens per replica; with fewer tokens, Python's overhead becomes noticeable
 
 
 def replica_count(width: int, tokens: int, device: str) -> int:
-    """Return the number of replicas for a model width, a micro-batch size in tokens, and torch's thread count."""
+    """Return the number of replicas for a model width, a micro-batch size in tokens, and a device.
+
+    It is 1 on all devices except a CPU, and at most torch's number of threads.
+    """
     if device != "cpu" or width >= SINGLE_REPLICA_WIDTH:
         return 1
     return max(1, min(torch.get_num_threads(), tokens // MIN_REPLICA_TOKENS))
@@ -61,7 +65,8 @@ def run_replicas(work: Callable[[int], Result], count: int) -> list[Result]:
 
 
 def _set_thread_count(threads: int) -> None:
-    # The first read in a new thread replaces its thread count by the default, so read once before setting the count.
+    # In a new thread, the first call of `get_num_threads` resets the thread's count to the default. It must therefore
+    # come before `set_num_threads`.
     torch.get_num_threads()
     torch.set_num_threads(threads)
 

@@ -1,1 +1,1 @@
-"""Decides before the first step of a run what it will do: model size, number of steps, memory and time."""
+"""Plans a run before its first step: chooses the model size and number of steps, and estimates memory and time."""

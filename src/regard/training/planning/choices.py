@@ -12,7 +12,7 @@ from regard.training.optimizers.schedule import peak_rate
 from regard.training.planning.step_time import StepTime
 
 # Minimum number of training pairs for the size `small` on a CPU; with fewer pairs, `tiny` reaches better scores in the
-# same time. On a GPU, the size is `base` for at least ten times as many pairs, and otherwise `small`.
+# same time. On a GPU, the size is `base` if there are at least ten times SMALL_FROM_PAIRS pairs, and otherwise `small`.
 SMALL_FROM_PAIRS = 100_000
 
 DEFAULT_MAX_SECONDS = 2 * 3600  # maximum duration of a run whose number of steps is chosen automatically
@@ -21,7 +21,7 @@ SHARE_FOR_STEPS = 0.92  # share of a run's time that is planned for training ste
 
 MAX_VALIDATIONS = 20  # maximum number of validations in a run whose validation interval is chosen automatically
 
-# The time constant of weight decay is this number of passes over the data, but at least this number of steps.
+# The time constant of weight decay is MIN_DECAY_PASSES passes over the data, but at least MIN_DECAY_STEPS steps.
 MIN_DECAY_PASSES, MIN_DECAY_STEPS = 3, 250
 
 
@@ -50,8 +50,8 @@ def choose_model_size(pairs: int, device: str) -> tuple[str, str]:
 def choose_steps(target_tokens: int, speed: StepTime) -> tuple[int, str]:
     """Choose the number of steps for training data with this many target tokens; also return the reason as a text.
 
-    The run makes 5 to 40 passes over the data and takes at least 500 steps, unless this would take longer than
-    DEFAULT_MAX_SECONDS.
+    The run makes 5 to 40 passes over the data, or more passes if these would be fewer than 500 steps. If this would
+    take longer than DEFAULT_MAX_SECONDS, the run takes only the steps that fit in this time.
     """
     passes = min(40.0, max(5.0, 30e6 / target_tokens))
     wanted = max(500, round(passes * target_tokens / speed.tokens))

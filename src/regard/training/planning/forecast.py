@@ -46,7 +46,7 @@ class TokenStatistics:
     pairs: int  # number of pairs in the sample
     per_word: dict[str, float]  # average number of tokens per word, for "source" and "target"
     by_bytes: float  # proportion of tokens that stand for a single byte of a rare character
-    maximum: dict[str, int]  # tokens of the longest text, for "source" and "target"
+    maximum: dict[str, int]  # number of tokens of the longest text, with EOS, for "source" and "target"
     example: tuple[str, ...]  # up to 40 tokens of one source text
 
 

@@ -46,8 +46,8 @@ def fixed_bytes(settings: TransformerSettings, device: str, replicas: int = 1) -
 def activation_bytes_per_token(model: SequenceModel, batch: Batch, settings: TrainSettings) -> float:
     """Return the memory in bytes that activations need, divided by the micro-batch size in tokens.
 
-    The micro-batch size is the number of pairs times the length of the longer side. Both sides are assumed to have the
-    same length.
+    The micro-batch size is the number of pairs times the length of the longer side. The estimate assumes that the
+    other side has the same length.
     """
     parameters = {parameter.untyped_storage().data_ptr() for parameter in model.parameters()}
     saved: dict[int, int] = {}
@@ -73,8 +73,9 @@ def fit_micro_batch(
 ) -> tuple[int, str]:
     """Halve the micro-batch size until a step fits in the free memory.
 
-    Return the size in tokens, and the reason for it as a text. `fixed` returns the memory in bytes that is needed
-    besides the activations, for a micro-batch size: a smaller micro-batch has fewer replicas, which need less memory.
+    Return the size in tokens, and the reason for it as a text. `fixed` is called with a micro-batch size, and returns
+    the memory in bytes that is needed besides the activations. This memory depends on the micro-batch size, because a
+    smaller micro-batch is divided among fewer replicas.
     """
     tokens = wanted_tokens
     while fixed(tokens) + bytes_per_token * tokens > USABLE_SHARE * free and tokens > MIN_TOKENS:

@@ -106,7 +106,7 @@ def load_plan(path: Path) -> Plan:
         raise RunError(f"{error}; restore it from a copy, or start a new run in another --out") from None
     try:
         return _plan_from_dict(saved)
-    except (KeyError, TypeError, SettingsError) as error:  # the file is not damaged, because its hash is correct
+    except (KeyError, TypeError, SettingsError) as error:  # the hash is correct, so the file is not damaged
         raise RunError(
             f"{path} was written by an older version of Regard, and this version cannot continue the run; start again "
             "in a new --out, or finish the run with the older version"
@@ -226,7 +226,8 @@ def _choose_steps(
 def _validation_interval(request: TrainingRequest, train: TrainSettings, steps: int, speed: StepTime) -> int:
     """Return the number of steps between validations.
 
-    The default of a model size is used only if the run also takes the default number of steps of that size.
+    If the user has set an interval other than 0, it is used. The interval of a model size is used only if the run takes
+    the number of steps in the settings, `train.steps`. In all other cases, the interval is chosen automatically.
     """
     is_users = "validate_every" in request.overrides.get("train", {})
     if train.validate_every and (is_users or steps == train.steps):

@@ -44,7 +44,7 @@ class TrainingRequest:
         choices.pick_device(self.train.device, self.train.precision)
 
     def to_dict(self) -> dict[str, Any]:
-        """Return the options as they are saved in the plan; a run is resumed only if they are the same."""
+        """Return the options as they are saved in the plan; only a request with the same options resumes a run."""
         return {
             "size": self.size,
             "budget": self.budget,
@@ -63,7 +63,7 @@ class TrainingRequest:
         return assemble(size_overrides(self.size or "tiny"), self.overrides).train
 
     def settings(self, pairs: int, device: str) -> tuple[Settings, list[str]]:
-        """Return the settings for data with this many pairs, and a text that explains the model size."""
+        """Return the settings for data with this many pairs, and a list with one text that explains the model size."""
         if self.parent is not None:
             reason = f"fine-tuned from {self.parent.path.name}, with its size and tokenizer"
             return replace(assemble(FINE_TUNE, self.overrides), model=self.parent.settings), [reason]

@@ -24,7 +24,7 @@ class StepTime:
 def measure_step_time(
     model: Transformer, stream: Iterator[tuple[Batch, StreamPosition]], settings: TrainSettings, seconds: float
 ) -> StepTime:
-    """Measure the duration of a training step by timing micro-batches for about `seconds`, and one parameter update.
+    """Measure the duration of a training step: time micro-batches for about `seconds`, then time one parameter update.
 
     The learning rate is 0, so the parameters do not change.
     """

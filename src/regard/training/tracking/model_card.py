@@ -24,8 +24,8 @@ def write_card(
 ) -> str:
     """Return the text of the model card.
 
-    `candidates` are the names and scores of all parameters that were compared at the end of the run; `kept` is the name
-    of the best.
+    `candidates` has the name and the scores of each set of parameters that was compared at the end of the run. `kept`
+    is the name of the best set.
     """
     lines = [
         title(data.languages),

@@ -26,9 +26,9 @@ def clause(
 ) -> Phrase:
     """Return a clause: the subject, the verb, the object, and then the phrases of `rest`.
 
-    `instrument` is a noun phrase within `rest`. `preceding_object` is an object that precedes the French verb, as in
-    "la lettre qu'elle a écrite". The participle agrees with it, but its words are not added to the clause. If it is
-    a pronoun ("je l'ai perdue"), `clitic` is this pronoun, which is added.
+    `instrument` is a noun phrase within `rest`. `preceding_object` is an object that precedes the French verb, such
+    as "la lettre" in "la lettre qu'elle a écrite". The participle agrees with this object, but the words of the object
+    are not added to the clause. `clitic` is a French object pronoun, such as "la" in "je l'ai perdue"; it is added.
     """
     group = verb_group(
         action, form, subject.agreement, preceding_object.agreement if preceding_object else None, clitic

@@ -128,7 +128,8 @@ def _regular_present(infinitive: str) -> tuple[str, ...]:
 
 
 def _regular_future(infinitive: str) -> str:
-    # "achètera" and "nettoiera" have the stressed stem, but "préférera" does not.
+    # The future of acheter and nettoyer has the stressed stem ("achètera", "nettoiera"); that of préférer ("préférera")
+    # does not.
     stem = infinitive[:-2]
     if (infinitive.endswith("er") and stem[-2:-1] in ("e", "y")) or stem.endswith("y"):
         return _stressed(stem) + "er"

@@ -66,7 +66,7 @@ def _french(leaves: Leaves) -> Leaves:
             continue
         if following.kind == "determiner" and (changed := french.contract(leaf.text, following.text)):
             if following.text == "le" and french.begins_with_vowel(leaves[position + 2].text):
-                continue  # the article is elided instead: "de l'arbre"
+                continue  # before a vowel, "le" is elided, not contracted: "de l'arbre"
             leaf.text = changed
             following.at = leaf.at
             skip = True

@@ -26,7 +26,7 @@ _NAMES, _PRONOUNS = tuple(NAMES), tuple(PRONOUNS)
 
 
 class Person(NamedTuple):
-    """A person: a noun with a determiner, a name or a personal pronoun.
+    """A person: a name, a personal pronoun, or a noun with a determiner.
 
     `name` is the determiner if there is a noun; otherwise it is the name or the pronoun.
     """

@@ -19,7 +19,8 @@ _REFLEXIVE = ("me", "se", "nous", "vous", "se")
 
 _CONTRACTIONS = {"can": "can't", "will": "won't"}
 
-# The word classes of the words in the tails of verbs (see `Verb`). All words that are not listed are participles.
+# The word classes of the words in the tails of verbs (see `Verb`). Words that are not listed are participles; their
+# class is "verb".
 _TAIL_WORD_KINDS = {
     "adjective": "afraid cold hot hungry right sleepy thirsty wrong",
     "noun": "bruit chaud faim froid noise peur raison soif sommeil tort",
@@ -119,7 +120,8 @@ def _links(en: _GroupBuilder, fr: _GroupBuilder) -> list[tuple[int, int]]:
     for role in en.roles:
         sources, targets = en.roles[role], fr.roles[role]
         if not (sources and targets):
-            # For example, "will" is aligned with "traversera", and the "a" of "a traversé" with "crossed".
+            # French has no word for "will", so "will" is aligned with "traversera". English has no word for the "a" of
+            # "a traversé", so "a" is aligned with "crossed".
             sources, targets = sources or (en.roles["main"] if targets else []), targets or fr.roles["main"]
         links += [(source, target) for source in sources for target in targets]
     return links
@@ -128,7 +130,7 @@ def _links(en: _GroupBuilder, fr: _GroupBuilder) -> list[tuple[int, int]]:
 def resolve_tense(action: Verb, agreement: Agreement, form: VerbForm) -> VerbForm:
     """Change the tense if the present and the past are spelled alike in English: "I read the book", "they cut ropes".
 
-    Such a verb is always in the present if the form is habitual, and in the past otherwise.
+    Such a form is put in the present if it is habitual, and in the past otherwise.
     """
     simple = not (form.negation == "not" or form.interrogative or form.modal or form.progressive or form.perfect)
     if not simple or form.tense == "future" or (agreement.person == 3 and not agreement.plural):

@@ -274,7 +274,8 @@ def dream(rng: Rng, draft: Draft) -> Pair:
     """Sample a sentence such as "In my dream, the mat sat on the cat", in which all nouns and verbs can be combined."""
     chosen = rng.choice(_DREAM_VERBS)
     first, second = rng.choice(nouns_of_class(_ANYTHING)), rng.choice(nouns_of_class(_ANYTHING))
-    # Two combinations are excluded: birds do not sit but land, and "porter un chapeau" means to wear a hat.
+    # Two combinations are excluded. Birds do not sit, because they land. Clothes are not carried, because "porter
+    # un chapeau" means to wear a hat.
     while chosen.english == "sit" and "bird" in first.classes:
         first = rng.choice(nouns_of_class(_ANYTHING))
     while second is first or (chosen.english == "carry" and "wearable" in second.classes):
@@ -303,9 +304,9 @@ def passive(rng: Rng, draft: Draft) -> Pair:
 
 @cache
 def transitive_actions() -> tuple[Action, ...]:
-    """Return the actions of people with a direct object in both languages.
+    """Return the actions that people can do and whose verb has a direct object in both languages.
 
-    Verbs of states are left out, and verbs whose object can be a drink, a meal or a person.
+    Verbs that describe a state are left out. So are verbs whose object can be a drink, a meal or a person.
     """
     return tuple(
         candidate

@@ -137,7 +137,7 @@ class Scene(NamedTuple):
 
 @cache
 def frames(both_roles: bool) -> tuple[Frame, ...]:
-    """Return the frames in which x and y can swap roles if `both_roles` is true, else those in which they cannot."""
+    """Return the frames in which x and y can swap roles; if `both_roles` is false, return the other frames."""
     table = tomllib.loads((files("regard.data.synthetic.word_lists") / "frames.toml").read_text("utf-8"))
     every = (_frame(name, row, tuple(classes)) for name, row in table.items() for classes in row["between"])
     return tuple(frame for frame in every if frame.both_roles == both_roles)
@@ -221,7 +221,8 @@ def _sample_degree(rng: Rng, chosen: dict[Side, Adjective], conjunction: str, ho
 
 def _sample_modifiers(rng: Rng, noun: Noun, plural: bool, is_subject: bool) -> Modifiers:
     # The pronoun must not be able to refer to a person in a modifier. If the nouns are plural, the person is singular,
-    # so that "they" does not fit. The object is close to the pronoun, so its modifiers have no third person.
+    # so that "they" does not fit. The modifiers of the object are close to the pronoun, so the only people in them are
+    # "I", "you" and "we".
     thing, animal = bool(noun.classes & _THING_CLASSES), "animal" in noun.classes
     if not (thing or animal):
         determiner, owner, colour = "this" if rng.bernoulli(0.1) else "the", None, None
@@ -255,7 +256,7 @@ def _sample_time(
 
 
 def scene_pair(scene: Scene, side: Side) -> Pair:
-    """Return the sentence pair of a scene in which "it" refers to the noun of the given side, x or y."""
+    """Return one of the two sentence pairs of a scene: the one in which "it" refers to the given noun, x or y."""
     draft = Draft("it")
     phrases: dict[Side, NounPhrase] = {
         "x": _modified_noun_phrase(draft, scene.x, scene.modifiers[0], scene.plural),
