@@ -285,6 +285,6 @@ class Model:
 
     @property
     def _shown_name(self) -> str:
-        """The name of the model folder without its path, because users may not want to share the path in a report."""
+        """The name of the model folder. The path is left out: users may not want to share it in a report."""
         folder = Path(self.name)
         return escape_control_characters(folder.absolute().name if folder.is_dir() else self.name)

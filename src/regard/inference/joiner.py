@@ -52,7 +52,7 @@ def _join_rank(text: str, plan: Plan, translated: PartTranslations, rank: int) -
         target = part[0]
         if part in translated:
             choices = translated[part]
-            parts.append(choices[min(rank, len(choices) - 1)])  # a part with fewer translations repeats its last one
+            parts.append(choices[min(rank, len(choices) - 1)])  # a part with fewer than the others repeats its last one
             target = parts[-1].text
             links += shift_links(parts[-1].alignment or (), words[0].before(part[0]), words[1].before(target))
         words[0].add(part[0] + space)

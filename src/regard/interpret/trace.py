@@ -85,7 +85,7 @@ class Trace:
 
     @property
     def names(self) -> tuple[str, ...]:
-        """The addresses of all arrays. An array of all heads of a sublayer has the head as first axis."""
+        """The addresses of all recorded arrays. If an array holds values of all heads, its first axis is the head."""
         derived = [f"{attention.address}.{name}" for attention in self.attentions for name in ("scaled", "mask")]
         return (*dict.fromkeys([*self.recorded, *derived, "probability"]),)
 

@@ -1,7 +1,7 @@
 """The interface of all models. Search, training and evaluation use it instead of a concrete class.
 
-Each model has its own types for the results of `encode` and `start`. The result of `start` is a `DecoderState`.
-Shapes: B sentences, N hypotheses (B times the beams), S source length, T target length, D width, V vocabulary.
+Each model defines its own types for the results of `encode` and `start`; the result of `start` must implement
+`DecoderState`. Shapes: B sentences, N hypotheses (B times the beam size), S source length, T target length, D width, V vocabulary.
 """
 
 from collections.abc import Iterator

@@ -1,9 +1,9 @@
 """A mixture of corpora by weight: the pairs of each epoch, in an order that depends only on seed and epoch.
 
-A corpus of n pairs and weight w contributes round(w * n) pairs, but at least one, to every epoch. The pairs of a corpus are taken in
-random order. When all have been taken, they are taken again in a new random order. Each epoch continues where the
-previous one ended, so that in the long run all pairs of a corpus are sampled equally often. The pair at any position of
-an epoch can be computed without the pairs before it, so a run can resume anywhere.
+A corpus of n pairs and weight w contributes round(w * n) pairs, but at least one, to every epoch. The pairs of a corpus
+are taken in random order. When all have been taken, they are taken again in a new random order. Each epoch continues
+where the previous one ended, so that in the long run all pairs of a corpus are sampled equally often. The pair at any
+position of an epoch can be computed without the pairs before it, so a run can resume anywhere.
 """
 
 from collections.abc import Sequence

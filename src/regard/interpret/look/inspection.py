@@ -72,7 +72,7 @@ class Inspection:
         return attention_map(self.trace, address, tokens=tokens)
 
     def arithmetic(self, address: str, word: str, *, tokens: bool = False) -> HeadArithmetic:
-        """Return the arithmetic of a head for the first token of a word."""
+        """Return each step of what a head computes for the first token of a word, with the numbers."""
         return head_arithmetic(self.trace, address, find_token(self.trace, address, word, tokens=tokens)[1].begin)
 
     def steps(self) -> tuple[DecodingStep, ...]:

@@ -108,7 +108,7 @@ def _maps(trace: Trace) -> dict[str, str]:
 
 
 def map_bytes(weights: Array) -> Array:
-    """Return attention weights as the page stores them, as bytes from 0 to 255."""
+    """Return attention weights in the form that the page stores: bytes from 0 to 255."""
     return np.round(weights * 255).astype(np.uint8)
 
 

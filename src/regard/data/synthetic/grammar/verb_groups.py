@@ -80,7 +80,7 @@ class VerbGroup(NamedTuple):
 
 
 class _GroupBuilder:
-    """The words of a verb in one language, and for each role ("aux", "negation", …) the positions of its words."""
+    """The words of a verb group in one language, and the positions of the words that have each role, such as "aux"."""
 
     def __init__(self) -> None:
         self.words: list[tuple[str, str]] = []
