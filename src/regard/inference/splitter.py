@@ -23,9 +23,9 @@ def split_text(text: str, fits: Callable[[str], bool]) -> list[tuple[str, str]]:
     """Return the parts of a text, each with the white space after it.
 
     If the text starts with white space, the first part is an empty string, followed by that white space.
-    `fits` returns whether a string is short enough, and must accept every single character. If it rejects a string but
-    accepts a longer one, parts may become smaller than necessary. It is called once on the text and once on each
-    sentence, and otherwise only on strings that are at most twice as long as a string that fits.
+    `fits` returns whether a string is short enough, and must accept every single character. If `fits` rejects a string
+    but accepts a longer one, parts may become smaller than necessary. `fits` is called once with the text, once with
+    each sentence, and otherwise only with strings up to twice as long as one that fits.
     """
     if fits(text):
         return [(text, "")]

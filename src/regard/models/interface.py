@@ -1,7 +1,9 @@
 """The interface of all models. Search, training and evaluation use it instead of a concrete class.
 
 Each model defines its own types for the results of `encode` and `start`; the result of `start` must implement
-`DecoderState`. Shapes: B sentences, N hypotheses (B times the beam size), S source length, T target length, D width, V vocabulary.
+`DecoderState`.
+
+Shapes: B sentences, N hypotheses (B times the beam size), S source length, T target length, D width, V vocabulary.
 """
 
 from collections.abc import Iterator

@@ -58,7 +58,7 @@ def _check_directory(archive: Path) -> None:
     position = end.rfind(_END_RECORD)
     if position < 0 or len(end) < position + 22:
         raise zipfile.BadZipFile("it has no list of files; it may be cut off")
-    # In a Zip64 archive, zipfile would read the size of the list from another field than the one checked below.
+    # In a Zip64 archive, zipfile reads the size of the list of files from a field that is not checked below.
     if end[:position][-20:-16] == _ZIP64_LOCATOR:
         raise FolderError(
             f"{archive}: this is a Zip64 archive, which is not supported; leave run/ out of it, or unpack it yourself "

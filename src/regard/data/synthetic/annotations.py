@@ -1,7 +1,8 @@
 """Annotations of a sentence pair, which are known exactly because a grammar generated the pair.
 
-Positions count words and punctuation marks from 0. They are positions in the English sentence unless the name says
-"target". `dataclasses.asdict` turns annotations into a dictionary for JSON, in which each word becomes a list.
+Positions count words and punctuation marks from 0. They are positions in the English sentence, except in fields whose
+name contains "target". `dataclasses.asdict` turns annotations into a dictionary for JSON, in which each word becomes a
+list.
 """
 
 from dataclasses import dataclass

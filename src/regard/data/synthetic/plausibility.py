@@ -185,7 +185,7 @@ def sample_noun_phrase(
     """Return a noun with a sampled determiner, number and adjective.
 
     `indefinite` is the determiner for an unspecified amount, and `owner` is the person that a determiner such as "her"
-    refers to. If `allow_a` is false, the determiner is never "a", which excludes "he must not open a chest".
+    refers to. If `allow_a` is false, the determiner is never "a": "he must not open a chest" is an unusual sentence.
     """
     adjective = rng.choice(plausible_adjectives(noun)) if rng.bernoulli(0.25) else None
     if noun.classes & {"mass"}:

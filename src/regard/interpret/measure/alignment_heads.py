@@ -55,7 +55,7 @@ class AlignmentHeadResult:
     offset: float  # the error of the best fixed offset between source and target positions
     untrained: float  # the error of the best head of an untrained model of the same architecture
     sentences: int
-    # The error of every head with each of `ROWS`, measured on the half of the sentences on which the head is chosen.
+    # By head and row (one of `ROWS`): the error on the first half of the sentences, which serves to choose the head.
     selection_errors: dict[str, float]
 
     @property
