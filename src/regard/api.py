@@ -78,7 +78,7 @@ def train(
     parent: str | Path | None = None,
     languages: tuple[str, str] | None = None,
     overrides: Sequence[str] = (),
-    config: Path | None = None,
+    config: str | Path | None = None,
 ) -> "Model":
     """Train a model on files of sentence pairs (docs/data.md), write it to the folder `out`, and return it.
 
@@ -287,4 +287,4 @@ class Model:
     def _shown_name(self) -> str:
         """The name of the model folder. The path is left out: users may not want to share it in a report."""
         folder = Path(self.name)
-        return escape_control_characters(folder.absolute().name if folder.is_dir() else self.name)
+        return escape_control_characters(folder.absolute().name if folder.exists() else self.name)

@@ -125,7 +125,7 @@ def bad_corpora(folder: Path) -> dict[str, tuple[list[Path], str]]:
     unequal = "the files differ in their number of lines: {} has {}, {} has {}; "
     return {
         "missing": ([good, folder / "none.fr"], f"{folder / 'none.fr'}: no such file; check the name and the current"),
-        "a folder": ([good, folder], f"{folder}: this is a folder; give the files in it, source before target"),
+        "a folder": ([good, folder], f"{folder}: this is a folder; give the files in it instead"),
         "no partner": ([good], f"{good}: this file has no partner; give a source file and a target file"),
         "one line less": ([good, fewer], unequal.format(good, 5, fewer, 4)),
         "one line more": ([good, more], unequal.format(good, 5, more, 6)),

@@ -38,3 +38,14 @@ def test_each_of_several_references_has_its_own_line(model: Path, tmp_path: Path
         ["dog", "elf"],
         ["dog", "dog"],
     ]
+
+
+def test_a_setting_that_does_not_change_a_score_is_refused(model: Path, tmp_path: Path) -> None:
+    pairs = write(tmp_path / "pairs.tsv", ["one\tun"])
+    for setting in ("beam_size=2", "log_probabilities=true"):
+        done = call("score", "--model", model, pairs, "--set", f"decode.{setting}")
+        name = setting.partition("=")[0]
+        assert (done.code, done.said) == (
+            2,
+            f"error: decode.{name} has no effect on given translations; leave it out\n",
+        )

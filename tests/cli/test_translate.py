@@ -165,7 +165,7 @@ def test_windows_line_ends_and_byte_order_marks_are_ignored(model: Path) -> None
         ),
         (
             ["--model", "none", "--set", "decode.n_best=9"],
-            "error: decode.n_best (9) cannot exceed decode.beam_size (4); add --set decode.beam_size=9\n",
+            "error: decode.n_best (9) cannot exceed decode.beam_size (4); increase the beam size to 9\n",
         ),
     ],
 )
@@ -276,10 +276,10 @@ def test_a_program_that_waits_for_translations_gets_them(model: Path) -> None:
     answers = b""
     with process("translate", "--model", model) as running:
         assert running.stdin and running.stdout and running.stderr
-        for turn in (texts[:1], texts[1:30], texts[30:]):
-            running.stdin.write("".join(text + "\n" for text in turn).encode())
+        for group in (texts[:1], texts[1:30], texts[30:]):
+            running.stdin.write("".join(text + "\n" for text in group).encode())
             running.stdin.flush()
-            answers += b"".join(running.stdout.readline() for _ in turn)
+            answers += b"".join(running.stdout.readline() for _ in group)
         running.stdin.write(b"\xff\n")
         running.stdin.close()
         said = running.stderr.read()

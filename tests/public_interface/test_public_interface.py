@@ -119,6 +119,7 @@ def test_an_old_setting_answers_with_its_new_name(old: str) -> None:
         (["bench", "translate", "--fast", "int8"], "--fast is now --compute-type"),
         (["look", "--pieces", "a"], "--pieces is now --tokens"),
         (["demo", "--write", "a.tsv"], "--write is now regard synthetic --out FILE"),
+        (["demo", "--count", "5"], "--count is now regard synthetic --count"),
         (["measure", "it"], "regard measure it is now regard measure pronouns"),
         (["measure", "layers"], "regard measure layers is now regard measure probes"),
     ],
@@ -138,3 +139,9 @@ def test_a_users_script_has_no_type_errors(tmp_path: Path) -> None:
     wrong.write_text('import regard\nnumber: int = regard.load().translate("a").text\n', "utf-8")
     done = subprocess.run([*command[:-1], str(wrong)], capture_output=True, text=True, check=False)
     assert "Incompatible types in assignment" in done.stdout  # else the check above would prove nothing
+
+
+def test_an_old_flag_is_known_however_the_program_is_started() -> None:
+    words = ["train", "a", "--out", "b", "--average"]
+    done = subprocess.run([sys.executable, "-m", "regard", *words], capture_output=True, text=True, check=False)
+    assert done.stderr.endswith("Error: --average is now regard average MODEL MODEL --out MODEL\n")

@@ -141,6 +141,10 @@ def test_importing_regard_imports_no_heavy_module():
     assert imported_by("import regard") == set()
 
 
+def test_measuring_the_speed_of_translation_does_not_import_torch():
+    assert "torch" not in imported_by("import regard.benchmark.translation_speed")
+
+
 def test_the_doctor_imports_no_library_that_may_be_broken():
     assert imported_by("import regard.doctor.diagnosis, regard.cli") == set()
 

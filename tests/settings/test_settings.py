@@ -191,7 +191,10 @@ def test_a_value_gets_the_type_of_its_setting(override: str, section: str, name:
         ("train.learning_rate=0", "train.learning_rate must be above 0, got 0.0"),
         ("tokenizer.vocab_size=100", "tokenizer.vocab_size must be 0 or at least 300 (256 tokens are bytes), got 100"),
         ("decode.beam_size=0", "decode.beam_size must be at least 1, got 0"),
-        ("decode.n_best=5", "decode.n_best (5) cannot exceed decode.beam_size (4); add --set decode.beam_size=5"),
+        (
+            "decode.n_best=5",
+            "decode.n_best (5) cannot exceed decode.beam_size (4); increase the beam size to 5",
+        ),
     ],
 )
 def test_every_mistake_is_named(override: str, message: str) -> None:
@@ -277,7 +280,10 @@ def in_file(folder: Path, content: bytes, overrides: Sequence[str] = ()) -> str:
             for override in ("decode.top_k=5", "decode.top_p=0.5")
         ),
         (["decode.prefix=a\nb"], "decode.prefix must be a single line, because texts are translated line by line"),
-        (["decode.n_best=5"], "decode.n_best (5) cannot exceed decode.beam_size (4); add --set decode.beam_size=5"),
+        (
+            ["decode.n_best=5"],
+            "decode.n_best (5) cannot exceed decode.beam_size (4); increase the beam size to 5",
+        ),
         (["decode.length_penalty=1000"], "decode.length_penalty must be between -10 and 10, got 1000.0"),
         (["decode.length_penalty=-1000"], "decode.length_penalty must be between -10 and 10, got -1000.0"),
     ],

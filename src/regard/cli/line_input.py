@@ -8,6 +8,7 @@ before more input is read.
 import select
 import time
 from collections.abc import Iterator
+from contextlib import suppress
 from functools import partial
 from io import BufferedReader
 from itertools import chain
@@ -16,6 +17,8 @@ from typing import IO, cast
 # A group of lines ends when no input arrives for _MAX_PAUSE seconds, or when all pauses since its start add up to
 # _MAX_GROUP_WAIT seconds. The second limit is for input that arrives slowly, but without long pauses.
 _MAX_PAUSE, _MAX_GROUP_WAIT = 0.1, 1.0
+
+_MAX_SIGNAL_DELAY = 0.5  # maximum number of seconds after which a signal is handled
 
 
 def ready_lines(stream: IO[bytes]) -> Iterator[Iterator[str]]:
@@ -32,7 +35,7 @@ def _lines(stream: BufferedReader) -> Iterator[str | None]:
 
     number, waited = 0, 0.0
     rest = [b""]  # parts of a line whose end has not been read yet
-    while block := stream.read1(1 << 16):
+    while block := _read(stream):
         begin, *others = block.split(b"\n")
         rest.append(begin)
         if others:
@@ -49,6 +52,15 @@ def _lines(stream: BufferedReader) -> Iterator[str | None]:
             yield None
     if last := b"".join(rest):
         yield decode_line(last, "standard input", number + 1)
+
+
+def _read(stream: BufferedReader) -> bytes:
+    # A signal such as Ctrl-C that arrives just before a blocking read does not interrupt it. Python handles the signal
+    # when `select` returns, which is at the latest after its timeout.
+    with suppress(OSError):  # as in `_is_waiting`
+        while not select.select([stream], [], [], _MAX_SIGNAL_DELAY)[0]:
+            pass
+    return stream.read1(1 << 16)
 
 
 def _is_waiting(stream: BufferedReader, seconds: float) -> bool:

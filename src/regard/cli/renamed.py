@@ -7,6 +7,10 @@ _FLAGS = {
     ("train", "--settings"): "--config",
     ("evaluate", "--scores"): "regard score FILES",
     ("demo", "--write"): "regard synthetic --out FILE",
+    ("demo", "--truth"): "regard synthetic --annotations",
+    ("demo", "--count"): "regard synthetic --count",
+    ("demo", "--seed"): "regard synthetic --seed",
+    ("demo", "--split"): "regard synthetic --split",
     ("look", "--pieces"): "--tokens",
     ("translate", "--fast"): "--compute-type",
     ("evaluate", "--fast"): "--compute-type",
@@ -20,7 +24,7 @@ def new_name(error: click.UsageError) -> str | None:
     """Return a message with the new name if the user used an old name; otherwise return None."""
     if error.ctx is None:
         return None
-    command = error.ctx.command_path.partition(" ")[2]
+    command = _command_name(error.ctx)
     if isinstance(error, click.NoSuchOption):
         new = _FLAGS.get((command, error.option_name))
         return f"{error.option_name} is now {new}" if new else None
@@ -28,3 +32,12 @@ def new_name(error: click.UsageError) -> str | None:
         if group == command and repr(old) in error.message:
             return f"regard {group} {old} is now {new}"
     return None
+
+
+def _command_name(context: click.Context) -> str:
+    """Return the name of a command without the name of the program: `measure pronouns`, for example."""
+    names: list[str] = []
+    while context.parent is not None:
+        names.insert(0, context.info_name or "")
+        context = context.parent
+    return " ".join(names)

@@ -4,7 +4,6 @@ import sys
 from pathlib import Path
 
 import psutil
-import torch
 
 _UNLIMITED = 1 << 62
 
@@ -12,6 +11,8 @@ _UNLIMITED = 1 << 62
 def free_memory(device: str) -> int:
     """Return how many bytes of memory a training run on `device` can use."""
     if device == "cuda":
+        import torch  # not above: a process that only translates with CTranslate2 does not import torch
+
         return int(torch.cuda.mem_get_info()[0])
     return min(psutil.virtual_memory().available, container_free_memory())
 

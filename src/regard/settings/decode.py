@@ -55,7 +55,7 @@ class DecodeSettings:
         if self.n_best > self.beam_size and not self.temperature:
             raise SettingsError(
                 f"decode.n_best ({self.n_best}) cannot exceed decode.beam_size ({self.beam_size}); "
-                f"add --set decode.beam_size={self.n_best}"
+                f"increase the beam size to {self.n_best}"
             )
         if 0 < self.max_length < self.min_length:
             raise SettingsError(

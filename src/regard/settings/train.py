@@ -33,7 +33,7 @@ class TrainSettings:
     max_grad_norm: float = setting(
         0.0, "gradient clipping: maximum norm of the gradient; 0 does not clip, as in the paper"
     )
-    label_smoothing: float = setting(0.1, "probability mass moved from the right token to all others")
+    label_smoothing: float = setting(0.1, "probability mass spread evenly over the vocabulary (section 5.4)")
     weight_decay: float = setting(
         0.0, "decoupled weight decay of matrices, as in AdamW; -1 chooses from the amount of text"
     )
@@ -42,7 +42,7 @@ class TrainSettings:
     )
     dropout: float = setting(0.1, "dropout rate, at the places section 5.4 names")
     validate_every: int = setting(0, "steps between validations and checkpoints; 0 chooses from the number of steps")
-    average: int = setting(5, "checkpoints averaged at the end, if that improves the validation loss")
+    average: int = setting(5, "checkpoints averaged at the end, if that is better on the validation data")
     patience: int = setting(
         0, "early stopping: stop after this many validations without a better loss; 0 never stops early"
     )

@@ -54,7 +54,7 @@ def iter_train(
     parent: str | Path | None = None,
     languages: tuple[str, str] | None = None,
     overrides: Sequence[str] = (),
-    config: Path | None = None,
+    config: str | Path | None = None,
     stop: Callable[[], bool] = lambda: False,
 ) -> Iterator[Event]:
     """Train a model on files of sentence pairs (docs/data.md), write it to the folder `out`, and yield events.
@@ -65,7 +65,8 @@ def iter_train(
     began = time.monotonic()
     out = Path(out)
     folder = open_folder(Path(parent)) if parent is not None else None
-    request = TrainingRequest(size, budget, steps, user_overrides(overrides, config), folder)
+    changes = user_overrides(overrides, Path(config) if config is not None else None)
+    request = TrainingRequest(size, budget, steps, changes, folder)
     request.check()
     check_out(out)
     standard_input = yield from _keep_standard_input(out, paths)

@@ -2,6 +2,7 @@
 
 import json
 from collections.abc import Iterable, Iterator
+from dataclasses import fields
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -10,6 +11,7 @@ import click
 from regard.cli.main import main
 from regard.cli.options import BACKEND, COMPUTE_TYPE, CONFIG, LANGUAGES, MODELS, SET
 from regard.console import follow, say, show_lines
+from regard.errors import SettingsError
 from regard.settings.parser import decode_settings
 
 if TYPE_CHECKING:
@@ -40,6 +42,9 @@ def score(
     wrong translations, sort the output by the first column: they have the lowest log-probabilities.
     """
     decode = decode_settings(overrides, config)
+    for field in fields(decode):
+        if field.name != "length_penalty" and getattr(decode, field.name) != field.default:
+            raise SettingsError(f"decode.{field.name} has no effect on given translations; leave it out")
     from regard.evaluation.evaluator import score_references
     from regard.inference.translator_loader import load_translator
 

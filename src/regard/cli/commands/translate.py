@@ -89,7 +89,7 @@ def _inputs(texts: tuple[str, ...], file: Path | None) -> tuple[Iterable[Iterato
     """
     if texts:
         return [iter(texts)], len(texts)
-    if file is not None:
+    if file is not None and file != Path("-"):
         from regard.data.formats.lines import Lines
 
         return [iter(Lines(file))], None

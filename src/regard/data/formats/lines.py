@@ -89,7 +89,7 @@ def _skip_line(stream: BinaryIO) -> None:
 def check_file(path: Path) -> None:
     """Raise an error unless `path` is a file that can be read several times."""
     if path.is_dir():
-        raise DataError(f"{path}: this is a folder; give the files in it, source before target")
+        raise DataError(f"{path}: this is a folder; give the files in it instead")
     if not path.exists():
         raise DataError(f"{path}: no such file; check the name and the current folder ({Path.cwd()})")
     if not path.is_file():

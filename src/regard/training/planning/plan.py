@@ -108,8 +108,8 @@ def load_plan(path: Path) -> Plan:
         return _plan_from_dict(saved)
     except (KeyError, TypeError, SettingsError) as error:  # the hash is correct, so the file is not damaged
         raise RunError(
-            f"{path} was written by an older version of Regard, and this version cannot continue the run; start again "
-            "in a new --out, or finish the run with the older version"
+            f"{path} was written by an older version of Regard; a finished model can be used, but this version cannot "
+            "continue an unfinished run: start again in a new --out, or finish it with the older version"
         ) from error
 
 
