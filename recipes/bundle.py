@@ -51,9 +51,9 @@ SCORES = """\
 |---|---|---|---|
 {rows}
 
-{right:,} of the {sentences:,} sentences of the built-in language equal the reference word for word. The parameters were
-rounded to half precision before the scores were measured; {same:,} of the {sources:,} distinct sources of Tatoeba have
-the same translation as before. Beam size {decode.beam_size}, length penalty {decode.length_penalty}. Signatures of
+{right:,} of the {sentences:,} sentences of the synthetic language equal the reference word for word. The parameters
+were rounded to half precision before the scores were measured; {same:,} of the {sources:,} distinct sources of Tatoeba
+have the same translation as before. Beam size {decode.beam_size}, length penalty {decode.length_penalty}. Signatures of
 sacreBLEU: `{scores.bleu_signature}`, `{scores.chrf_signature}`; against all references, `nrefs:var`."""
 PRONOUNS = """\
 The two sentences of a minimal pair differ in one word, the cue, which decides what “it” refers to, and therefore
@@ -81,7 +81,7 @@ often mistranslates long, technical or literary text, names, numbers and slang, 
 translates each sentence separately, so it cannot find the antecedent of a pronoun in the previous sentence. Where the
 source leaves a gender open, it chooses the more frequent one of Tatoeba. Have a person check anything that matters."""
 TO_FRENCH = """
-"You" may become "tu" or "vous". The model learned to resolve "it" from the built-in language only: in sentences of
+"You" may become "tu" or "vous". The model learned to resolve "it" from the synthetic language only: in sentences of
 another structure, "il" or "elle" is a guess."""
 LICENCE = """\
 CC BY 2.0 FR (https://creativecommons.org/licenses/by/2.0/fr/), like the training sentences from https://tatoeba.org,
@@ -141,7 +141,7 @@ def measure(name: str, rounded: Translator, original: Translator) -> Iterator[tu
     tests = {
         "Tatoeba, against one reference": one_reference,
         "Tatoeba, against all references of a source": all_references,
-        "the built-in language, test split": synthetic,
+        "the synthetic language, test split": synthetic,
     }
     text = SCORES.format(
         rows="\n".join(row(label, evaluation) for label, evaluation in tests.items()),

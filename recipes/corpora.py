@@ -1,4 +1,4 @@
-"""Write the training data of the bundled models in both directions: Tatoeba and the built-in language.
+"""Write the training data of the bundled models in both directions: Tatoeba and the synthetic language.
 
 Pairs in which one side is a famous sentence are left out, so that no model has seen these sentences.
 

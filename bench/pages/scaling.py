@@ -25,7 +25,7 @@ backward pass, a matrix of length times length for every head of every layer; th
 """
 PAIRS = """\
 The preparation of `regard train` before training starts, on distinct pairs of English and French sentences of the
-built-in language: check the pairs, write them as text, train the tokenizer, and encode all text as ids. Own memory is
+synthetic language: check the pairs, write them as text, train the tokenizer, and encode all text as ids. Own memory is
 the peak of the process in each stage without the pages of mapped files, which the system can reclaim; resident memory
 includes them. The tokenizer is trained on a sample of bounded size, so the memory and the time of that stage stop
 growing.
@@ -171,7 +171,7 @@ def threads(record: Record) -> Section:
             times = statistics.median(rates[name][number]) / statistics.median(rates[name][0])
             cells += [spread(rates[name][number]), f"{times:.2f}x"]
         rows.append(cells)
-    head = ["threads", titles["learning"], "than with one", titles["translating"], "than with one"]
+    head = ["threads", titles["learning"], "relative to one thread", titles["translating"], "relative to one thread"]
     return [THREADS.format(**record["of"]), *table(head, rows)], {}
 
 

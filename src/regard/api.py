@@ -15,9 +15,10 @@ from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING, overload
 
+from regard.data.formats.corpus import Paths
 from regard.data.formats.records import LanguagePair
 from regard.errors import LookError
-from regard.evaluation.evaluator import score_references
+from regard.evaluation.evaluator import check_loaded, score_references
 from regard.inference.result import Translation
 from regard.inference.translator import DEFAULT, WINDOW, Translator
 from regard.inference.translator_loader import make_translator, open_folders
@@ -68,10 +69,10 @@ def load(
 
 
 def train(
-    paths: Sequence[str | Path],
+    paths: Paths,
     *,
     out: str | Path,
-    valid: Sequence[str | Path] = (),
+    valid: Paths = (),
     size: str | None = None,
     budget: float | None = None,
     steps: int | None = None,
@@ -104,11 +105,12 @@ def train(
     return load(out)
 
 
-def score(model: "Model", paths: Sequence[str | Path], decode: DecodeSettings = DEFAULT) -> list[Translation]:
+def score(model: "Model", paths: Paths, decode: DecodeSettings = DEFAULT) -> list[Translation]:
     """Return each reference of a test set with its log-probability, in the order of the files.
 
     `paths` is a TSV (source, tab, one or more references), or a source file and one or more reference files.
     """
+    check_loaded(model)
     return list(score_references(model._translator, paths, decode))
 
 
@@ -139,6 +141,9 @@ class Model:
         self._build = build
         self._network: Transformer | None = None
         self._inspector = Inspector(translator, lambda: self.network, tokenizer, name=name)
+
+    def __repr__(self) -> str:
+        return f"Model({self.name!r}, languages={self.languages!r})"
 
     @property
     def network(self) -> "Transformer":
@@ -245,7 +250,7 @@ class Model:
         from regard.interpret.report.pronoun_report import PronounReport
         from regard.progress import Progress
 
-        check_languages(self.languages)
+        check_languages(self.languages, "pronouns")
         pairs = []
         for pair in islice(minimal_pairs(SEED, SPLIT), count):
             pairs.append(pair)
@@ -257,9 +262,11 @@ class Model:
 
     def iter_measure_probes(self, count: int = 500) -> "Work[ProbeReport]":
         """Train probes as `measure_probes` does, and also yield the progress."""
+        from regard.interpret.annotated_pairs import check_languages
         from regard.interpret.measure.probes import measure_probes
         from regard.interpret.report.probe_report import ProbeReport
 
+        check_languages(self.languages, "probes")
         measured = yield from measure_probes(self.network, self._sample(None, (), count))
         return ProbeReport(self._shown_name, measured)
 

@@ -136,7 +136,7 @@ def follow(items: Iterable[Item], unit: str, total: int | None = None) -> Iterat
         if now - began > 2 and now - last_shown > (0.5 if live else PLAIN_SECONDS):
             last_shown = now
             left = f", {format_duration((now - began) / count * (total - count))} left" if total else ""
-            text = f"{count:,}{f' of {total:,}' if total else ''} {unit}, {count / (now - began):,.0f} a second{left}"
+            text = f"{count:,}{f' of {total:,}' if total else ''} {unit}, {count / (now - began):,.0f} per second{left}"
             sys.stderr.write(f"\r\x1b[K{text}" if live else text + "\n")
             sys.stderr.flush()
     if live and last_shown != began:

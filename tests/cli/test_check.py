@@ -22,6 +22,11 @@ def test_check_reports_findings(tmp_path: Path) -> None:
     shown = done.output.decode("utf-8")
     for line in [
         "training: dirty.tsv, 65 pairs\n",
+        "Lengths                         mean  median     p95  longest\n",
+        "test       target words          1.0       1       1        1\n",
+        "; target ",
+        " tokens per word, at most ",
+        "  a source text in tokens: ▁",
         "test: test.tsv, 2 pairs\n",
         "  training: 1 unreadable (1.5%): not valid pairs; left out\n      dirty.tsv:66  not UTF-8\n",
         "  training: 1 source empty (1.5%): left out\n      dirty.tsv:61  \n",
@@ -32,10 +37,16 @@ def test_check_reports_findings(tmp_path: Path) -> None:
         "      test.tsv:2  is dirty.tsv:4\n",
         "regard train would keep 63 pairs\n  and leave out 1: source empty\n",
         "  and leave out 1: unreadable\n",
-        "Time on this machine (size tiny, because there are 65 training pairs and ",
+        "Time on this machine (size tiny, chosen for 65 training pairs and ",
         "(estimated from the previous size)\n",
     ]:
         assert line in shown, line
+
+
+def test_check_says_when_the_time_is_limited(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("regard.training.planning.choices.affordable_steps", lambda speed: 100)
+    shown = call("check", dirty(tmp_path), "--set", "tokenizer.vocab_size=300").output.decode("utf-8")
+    assert shown.count(" (limited to 2 hours; --steps 500 would be better)\n") == 2
 
 
 def test_check_as_json(tmp_path: Path) -> None:
@@ -55,8 +66,9 @@ def test_check_as_json(tmp_path: Path) -> None:
 def test_check_reads_standard_input(tmp_path: Path) -> None:
     done = call("check", "-", "--json", "--set", "tokenizer.vocab_size=300", typed=dirty(tmp_path).read_bytes())
     assert json.loads(done.output)["corpora"][0] == {
-        "name": "standard-input.tsv", "split": "training", "weight": 1.0, "pairs": 65, "unreadable": 1
+        "name": "standard input", "split": "training", "weight": 1.0, "pairs": 65, "unreadable": 1
     }  # fmt: skip
+    assert call("check", "-").said.startswith("error: standard input: there are no lines in it")
 
 
 @pytest.mark.parametrize("case", ["missing", "no partner", "one line less", "not UTF-8", "empty", "only blank lines"])

@@ -69,6 +69,6 @@ def test_the_quick_demo_uses_the_bundled_model(
 def test_the_demo_refuses_a_folder_with_other_files(tmp_path: Path) -> None:
     (tmp_path / "card.md").write_text("mine")
     assert call("demo", "--out", tmp_path).said == (
-        f"error: {tmp_path} already holds other files; choose another --out, or remove it first\n"
+        f"error: {tmp_path} already holds other files; choose another --out, or an empty folder\n"
     )
     assert [path.name for path in tmp_path.iterdir()] == ["card.md"]

@@ -11,7 +11,9 @@ from tests.cli.runner import SOURCES, call, write
 
 import regard
 from regard.evaluation.scores import Scorer, Scores
+from regard.model_folder.folder import HASHED
 from regard.settings.decode import DecodeSettings
+from regard.storage.manifest import write_manifest
 
 
 def score(translations: Sequence[str], references: Sequence[Sequence[str]]) -> Scores:
@@ -35,12 +37,14 @@ def test_a_tsv_and_two_files_give_the_same_scores(model: Path, translations: lis
         lines = call("evaluate", "--model", model, *files).lines
         assert lines[:5] == [
             "4 sentences",
-            f"BLEU {wanted.bleu:.2f}   {wanted.bleu_signature}",
-            f"chrF {wanted.chrf:.2f}   {wanted.chrf_signature}",
-            f"TER  {wanted.ter:.2f}   {wanted.ter_signature}",
+            f"BLEU {wanted.bleu:6.2f}   {wanted.bleu_signature}",
+            f"chrF {wanted.chrf:6.2f}   {wanted.chrf_signature}",
+            f"TER  {wanted.ter:6.2f}   {wanted.ter_signature}",
             "",
         ]
         assert lines[5] == "By number of words in the source"
+        assert lines[6] == "             sentences    BLEU    chrF     TER"
+        assert {len(line) for line in lines[6:8]} == {len(lines[6])}
         assert lines[9] == "By frequency of the rarest source word in the 57 training sources"
 
 
@@ -55,10 +59,33 @@ def test_evaluate_against_another_model(model: Path, translations: list[str], tm
     assert found["by_rarity"]["by"].endswith(f"in these sources ({other} no longer has its training text)")
     lines = call("evaluate", "--model", other, "--against", model, *files).lines
     assert found["against"]["verdict"] in lines
+    assert lines[6] == "             sentences    BLEU    diff    chrF    diff     TER    diff"
+    assert {len(line) for line in lines[6:8]} == {len(lines[6])}
     assert "4 sentences have the same translation, 0 do not" in lines
     missing = call("evaluate", "--model", model, "--against", tmp_path / "none", *files)
     assert (missing.code, missing.output) == (2, b"")
     assert f"error: {tmp_path / 'none'}: no such model folder; " in missing.said
+
+
+def test_other_directions_are_refused(model: Path, tmp_path: Path) -> None:
+    reverse, tsv = tmp_path / "reverse", write(tmp_path / "test.tsv", ["a bo\tbo a"])
+    shutil.copytree(model, reverse, ignore=shutil.ignore_patterns("run"))
+    settings = json.loads((reverse / "settings.json").read_text("utf-8"))
+    (reverse / "settings.json").write_text(json.dumps({**settings, "languages": ["fr", "en"]}), "utf-8")
+    write_manifest(reverse, HASHED)
+    done = call("evaluate", "--model", model, "--against", reverse, tsv)
+    message = "the model translates from en to fr, but the model to compare with from fr to en; compare models of the "
+    assert done.code == 2
+    assert done.said.endswith(f"error: {message}same languages\n")
+    with pytest.raises(regard.UserError, match=message):
+        regard.evaluate(regard.load(model), tsv, against=regard.load(reverse))
+    files = [write(tmp_path / "test.fr", SOURCES), write(tmp_path / "test.en", SOURCES)]
+    done = call("evaluate", "--model", model, *files)
+    assert (done.code, done.said) == (
+        2,
+        "error: the model translates from en to fr, but test.fr + test.en from fr to en; give the source first, or use "
+        "a model of the other direction\n",
+    )
 
 
 def test_the_models_own_translations_score_100(model: Path, translations: list[str], tmp_path: Path) -> None:
@@ -166,6 +193,7 @@ def test_bad_test_sets_are_named(model: Path, tmp_path: Path) -> None:
         ([source], f"{source}: expected a source file and one or more reference files (test.en test.fr), or one .tsv"),
         ([ragged], f"{ragged}:2: expected 3 columns separated by tabs, found 2; separate source and target by one tab"),
         ([empty], "empty.tsv: there are no lines in it; nothing to compare with"),
+        ([Path("-")], "-: only files can be read here, not standard input; save it to a file first"),
         ([tmp_path / "none.tsv"], f"{tmp_path / 'none.tsv'}: no such file; check the name and the current folder"),
     ]
     for files, message in cases:

@@ -76,7 +76,12 @@ def test_look_writes_a_page_and_a_picture(model: Path, tmp_path: Path) -> None:
             "there is no attention 'encoder.2.self'; this model has 1 encoder and 1 decoder layers",
         ),
         (["  "], "the text is blank; give a text to look at"),
-        (["--word", "bo"], "give a text to inspect; without one, the model is drawn"),
+        (["--word", "bo"], "--word needs a TEXT; without TEXT, `regard look` draws the model\n"),
+        (["--json"], "--json needs a TEXT; without TEXT, `regard look` draws the model\n"),
+        (
+            ["a bo", "--set", "decode.n_best=3", "--set", "decode.alignment=true"],
+            "decode.n_best, decode.alignment has no effect on `regard look`; leave it out\n",
+        ),
         (["a bo", "--html", "page.txt"], "page.txt: a view is saved as .html or .json"),
         (["a bo", "--svg", "a.svg"], "--svg draws one map; name it"),
         (["a bo", "--html", "nowhere/a.html"], "nowhere/a.html: the folder nowhere does not exist; create it first"),

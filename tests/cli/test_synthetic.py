@@ -27,6 +27,17 @@ def test_the_written_pairs_can_be_read_for_training(tmp_path: Path) -> None:
     assert sorted(path.name for path in tmp_path.iterdir()) == ["pairs.jsonl", "pairs.tsv"]
 
 
+@pytest.mark.parametrize("name", ["pairs.tsv", "pairs.jsonl"])
+def test_existing_files_are_not_overwritten(tmp_path: Path, name: str) -> None:
+    (tmp_path / name).write_text("mine")
+    done = call("synthetic", "--out", tmp_path / "pairs.tsv", "--annotations", "--count", 1)
+    assert (done.code, done.said) == (
+        2,
+        f"error: {tmp_path / name} already exists; choose another --out\n",
+    )
+    assert [path.read_text() for path in tmp_path.iterdir()] == ["mine"]
+
+
 @pytest.mark.parametrize(
     ("words", "message"),
     [
@@ -34,7 +45,7 @@ def test_the_written_pairs_can_be_read_for_training(tmp_path: Path) -> None:
         (["--out", "none/pairs.tsv"], "error: none/pairs.tsv: the folder none does not exist; create it first\n"),
         (
             ["--out", "pairs.tsv", "--split", "dev"],
-            "error: the built-in language has no split 'dev'; choose one of train, valid, test, noun-pairs, "
+            "error: the synthetic language has no split 'dev'; choose one of train, valid, test, noun-pairs, "
             "noun-words, longer\n",
         ),
         (["--out", "pairs.tsv", "--count", "0"], "Invalid value for '--count': 0 is not in the range x>=1."),

@@ -74,7 +74,7 @@ def test_a_bad_corpus_is_named_and_a_corrected_command_works(folder: Path, tmp_p
     [
         (["--set", "train.stepz=5"], "error: unknown setting train.stepz; did you mean train.steps?\n"),
         (["--set", "model.max_positions=7"], "error: model.max_positions must be at least 8, got 7\n"),
-        (["--set", "train.warmup_steps=soon"], "error: train.warmup_steps must be int, got 'soon'\n"),
+        (["--set", "train.warmup_steps=soon"], "error: train.warmup_steps must be a whole number, got 'soon'\n"),
         (
             ["--set", "nonsense"],
             "error: --set nonsense: write it as section.name=value, for example train.steps=4000\n",

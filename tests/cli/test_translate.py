@@ -111,6 +111,11 @@ def test_one_translation_has_no_alternatives(model: Path) -> None:
     assert json.loads(line)["alternatives"] == []
 
 
+def test_a_dash_is_standard_input(model: Path) -> None:
+    typed = b"a bo cat\ndog\n"
+    assert call("translate", "--model", model, "-", typed=typed) == call("translate", "--model", model, typed=typed)
+
+
 def test_a_file_name_as_text_is_refused_with_advice(model: Path, folder: Path) -> None:
     file = folder / "train.en"
     done = call("translate", "--model", model, file)
@@ -146,6 +151,7 @@ def test_windows_line_ends_and_byte_order_marks_are_ignored(model: Path) -> None
 @pytest.mark.parametrize(
     ("words", "message"),
     [
+        (["--model", "", "x"], "error: --model is empty; give a model folder, or the name of a bundled model\n"),
         (["--model", "none", "x"], "error: none: no such model folder; check the name and the current folder ("),
         (
             ["--model", "none", "--set", "decode.beam=3"],
@@ -153,15 +159,15 @@ def test_windows_line_ends_and_byte_order_marks_are_ignored(model: Path) -> None
         ),
         (
             ["--model", "none", "--set", "decode.n_best=2"],
-            "error: the result of decode.n_best is shown with --json only; add it\n",
+            "error: the result of decode.n_best is shown with --json only; add --json\n",
         ),
         (
             ["--model", "none", "--set", "decode.log_probabilities=true", "--set", "decode.alignment=true"],
-            "error: the result of decode.log_probabilities, decode.alignment is shown with --json only; add it\n",
+            "error: the result of decode.log_probabilities, decode.alignment is shown with --json only; add --json\n",
         ),
         (
             ["--model", "none", "--set", "model.max_positions=12"],
-            "error: model.max_positions has no effect here; `regard settings` lists them\n",
+            "error: model.max_positions has no effect here; `regard settings` lists all settings\n",
         ),
         (
             ["--model", "none", "--set", "decode.n_best=9"],

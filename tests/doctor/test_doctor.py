@@ -21,7 +21,7 @@ from regard.doctor.child_process import ChildError, run_child
 from regard.doctor.libraries import LIBRARIES, check_library
 from regard.doctor.system import check_machine, check_paths
 from regard.model_folder.bundled import available
-from regard.render.units import format_bytes
+from regard.render.units import format_bytes, format_count
 
 
 @dataclass(frozen=True)
@@ -87,7 +87,9 @@ def test_every_version_and_path_is_reported(good: Report) -> None:
     for name in names:
         assert good.results[name]["found"], name
     assert good.results["OMP_NUM_THREADS"]["found"] == os.environ["OMP_NUM_THREADS"]
-    assert good.results["torch computes"]["found"].startswith(f"in {os.environ['OMP_NUM_THREADS']} threads; ")
+    assert good.results["torch computes"]["found"].startswith(
+        f"in {format_count(int(os.environ['OMP_NUM_THREADS']), 'thread')}; "
+    )
 
 
 def test_progress_is_shown(good: Report) -> None:
@@ -188,12 +190,19 @@ def test_the_number_of_threads_must_be_positive(monkeypatch: pytest.MonkeyPatch,
     assert (by_name(check_machine())["OMP_NUM_THREADS"].wrong is None) == valid
 
 
+def test_variables_that_regard_has_set_are_marked(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("OMP_WAIT_POLICY", "ACTIVE")
+    for names, found in (set[str](), "ACTIVE"), ({"OMP_WAIT_POLICY"}, "ACTIVE (set by Regard)"):
+        monkeypatch.setattr(system, "set_by_regard", names)
+        assert by_name(check_machine())["OMP_WAIT_POLICY"].found == found
+
+
 def test_the_size_of_the_cache_is_reported(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     monkeypatch.setattr("platformdirs.user_cache_path", lambda name: tmp_path / name)
     assert by_name(check_paths())["cache"].found.endswith(" free; holds 0 files, 0 MB")
     (tmp_path / "regard" / "fast").mkdir()
     (tmp_path / "regard" / "fast" / "model.bin").write_bytes(bytes(3_000_000))
-    assert by_name(check_paths())["cache"].found.endswith(" free; holds 1 files, 3 MB")
+    assert by_name(check_paths())["cache"].found.endswith(" free; holds 1 file, 3 MB")
 
 
 def test_a_full_disk_is_reported(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -7,6 +7,7 @@ import subprocess
 import sys
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
+from typing import Any
 
 import pytest
 import torch
@@ -512,6 +513,17 @@ def test_scoring_a_translation_gives_the_log_probabilities_of_its_search(tiny: C
         for (_, target), logs, search_logs in zip(pairs, scored, expected, strict=True):
             assert len(logs) == len(target) + 1
             assert logs[: len(search_logs)] == pytest.approx(search_logs, abs=1e-4)
+
+
+def test_arguments_that_are_not_texts_are_refused(tiny: Callable[[], TorchBackend]) -> None:
+    wrong: Any
+    for wrong in (5, [5], ["a", 5]):
+        with pytest.raises(TypeError, match=r"^texts must be a str or a sequence of str, got int$"):
+            tiny().translate(wrong)
+    for wrong, found in ((("a",), "('a',)"), ("ab", "'ab'"), (("a", 5), "('a', 5)")):
+        with pytest.raises(DataError) as refused:
+            list(tiny().score([("a", "b"), wrong]))
+        assert str(refused.value) == f"pair 2: expected a source and a translation, both str, found {found}"
 
 
 def test_given_translations_are_scored_in_order(tiny: Callable[[], TorchBackend]) -> None:

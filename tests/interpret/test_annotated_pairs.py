@@ -75,3 +75,5 @@ def test_the_synthetic_sample_requires_an_english_french_model():
     check_languages((None, None))
     with pytest.raises(LookError, match="translates from en to de, but the synthetic language is English to French"):
         check_languages(("en", "de"))
+    with pytest.raises(LookError, match=r"from fr to en, but pronouns are measured for English to French only, on "):
+        check_languages(("fr", "en"), "pronouns")

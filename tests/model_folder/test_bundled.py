@@ -144,6 +144,12 @@ def test_python_chooses_bundled_models_like_the_command_line(bundle: Path) -> No
         regard.load("en-de")
 
 
+def test_messages_about_several_models_use_the_names_of_bundled_models(bundle: Path) -> None:
+    for run in (lambda: regard.load("en-fr", "fr-en"), lambda: regard.average(["en-fr", "fr-en"], out="mean")):
+        with pytest.raises(FolderError, match=r"^en-fr translates en to fr, but fr-en translates fr to en; "):
+            run()
+
+
 def test_every_command_with_a_model_option_has_a_default(bundle: Path) -> None:
     groups = {"": main, "measure ": measure, "bench ": bench}
     commands = {prefix + name: each for prefix, group in groups.items() for name, each in group.commands.items()}

@@ -190,6 +190,25 @@ def test_a_folder_without_a_manifest_is_refused(tmp_path: Path) -> None:
     assert refused(tmp_path) == f"{tmp_path}: not a model folder (it has no manifest.json)"
 
 
+def test_a_folder_that_hides_a_bundled_model_is_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    Path("en-fr").mkdir()
+    assert refused(Path("en-fr")) == (
+        "en-fr: not a model folder (it has no manifest.json); it hides the bundled model of the same name: rename it, "
+        "or change to another folder"
+    )
+
+
+def test_a_checkpoint_is_not_a_model_folder(folder: Path) -> None:
+    checkpoint = folder / "run" / "checkpoints" / "step-00000150"
+    checkpoint.mkdir(parents=True)
+    (checkpoint / "manifest.json").write_text("{}")
+    assert refused(checkpoint) == (
+        f"{checkpoint} is a checkpoint of a run; use the model folder {folder}, or repeat the training command if the "
+        "run has not finished"
+    )
+
+
 def test_the_folder_of_an_unfinished_run_says_how_to_continue(folder: Path) -> None:
     (folder / "manifest.json").unlink()
     (folder / "run").mkdir()
@@ -223,7 +242,7 @@ def test_another_format_is_refused(folder: Path, number: object) -> None:
     [
         ({"widht": 3}, "unknown setting model.widht; did you mean model.width?"),
         ({"width": 17}, "model.width (17) must be a multiple of model.heads (2)"),
-        ({"heads": "two"}, "model.heads must be int, got 'two'"),
+        ({"heads": "two"}, "model.heads must be a whole number, got 'two'"),
         ({"kind": "oracle"}, "model.kind must be one of "),
         ({"width": 1 << 40}, "model.width must be at most 16,384, got 1,099,511,627,776"),
         ({"encoder_layers": 10**9}, "model.encoder_layers must be at most 256, got 1,000,000,000"),

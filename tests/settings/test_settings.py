@@ -170,13 +170,14 @@ def test_a_value_gets_the_type_of_its_setting(override: str, section: str, name:
     ("override", "message"),
     [
         ("train.stepz=5", "unknown setting train.stepz; did you mean train.steps?"),
-        ("model.zzz=5", "unknown setting model.zzz; `regard settings` lists them"),
+        ("model.zzz=5", "unknown setting model.zzz; `regard settings` lists all settings"),
         ("modle.width=5", "unknown section 'modle'; the sections are model, tokenizer, train, decode"),
         ("train.steps", "--set train.steps: write it as section.name=value, for example train.steps=4000"),
-        ("steps=5", "--set steps=5: write it as section.name=value, for example train.steps=4000"),
-        ("train.steps=many", "train.steps must be int, got 'many'"),
-        ("train.steps=1.5", "train.steps must be int, got '1.5'"),
-        ("train.dropout=lots", "train.dropout must be float, got 'lots'"),
+        ("steps=5", "--set steps=5: write it as train.steps=5"),
+        ("seed=5", "--set seed=5: write it as section.name=value, for example train.steps=4000"),
+        ("train.steps=many", "train.steps must be a whole number, got 'many'"),
+        ("train.steps=1.5", "train.steps must be a whole number, got '1.5'"),
+        ("train.dropout=lots", "train.dropout must be a number, got 'lots'"),
         ("train.tensorboard=yes", "train.tensorboard must be true or false, got 'yes'"),
         ("model.norm=both", "model.norm must be one of post, pre, got 'both'"),
         ("train.precision=float16", "train.precision must be one of float32, bfloat16, got 'float16'"),
@@ -221,10 +222,10 @@ def test_a_number_must_be_finite(name: str, text: str) -> None:
     ("content", "message"),
     [
         (b"[train]\nstepz = 5\n", "{file}: unknown setting train.stepz; did you mean train.steps?"),
-        (b"[train]\nsteps = 'many'\n", "train.steps must be int, got 'many'"),
-        (b"[train]\nsteps = true\n", "train.steps must be int, got True"),
-        (b"[train]\nsteps = 1.0\n", "train.steps must be int, got 1.0"),
-        (b"[train]\ntensorboard = 1\n", "train.tensorboard must be bool, got 1"),
+        (b"[train]\nsteps = 'many'\n", "train.steps must be a whole number, got 'many'"),
+        (b"[train]\nsteps = true\n", "train.steps must be a whole number, got True"),
+        (b"[train]\nsteps = 1.0\n", "train.steps must be a whole number, got 1.0"),
+        (b"[train]\ntensorboard = 1\n", "train.tensorboard must be true or false, got 1"),
         (b"[trian]\nsteps = 5\n", "unknown section 'trian'; the sections are model, tokenizer, train, decode"),
         (b"train = 5\n", "{file}: train must be a section, written [train]"),
     ],
@@ -295,9 +296,9 @@ def test_impossible_decode_settings_are_refused(overrides: list[str], message: s
 @pytest.mark.parametrize(
     ("override", "message"),
     [
-        ("model.max_positions=12", "model.max_positions has no effect here; `regard settings` lists them"),
+        ("model.max_positions=12", "model.max_positions has no effect here; `regard settings` lists all settings"),
         ("train.seed=7", "train.seed has no effect here; did you mean decode.seed?"),
-        ("tokenizer.kind=bpe", "tokenizer.kind has no effect here; `regard settings` lists them"),
+        ("tokenizer.kind=bpe", "tokenizer.kind has no effect here; `regard settings` lists all settings"),
     ],
 )
 def test_settings_of_other_sections_are_refused_for_decoding(override: str, message: str) -> None:

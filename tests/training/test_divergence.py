@@ -83,9 +83,9 @@ def test_a_skipped_step_does_not_change_the_level() -> None:
 def test_the_message_gives_advice_that_fits_the_settings() -> None:
     assert divergence_message("it went up", 1_234, TrainSettings(learning_rate=0.3, warmup_steps=4_000), None) == (
         "the run diverged at step 1,234: it went up; start again in another --out with a lower train.learning_rate "
-        "(it is 0.3; try 0.1), or --set train.max_grad_norm=1, or a longer warmup (train.warmup_steps is 4,000)"
+        "(it is 0.3; try 0.1), or --set train.max_grad_norm=1, or a longer warm-up (train.warmup_steps is 4,000)"
     )
     assert divergence_message("it went up", 9, TrainSettings(max_grad_norm=1.0), Path("best")).endswith(
-        "a lower train.learning_rate (it is 1; try 0.3), or a longer warmup (train.warmup_steps is 4,000); "
+        "a lower train.learning_rate (it is 1; try 0.3), or a longer warm-up (train.warmup_steps is 4,000); "
         "the parameters with the best validation loss are kept in best"
     )

@@ -92,7 +92,7 @@ def test_standard_input_is_read_again_if_the_run_has_no_plan_yet(
 ) -> None:
     out = tmp_path / "piped"
     pipe(monkeypatch, b"no tab\n")
-    with pytest.raises(DataError, match=r"standard-input\.tsv:1: expected 2 columns"):
+    with pytest.raises(DataError, match=r"^standard input:1: expected 2 columns"):
         tiny(out, [Path("-")], steps=1)
     pipe(monkeypatch, tsv(tmp_path / "a.tsv", tiny.sentences(60, seed=1)).read_bytes())
     tiny(out, [Path("-")], steps=1)

@@ -306,7 +306,7 @@ def test_another_command_for_the_same_folder_is_refused_with_the_differences(
     settings = ", ".join(tiny.overrides)
     cases: list[tuple[dict[str, Any], str]] = [
         ({"files": other}, f"  training data: was {was}, is now {now}"),
-        ({"valid": tiny.files}, f"  validation data: was nothing, is now {was}"),
+        ({"valid": tiny.files}, f"  validation data: was none, is now {was}"),
         ({"steps": 51}, "  steps: was 50, is now 51"),
         ({"steps": None, "budget": 60.0}, "  budget: was not given, is now 60.0\n  steps: was 50, is now not given"),
         ({"size": "small"}, "  size: was tiny, is now small"),
@@ -327,7 +327,7 @@ def test_another_command_for_the_same_folder_is_refused_with_the_differences(
 def test_a_folder_with_other_files_is_refused(tiny: TinyRuns, tmp_path: Path) -> None:
     (tmp_path / "thesis.tex").write_text("years of work")
     assert refused(tiny.events(tmp_path)) == (
-        f"{tmp_path} already holds other files; choose another --out, or remove it first"
+        f"{tmp_path} already holds other files; choose another --out, or an empty folder"
     )
     assert [path.name for path in tmp_path.iterdir()] == ["thesis.tex"]
 
@@ -514,10 +514,10 @@ def test_steps_may_come_from_the_settings(tiny: TinyRuns, tmp_path: Path) -> Non
 def test_size_and_steps_are_chosen_with_reasons(tiny: TinyRuns, tmp_path: Path) -> None:
     planned = of_type(Planned, tiny(tmp_path / "model", size=None, steps=None, stop=lambda: True))[0]
     _, size, vocabulary, memory, decay, steps = planned.plan.reasons
-    assert size.startswith("size tiny, because there are 57 training pairs and ")
+    assert size.startswith("size tiny, chosen for 57 training pairs and ")
     assert re.fullmatch(r"a vocabulary of [\d,]+ tokens for [\d,]+ words of text", vocabulary)
     assert re.fullmatch(r"about \d+ MB of memory for micro-batches of 48 tokens", memory)
-    assert decay == "weight decay 1, a time constant of 250 steps"
+    assert decay == "weight decay 1 against memorisation: unused parameters shrink to about a third in 250 steps"
     assert planned.plan.settings.train.weight_decay == pytest.approx(1.0)
     assert steps.endswith(" passes over the data")
 
@@ -707,7 +707,7 @@ def test_ten_skipped_steps_in_a_row_stop_the_run_with_advice(
     out = tiny.fresh(tmp_path / "model")
     message = (
         "the run diverged at step 24: the gradients of the last 10 steps were not finite; start again in another --out "
-        "with a lower train.learning_rate (it is 0.004; try 0.001), or a longer warmup (train.warmup_steps is 400); "
+        "with a lower train.learning_rate (it is 0.004; try 0.001), or a longer warm-up (train.warmup_steps is 400); "
         "the parameters with the best validation loss are kept in "
         f"{out / 'run' / 'checkpoints' / 'step-00000020'}"
     )
@@ -720,7 +720,7 @@ def test_an_extreme_learning_rate_stops_the_run_with_advice(tiny: TinyRuns, tmp_
     overrides = (*tiny.overrides, "train.learning_rate=1e30", "train.max_grad_norm=0")
     assert refused(tiny.events(tmp_path / "model", overrides=overrides)) == (
         "the run diverged at step 10: the validation loss is not finite; start again in another --out with a lower "
-        "train.learning_rate (it is 1e+30; try 3e+29), or --set train.max_grad_norm=1, or a longer warmup "
+        "train.learning_rate (it is 1e+30; try 3e+29), or --set train.max_grad_norm=1, or a longer warm-up "
         "(train.warmup_steps is 400)"
     )
 
@@ -826,8 +826,8 @@ def test_an_unfinished_run_of_an_older_version_is_refused(tiny: TinyRuns, tmp_pa
     write_hashed_json(path, plan)
     before = {file: file.read_bytes() for file in out.rglob("*") if file.is_file()}
     assert refused(tiny.events(out)) == (
-        f"{path} was written by an older version of Regard, and this version cannot continue the run; start again in a "
-        "new --out, or finish the run with the older version"
+        f"{path} was written by an older version of Regard; a finished model can be used, but this version cannot "
+        "continue an unfinished run: start again in a new --out, or finish it with the older version"
     )
     assert {file: file.read_bytes() for file in out.rglob("*") if file.is_file()} == before
 
@@ -859,6 +859,7 @@ def test_fine_tuning_continues_from_the_parent(tiny: TinyRuns, uninterrupted: Un
     out = tmp_path / "better"
     events = tiny(out, files, size=None, steps=10, parent=uninterrupted.out, overrides=FINE_TUNING)
     (planned,) = of_type(Planned, events)
+    assert planned.plan.reasons[0].endswith(" (as in the model to fine-tune)")
     assert planned.plan.reasons[1] == "fine-tuned from model, with its size and tokenizer"
     assert planned.plan.settings.model == open_folder(uninterrupted.out).settings
     assert planned.plan.settings.train.learning_rate == 5e-4
@@ -918,6 +919,11 @@ def test_a_minimal_pair_weight_changes_the_model_and_the_run_resumes_exactly(
     ("changes", "message"),
     [
         ({"size": "tiny"}, "fine-tuning keeps the size of the parent model; leave out --size"),
+        (
+            {"languages": ("en", "de")},
+            "fine-tuning keeps the languages of the parent model, en to fr; leave out --languages, or train a new "
+            "model without --from",
+        ),
         (
             {"overrides": ("model.width=32",)},
             "fine-tuning keeps the model settings of the parent model; leave out model.* settings",

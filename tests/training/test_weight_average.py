@@ -2,6 +2,7 @@
 
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import pytest
 import torch
@@ -55,12 +56,14 @@ def test_incompatible_models_are_refused(make_model: Make, tmp_path: Path) -> No
         regard.average([first, first, wide], out=tmp_path / "mean")
     assert str(refused.value) == (
         f"{first} and {wide} have different shapes (heads, feedforward) and cannot be averaged; use models of one run, "
-        "or fine-tunes of one model"
+        "or fine-tuned versions of one model"
     )
     with pytest.raises(FolderError, match="have different tokenizers"):
         regard.average([first, other], out=tmp_path / "mean")
-    with pytest.raises(RunError, match="an average needs at least two model folders"):
-        regard.average([first], out=tmp_path / "mean")
+    few: Any
+    for few in ([first], first, str(first)):
+        with pytest.raises(RunError, match=r"^an average needs at least two model folders; in Python, give them as a "):
+            regard.average(few, out=tmp_path / "mean")
     with pytest.raises(FolderError, match="no such model folder"):
         regard.average([first, tmp_path / "none"], out=tmp_path / "mean")
     assert not (tmp_path / "mean").exists()

@@ -11,8 +11,28 @@ from regard.errors import UserError
 from regard.machine.process import tune
 
 
-class _Commands(click.Group):
+class _Command(click.Command):
+    """A command that refuses an option given twice, if only the last value would be used."""
+
+    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
+        _, _, order = self.make_parser(ctx).parse_args(list(args))
+        for option in order:
+            single = isinstance(option, click.Option) and not option.multiple and not option.is_flag
+            if single and order.count(option) > 1:
+                raise click.UsageError(f"{max(option.opts, key=len)} was given twice; give it once", ctx)
+        return super().parse_args(ctx, args)
+
+
+class _Group(click.Group):
+    """A group of commands, such as `regard measure`."""
+
+    command_class = _Command
+
+
+class _Commands(_Group):
     """A group of commands that prints a message for a user error, without a traceback, and exits with code 2."""
+
+    group_class = _Group
 
     def main(self, *args: Any, **extra: Any) -> Any:
         tune()  # must happen before any command imports torch or CTranslate2

@@ -1,13 +1,16 @@
 """Options that are used by several commands."""
 
 import os
+from collections.abc import Callable
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 import click
 
 from regard.errors import UserError
 from regard.model_folder import bundled
+
+_Function = TypeVar("_Function", bound=Callable[..., Any])
 
 
 def _choose_model(context: click.Context, parameter: click.Parameter, given: Any) -> Any:
@@ -17,10 +20,7 @@ def _choose_model(context: click.Context, parameter: click.Parameter, given: Any
         raise UserError("--languages chooses among the bundled models, and --model names one; leave one of them out")
     if given or context.resilient_parsing:
         return given
-    folder = bundled.for_languages(languages)
-    name = Path(folder.name)
-    # Messages show the short name of a bundled model, unless a local folder has the same name.
-    chosen = name if bundled.resolve(name) == folder else folder
+    chosen = bundled.display_path(bundled.for_languages(languages))  # messages show the short name
     return (chosen,) if parameter.multiple else chosen
 
 
@@ -38,9 +38,18 @@ def _all_overrides(context: click.Context, parameter: click.Parameter, given: tu
     return (*given, *context.meta.get("overrides", ()))
 
 
+class _ModelPath(click.Path):
+    """The type of --model; an empty text, for example from an unset variable of the shell, is refused."""
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
+        if value == "":
+            raise UserError("--model is empty; give a model folder, or the name of a bundled model")
+        return super().convert(value, param, ctx)
+
+
 _MODEL = "A model folder, or the name of a bundled model. Default: the bundled model en-fr"
 
-MODEL = click.option("-m", "--model", callback=_choose_model, type=click.Path(path_type=Path), help=f"{_MODEL}.")
+MODEL = click.option("-m", "--model", callback=_choose_model, type=_ModelPath(path_type=Path), help=f"{_MODEL}.")
 
 MODELS = click.option(
     "-m",
@@ -48,7 +57,7 @@ MODELS = click.option(
     "models",
     callback=_choose_model,
     multiple=True,
-    type=click.Path(path_type=Path),
+    type=_ModelPath(path_type=Path),
     help=f"{_MODEL}. Several models form an ensemble.",
 )
 
@@ -66,14 +75,19 @@ CONFIG = click.option(
     "--config", type=click.Path(path_type=Path), metavar="FILE.toml", help="Read settings from a TOML file."
 )
 
-SET = click.option(
-    "--set",
-    "overrides",
-    multiple=True,
-    callback=_all_overrides,
-    metavar="SECTION.NAME=VALUE",
-    help="Change a setting, e.g. decode.length_penalty=1.",
-)
+
+def _set_option(example: str) -> Callable[[_Function], _Function]:
+    return click.option(
+        "--set",
+        "overrides",
+        multiple=True,
+        callback=_all_overrides,
+        metavar="SECTION.NAME=VALUE",
+        help=f"Change a setting, e.g. {example}.",
+    )
+
+
+SET, TRAIN_SET = _set_option("decode.length_penalty=1"), _set_option("train.dropout=0.1")
 
 BEAM_SIZE = click.option(
     "--beam-size",

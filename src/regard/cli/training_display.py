@@ -6,6 +6,7 @@ from collections.abc import Iterable, Iterator
 from typing import TYPE_CHECKING
 
 from regard.console import Screen, say
+from regard.render.units import format_count
 
 if TYPE_CHECKING:
     from regard.training.tracking.events import Event
@@ -36,7 +37,7 @@ def show_training(events: Iterable["Event"]) -> "Event | None":
                     source, translation, _ = event.example
                     screen.line(
                         f"step {event.step:,}: validation loss {event.loss:.3f}, BLEU {event.bleu:.1f}, "
-                        f"chrF {event.chrf:.1f} ({event.sentences} sentences)"
+                        f"chrF {event.chrf:.1f} ({format_count(event.sentences, 'sentence')})"
                     )
                     screen.line(f"    {_short(source)} → {_short(translation)}")
                 case Stopped():
@@ -46,7 +47,7 @@ def show_training(events: Iterable["Event"]) -> "Event | None":
                 case Finished():
                     screen.line(
                         f"kept {event.kept}: validation loss {event.scores.loss:.3f}, BLEU {event.scores.bleu:.1f}, "
-                        f"chrF {event.scores.chrf:.1f} ({event.scores.sentences:,} sentences)"
+                        f"chrF {event.scores.chrf:.1f} ({format_count(event.scores.sentences, 'sentence')})"
                     )
                     screen.line(f"the model is in {event.folder}; its card is {event.folder / 'card.md'}")
     return last

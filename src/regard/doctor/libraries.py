@@ -6,6 +6,7 @@ from importlib.metadata import PackageNotFoundError, version
 
 from regard.doctor.check_result import CheckResult
 from regard.doctor.child_process import ChildError, run_child
+from regard.render.units import format_count
 
 # The dependencies in pyproject.toml. For each of them, the name of the package is also the name of the module.
 LIBRARIES = (
@@ -42,6 +43,7 @@ def check_library(name: str) -> Iterator[CheckResult]:
     match name, reports:
         case "torch", [{"threads": threads, "apple": apple, "cuda": cuda}]:
             gpus = [*cuda, *(["an Apple GPU"] if apple else [])]
-            yield CheckResult("Devices", "torch computes", f"in {threads} threads; {', '.join(gpus) or 'no GPU'}")
+            found = f"in {format_count(threads, 'thread')}; {', '.join(gpus) or 'no GPU'}"
+            yield CheckResult("Devices", "torch computes", found)
         case "ctranslate2", [{"types": types}]:
             yield CheckResult("Devices", "ctranslate2 computes", f"on the processor in {', '.join(types)}")

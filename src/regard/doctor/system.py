@@ -11,7 +11,8 @@ from pathlib import Path
 import regard
 from regard.doctor.check_result import CheckResult
 from regard.machine.cpu import cpu_count
-from regard.render.units import format_bytes
+from regard.machine.process import set_by_regard
+from regard.render.units import format_bytes, format_count
 
 MIN_FREE_BYTES = 200_000_000  # enough for a small model, its checkpoints and its data; if less is free, the check fails
 
@@ -30,7 +31,8 @@ def check_machine() -> Iterator[CheckResult]:
         wrong = None
         if name.endswith("_THREADS") and value is not None and not (value.isdigit() and int(value)):
             wrong = f"{name}={value} is not a number of threads; set it to a positive number, or unset it"
-        yield CheckResult("Machine", name, "not set" if value is None else value, wrong)
+        found = "not set" if value is None else f"{value} (set by Regard)" if name in set_by_regard else value
+        yield CheckResult("Machine", name, found, wrong)
 
 
 def _memory() -> str:
@@ -65,7 +67,10 @@ def _check_cache() -> CheckResult:
         return _unwritable("cache", folder, error)
     result = _check_writable("cache", folder)
     return CheckResult(
-        "Paths", "cache", f"{result.found}; holds {len(files):,} files, {format_bytes(sum(files))}", result.wrong
+        "Paths",
+        "cache",
+        f"{result.found}; holds {format_count(len(files), 'file')}, {format_bytes(sum(files))}",
+        result.wrong,
     )
 
 

@@ -5,7 +5,10 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Protocol, TypeVar
 
+from regard.data.formats.corpus import Corpus, Paths, as_list, detect_languages, directions_differ
 from regard.data.formats.pairs import read_references
+from regard.data.formats.records import LanguagePair
+from regard.errors import UserError
 from regard.evaluation.breakdown import Breakdown, Bucket, by_length, by_rarity, word_frequencies
 from regard.evaluation.comparison import Comparison, check_sentence_count, compare
 from regard.evaluation.scores import Scorer, Scores, SentenceStatistics
@@ -40,7 +43,7 @@ class Evaluation:
 
 def evaluate(
     translator: SupportsTranslation,
-    paths: Sequence[str | Path],
+    paths: Paths,
     decode: DecodeSettings | None = None,
     *,
     by_source: bool = False,
@@ -62,7 +65,7 @@ def evaluate(
 
 def iter_evaluate(
     translator: SupportsTranslation,
-    paths: Sequence[str | Path],
+    paths: Paths,
     decode: DecodeSettings | None = None,
     *,
     by_source: bool = False,
@@ -71,7 +74,11 @@ def iter_evaluate(
     trained_in: str | Path | None = None,
 ) -> Work[Evaluation]:
     """Like `evaluate`, but a generator that yields progress and returns the evaluation."""
-    pairs = _read([Path(path) for path in paths], by_source=by_source)
+    check_loaded(translator)
+    check_loaded(against)
+    files = as_list(paths)
+    pairs = _read(files, by_source=by_source)
+    _check_directions(translator, against, files)
     if against is not None:
         check_sentence_count(len(pairs))
     sources, references = tuple(source for source, _ in pairs), tuple(each for _, each in pairs)
@@ -89,6 +96,35 @@ def iter_evaluate(
     )
     comparison = (yield from compare(scorer, pairs, ours, theirs)) if theirs is not None else None
     return Evaluation(scorer.scores(ours[1]), lengths, rarity, comparison, sources, ours[0], references)
+
+
+def check_loaded(model: object) -> None:
+    """Raise a `UserError` if `model` is the name of a model instead of a loaded model."""
+    if isinstance(model, str | Path):
+        raise UserError(f"{model} is a name, but a loaded model is needed: regard.load({str(model)!r})")
+
+
+def _check_directions(translator: object, against: object, paths: Sequence[Path]) -> None:
+    """Raise a `UserError` if the other model or the test set is known to have another direction than the model."""
+    languages, other = _languages(translator), _languages(against)
+    if directions_differ(languages, other):
+        raise UserError(
+            f"the model translates from {languages[0]} to {languages[1]}, but the model to compare with from "
+            f"{other[0]} to {other[1]}; compare models of the same languages"
+        )
+    source, target = detect_languages([Corpus(tuple(paths[:2]))])
+    if directions_differ(languages, (source, target)) and not directions_differ(languages, (target, source)):
+        raise UserError(
+            f"the model translates from {languages[0]} to {languages[1]}, but "
+            f"{' + '.join(path.name for path in paths)} from {source} to {target}; give the source first, or use a "
+            "model of the other direction"
+        )
+
+
+def _languages(translator: object) -> LanguagePair:
+    """Return the languages of a model; a translator of another kind has none."""
+    languages: LanguagePair = getattr(translator, "languages", (None, None))
+    return languages
 
 
 def _read(paths: Sequence[Path], *, by_source: bool) -> list[tuple[str, tuple[str, ...]]]:
@@ -135,9 +171,9 @@ def _break_down(
 
 
 def score_references(
-    translator: Translator, paths: Sequence[str | Path], decode: DecodeSettings | None = None
+    translator: Translator, paths: Paths, decode: DecodeSettings | None = None
 ) -> Iterator[Translation]:
     """Yield each reference of a test set with its log-probability, source by source."""
-    rows = read_references([Path(path) for path in paths])
+    rows = read_references(as_list(paths))
     pairs = ((source, reference) for source, references in rows for reference in references)
     return translator.score(pairs, decode or DecodeSettings())

@@ -10,6 +10,7 @@ from regard.evaluation.comparison import SIGNIFICANCE_LEVEL, Comparison, Differe
 from regard.evaluation.evaluator import Evaluation
 from regard.evaluation.scores import METRICS
 from regard.evaluation.significance import SignificanceTest
+from regard.render.units import format_count
 
 MAX_DIFFERENCES = 10  # maximum number of differences shown as text; JSON has all of them
 
@@ -46,9 +47,9 @@ def evaluation_lines(evaluation: Evaluation, name: str, other: str) -> Iterator[
     """Yield the scores, the breakdowns and, if two models are compared, the verdict and the largest differences."""
     scores = evaluation.scores
     references = f", up to {scores.references} references each" if scores.references > 1 else ""
-    yield f"{scores.sentences:,} sentences{references}"
+    yield f"{format_count(scores.sentences, 'sentence')}{references}"
     for metric, title in METRICS.items():
-        yield f"{title:4} {getattr(scores, metric):.2f}   {getattr(scores, f'{metric}_signature')}"
+        yield f"{title:4} {getattr(scores, metric):6.2f}   {getattr(scores, f'{metric}_signature')}"
     tokenized = sum(text.endswith(_TOKENIZED_END) for text in evaluation.translations)
     if 2 * tokenized > scores.sentences and "|tok:none|" not in scores.bleu_signature:
         yield (
@@ -66,16 +67,15 @@ def evaluation_lines(evaluation: Evaluation, name: str, other: str) -> Iterator[
 def _breakdown_lines(breakdown: Breakdown) -> Iterator[str]:
     has_two = breakdown.groups[0].against is not None
     yield f"By {breakdown.by}"
-    yield f"{'':12}{'sentences':>10}" + "".join(
-        f"{title:>8}{'diff' if has_two else '':>8}" for title in METRICS.values()
-    )
+    difference = f"{'diff':>8}" if has_two else ""
+    yield f"{'':12}{'sentences':>10}" + "".join(f"{title:>8}{difference}" for title in METRICS.values())
     for group in breakdown.groups:
         yield f"{group.name:12}{group.sentences:10,}" + "".join(_cell(group, metric) for metric in METRICS)
 
 
 def _cell(group: Bucket, metric: str) -> str:
     """Return a score and, if two models are compared, its difference from the score of the other model."""
-    difference = f"{group.scores[metric] - group.against[metric]:+8.2f}" if group.against else " " * 8
+    difference = f"{group.scores[metric] - group.against[metric]:+8.2f}" if group.against else ""
     return f"{group.scores[metric]:8.2f}{difference}"
 
 

@@ -91,7 +91,11 @@ class Translator(ABC):
 
         Each text of a list gets the translation that it would get alone.
         """
-        translations = list(self.translate_iterable([text] if isinstance(text, str) else text, decode))
+        texts = list(text) if isinstance(text, Iterable) and not isinstance(text, str) else [text]
+        for one in texts:
+            if not isinstance(one, str):
+                raise TypeError(f"texts must be a str or a sequence of str, got {type(one).__name__}")
+        translations = list(self.translate_iterable(texts, decode))
         return translations[0] if isinstance(text, str) else translations
 
     def translate_iterable(
@@ -163,6 +167,8 @@ class Translator(ABC):
         decode = replace(decode, scores=True, log_probabilities=True)
         remaining = enumerate(pairs, start=1)
         while window := list(islice(remaining, WINDOW)):
+            for number, pair in window:
+                _check_pair(number, pair)
             sources, targets = (self.tokenizer.encode([pair[side] for _, pair in window]) for side in (0, 1))
             for (number, _), source, target in zip(window, sources, targets, strict=True):
                 self._check_length(number, "source", source)
@@ -304,6 +310,13 @@ class Translator(ABC):
         for (source, target), weights_LM in zip(pairs, self._attend(pairs), strict=True):
             words = whitespace_words(source, self.tokenizer), whitespace_words(target, self.tokenizer)
             yield tuple(align_words(weights_LM, *words, self.alignment_head.row))
+
+
+def _check_pair(number: int, pair: object) -> None:
+    match pair:
+        case (str(), str()):
+            return
+    raise DataError(f"pair {number:,}: expected a source and a translation, both str, found {pair!r:.60}")
 
 
 def _rows_per_sentence(decode: DecodeSettings) -> int:

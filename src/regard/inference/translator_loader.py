@@ -18,6 +18,8 @@ from regard.model_folder.compatibility import check_compatible
 from regard.model_folder.folder import ModelFolder
 from regard.model_folder.loader import open_folder
 
+COMPUTE_TYPES = ("float32", "int8", "int16", "bfloat16")
+
 BACKENDS = ("auto", "ctranslate2", "torch")
 
 
@@ -81,6 +83,7 @@ def _torch_translator(folders: Sequence[ModelFolder], device: str) -> Translator
     from regard.inference.backends.ensemble import Ensemble
     from regard.inference.backends.torch import TorchBackend
 
+    _check_device(device)
     models = [folder.build().to(device) for folder in folders]
     model = Ensemble(models) if len(models) > 1 else models[0]
     max_positions = min(folder.settings.max_positions for folder in folders)
@@ -91,8 +94,21 @@ def _torch_translator(folders: Sequence[ModelFolder], device: str) -> Translator
     )
 
 
+def _check_device(device: str) -> None:
+    if device == "cpu":
+        return
+    from regard.machine.device import find_missing_gpu
+
+    if device.partition(":")[0] not in ("cuda", "mps"):
+        raise SettingsError(f"device is cpu, cuda or mps, not {device!r}")
+    if problem := find_missing_gpu(device, default="cpu"):
+        raise SettingsError(f"device={device}, but {problem}")
+
+
 def _check_compute_type(compute_type: str) -> None:
-    supported = sorted(ctranslate2.get_supported_compute_types("cpu") & {"float32", "int8", "int16", "bfloat16"})
+    if compute_type not in COMPUTE_TYPES:
+        raise SettingsError(f"{compute_type!r} is not a compute type; choose one of {', '.join(COMPUTE_TYPES)}")
+    supported = sorted(ctranslate2.get_supported_compute_types("cpu").intersection(COMPUTE_TYPES))
     if compute_type not in supported:
         raise SettingsError(
             f"this CPU does not support --compute-type {compute_type}; it supports {', '.join(supported)}"

@@ -124,14 +124,18 @@ def pairs_sample(
     return PairSample(name, chosen)
 
 
-def check_languages(languages: tuple[str | None, str | None]) -> None:
-    """Raise an error unless the model translates from English to French. Unknown languages are accepted."""
+def check_languages(languages: tuple[str | None, str | None], measured: str | None = None) -> None:
+    """Raise an error unless the model translates from English to French. Unknown languages are accepted.
+
+    `measured` is what is measured, if it can be measured on the synthetic language only.
+    """
     source, target = languages
-    if source not in (None, "en") or target not in (None, "fr"):
-        raise LookError(
-            f"this model translates from {source} to {target}, but the synthetic language is English to French; "
-            "measure on your own pairs: regard measure heads --model MODEL test.tsv"
-        )
+    if source in (None, "en") and target in (None, "fr"):
+        return
+    reason = "the synthetic language is English to French; measure on your own pairs: give files, such as test.tsv"
+    if measured is not None:
+        reason = f"{measured} are measured for English to French only, on the synthetic language"
+    raise LookError(f"this model translates from {source} to {target}, but {reason}")
 
 
 def unannotated_pair(source: str, target: str, tokenizer: SentencePieceTokenizer) -> AnnotatedPair:

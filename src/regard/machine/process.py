@@ -2,6 +2,8 @@
 
 import os
 
+set_by_regard: set[str] = set()  # the environment variables that `tune` has set in this process
+
 
 def tune() -> None:
     """Set how OpenMP threads wait for each other; call it before torch or ctranslate2 is imported.
@@ -12,4 +14,6 @@ def tune() -> None:
     Values that the user has set are kept.
     """
     if not {"OMP_WAIT_POLICY", "GOMP_SPINCOUNT"} & os.environ.keys():
-        os.environ.update(OMP_WAIT_POLICY="ACTIVE", GOMP_SPINCOUNT="300000")
+        waiting = {"OMP_WAIT_POLICY": "ACTIVE", "GOMP_SPINCOUNT": "300000"}
+        os.environ.update(waiting)
+        set_by_regard.update(waiting)

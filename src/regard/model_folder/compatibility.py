@@ -4,6 +4,7 @@ from collections.abc import Sequence
 from dataclasses import asdict
 
 from regard.errors import FolderError
+from regard.model_folder.bundled import display_path
 from regard.model_folder.folder import ModelFolder
 
 
@@ -14,20 +15,21 @@ def check_compatible(folders: Sequence[ModelFolder], *, shape: bool = False) -> 
     """
     first = folders[0]
     for other in folders[1:]:
+        first_name, other_name = display_path(first.path), display_path(other.path)
         if other.tokenizer.data != first.tokenizer.data:
             raise FolderError(
-                f"{first.path} and {other.path} have different tokenizers and cannot be combined; use models of "
-                "one run, or fine-tunes of one model"
+                f"{first_name} and {other_name} have different tokenizers and cannot be combined; use models of "
+                "one run, or fine-tuned versions of one model"
             )
         if other.languages != first.languages:
             directions = [" to ".join(name or "unknown" for name in folder.languages) for folder in (first, other)]
             raise FolderError(
-                f"{first.path} translates {directions[0]}, but {other.path} translates {directions[1]}; use models of "
+                f"{first_name} translates {directions[0]}, but {other_name} translates {directions[1]}; use models of "
                 "the same languages"
             )
         if shape and other.settings != first.settings:
             names = [name for name, value in asdict(first.settings).items() if value != getattr(other.settings, name)]
             raise FolderError(
-                f"{first.path} and {other.path} have different shapes ({', '.join(names)}) and cannot be averaged; "
-                "use models of one run, or fine-tunes of one model"
+                f"{first_name} and {other_name} have different shapes ({', '.join(names)}) and cannot be averaged; "
+                "use models of one run, or fine-tuned versions of one model"
             )

@@ -29,18 +29,7 @@ def open_folder(path: Path) -> ModelFolder:
     path = resolve(path)
     if path.is_file():
         return open_folder(_unpack_to_cache(path))
-    if not path.is_dir():
-        raise FolderError(
-            f"{path}: no such model folder; check the name and the current folder ({Path.cwd()}); "
-            f"`regard train SOURCE TARGET --out {path}` trains one; bundled models: {', '.join(available()) or 'none'}"
-        )
-    if not (path / "manifest.json").exists():
-        unfinished = (path / "run" / "plan.json").exists()
-        raise FolderError(
-            f"{path}: the training of this model has not finished; repeat the `regard train` command to continue"
-            if unfinished
-            else f"{path}: not a model folder (it has no manifest.json)"
-        )
+    _check_kind(path)
     if problem := find_damage(path):
         raise FolderError(f"{problem}; {HOW_TO_FIX}")
     manifest = read_json(path / "manifest.json")
@@ -58,6 +47,30 @@ def open_folder(path: Path) -> ModelFolder:
         )
     alignment = _read_alignment(path / "alignment.json", settings)
     return ModelFolder(path, settings, languages, tokenizer, alignment)
+
+
+def _check_kind(path: Path) -> None:
+    """Raise a `FolderError` unless the path is a folder that looks like the folder of a trained model."""
+    if not path.is_dir():
+        raise FolderError(
+            f"{path}: no such model folder; check the name and the current folder ({Path.cwd()}); "
+            f"`regard train SOURCE TARGET --out {path}` trains one; bundled models: {', '.join(available()) or 'none'}"
+        )
+    if path.parts[-3:-1] == ("run", "checkpoints"):
+        raise FolderError(
+            f"{path} is a checkpoint of a run; use the model folder {path.parents[2]}, or repeat the training command "
+            "if the run has not finished"
+        )
+    if (path / "manifest.json").exists():
+        return
+    if (path / "run" / "plan.json").exists():
+        raise FolderError(
+            f"{path}: the training of this model has not finished; repeat the `regard train` command to continue"
+        )
+    hidden = "; it hides the bundled model of the same name: rename it, or change to another folder"
+    raise FolderError(
+        f"{path}: not a model folder (it has no manifest.json){hidden if str(path) in available() else ''}"
+    )
 
 
 def _read_settings(path: Path) -> tuple[TransformerSettings, LanguagePair]:

@@ -16,7 +16,7 @@ function showTexts() {
   const notes = [`Model ${data.model}.`];
   if (data.texts.torch !== null) notes.push("CTranslate2 and torch gave different translations. The target is CTranslate2’s.");
   if (data.texts.full_model !== null) notes.push(`Translated without ${data.without}. Translation of the full model: ${data.texts.full_model}`);
-  else if (data.without) notes.push(`Computed without ${data.without}; the target is the same as with it.`);
+  else if (data.without) notes.push(`Computed without ${data.without}.${data.search === null ? "" : " The target is the translation of the full model."}`);
   byId("notes").textContent = notes.join(" ");
   const { positions, norm } = data.settings;
   byId("model-text").textContent = `${data.parameters.toLocaleString("en")} parameters; ${positions === "sinusoid" ? "sinusoid" : "learned"} positions; layer norm ${norm === "pre" ? "before each sublayer" : "after each residual sum"}; this text: ${data.source.tokens.length} source tokens, ${data.written.tokens.length} target tokens.`;

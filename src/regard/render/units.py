@@ -1,4 +1,4 @@
-"""Durations and numbers of bytes as readable text."""
+"""Durations, numbers of bytes and other numbers as readable text."""
 
 import math
 
@@ -16,3 +16,8 @@ def format_duration(seconds: float) -> str:
 def format_bytes(count: float) -> str:
     """Format a number of bytes as `3.4 GB` or `120 MB`."""
     return f"{count / 1e9:,.1f} GB" if count >= 1e9 else f"{math.ceil(count / 1e6)} MB"
+
+
+def format_count(count: int, singular: str, plural: str = "") -> str:
+    """Format a number and its noun as `1 pair` or `2,000 pairs`. By default, the plural is the singular and an "s"."""
+    return f"{count:,} {singular if count == 1 else plural or singular + 's'}"

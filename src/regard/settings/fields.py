@@ -10,6 +10,8 @@ from regard.errors import SettingsError
 
 AUTO = -1  # value that means "choose automatically", for settings in which 0 has another meaning
 
+TYPE_NAMES: dict[Any, str] = {int: "a whole number", float: "a number", bool: "true or false", str: "text"}
+
 
 def setting(default: Any, help: str) -> Any:
     """Declare a setting with its default and its help text."""
@@ -21,7 +23,7 @@ def nearest(name: str, names: Mapping[str, Any] | Sequence[str], prefix: str = "
     close = difflib.get_close_matches(name, list(names), n=1)
     if close:
         return f"; did you mean {prefix}{close[0]}?"
-    return "; `regard settings` lists them" if prefix else ""
+    return "; `regard settings` lists all settings" if prefix else ""
 
 
 def check_types(settings: Any) -> None:
@@ -36,7 +38,7 @@ def check_types(settings: Any) -> None:
         elif wanted is float and type(value) is int:
             object.__setattr__(settings, name, float(value))
         elif type(value) is not wanted:
-            raise SettingsError(f"{section}.{name} must be {wanted.__name__}, got {value!r}")
+            raise SettingsError(f"{section}.{name} must be {TYPE_NAMES[wanted]}, got {value!r}")
         elif wanted is float and not math.isfinite(value):
             raise SettingsError(f"{section}.{name} must be a finite number, got {value}")
 

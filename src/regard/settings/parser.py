@@ -1,6 +1,5 @@
 """Reads settings from TOML files and from options such as `--set train.steps=100`."""
 
-import dataclasses
 import tomllib
 from collections.abc import Sequence
 from pathlib import Path
@@ -8,8 +7,8 @@ from typing import Any, Literal, get_origin, get_type_hints
 
 from regard.errors import SettingsError
 from regard.settings.decode import DecodeSettings
-from regard.settings.fields import nearest
-from regard.settings.sections import SECTIONS, Overrides, assemble, check_name, check_section
+from regard.settings.fields import TYPE_NAMES, nearest
+from regard.settings.sections import SECTIONS, Overrides, assemble, check_name, check_section, setting_names
 
 
 def user_overrides(overrides: Sequence[str] = (), file: Path | None = None) -> Overrides:
@@ -30,8 +29,9 @@ def decode_settings(overrides: Sequence[str], file: Path | None = None) -> Decod
     for section, values in user.items():
         if section != "decode":
             name = next(iter(values))
-            names = [field.name for field in dataclasses.fields(DecodeSettings)]
-            raise SettingsError(f"{section}.{name} has no effect here{nearest(name, names, 'decode.')}")
+            raise SettingsError(
+                f"{section}.{name} has no effect here{nearest(name, setting_names('decode'), 'decode.')}"
+            )
     return assemble(user).decode
 
 
@@ -60,7 +60,9 @@ def _parse(overrides: Sequence[str]) -> dict[str, dict[str, Any]]:
         path, equals, text = override.partition("=")
         section, dot, name = path.partition(".")
         if not (equals and dot):
-            raise SettingsError(f"--set {override}: write it as section.name=value, for example train.steps=4000")
+            owners = [one for one in SECTIONS if equals and path in setting_names(one)]
+            form = f"{owners[0]}.{override}" if len(owners) == 1 else "section.name=value, for example train.steps=4000"
+            raise SettingsError(f"--set {override}: write it as {form}")
         check_section(section)
         check_name(section, name)
         hints = get_type_hints(SECTIONS[section])
@@ -81,4 +83,4 @@ def _typed(text: str, wanted: Any, where: str) -> Any:
     try:
         return wanted(text.replace("_", "")) if wanted is int else wanted(text)
     except ValueError:
-        raise SettingsError(f"{where} must be {wanted.__name__}, got {text!r}") from None
+        raise SettingsError(f"{where} must be {TYPE_NAMES[wanted]}, got {text!r}") from None

@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from typing import Any, Literal, get_args, get_origin, get_type_hints
 
 from regard.errors import SettingsError
+from regard.settings.fields import TYPE_NAMES
 from regard.settings.sections import Settings
 from regard.settings.sizes import SIZES
 
@@ -90,7 +91,7 @@ def _type_name(wanted: Any) -> str:
     if get_origin(wanted) is Literal:
         *others, last = get_args(wanted)
         return f"{', '.join(others)} or {last}" if others else last
-    return {int: "whole number", float: "number", bool: "true or false", str: "text"}[wanted]
+    return TYPE_NAMES[wanted].removeprefix("a ")
 
 
 def _as_typed(value: Any) -> str:

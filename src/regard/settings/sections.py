@@ -57,9 +57,13 @@ def from_dict(kind: type[T], values: Mapping[str, Any]) -> T:
 def check_name(section: str, name: str, where: str = "") -> None:
     if new_name := RENAMED.get(f"{section}.{name}"):
         raise SettingsError(f"{where}{section}.{name} is now {new_name}")
-    names = [field.name for field in dataclasses.fields(SECTIONS[section])]
+    names = setting_names(section)
     if name not in names:
         raise SettingsError(f"{where}unknown setting {section}.{name}{nearest(name, names, section + '.')}")
+
+
+def setting_names(section: str) -> list[str]:
+    return [field.name for field in dataclasses.fields(SECTIONS[section])]
 
 
 def check_section(section: str) -> None:

@@ -80,7 +80,7 @@ def divergence_message(problem: str, step: int, settings: TrainSettings, best: P
     remedies = [f"a lower train.learning_rate (it is {settings.learning_rate:g}; try {settings.learning_rate / 3:.1g})"]
     if not settings.max_grad_norm:
         remedies.append("--set train.max_grad_norm=1")
-    remedies.append(f"a longer warmup (train.warmup_steps is {settings.warmup_steps:,})")
+    remedies.append(f"a longer warm-up (train.warmup_steps is {settings.warmup_steps:,})")
     kept = f"; the parameters with the best validation loss are kept in {best}" if best else ""
     advice = f"start again in another --out with {', or '.join(remedies)}"
     return f"the run diverged at step {step:,}: {problem}; {advice}{kept}"

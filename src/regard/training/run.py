@@ -16,7 +16,16 @@ from typing import Any
 from filelock import FileLock, Timeout
 
 from regard.data.check.corpus_report import check_corpora
-from regard.data.formats.corpus import Corpus, check_direction, corpora, detect_languages
+from regard.data.formats.corpus import (
+    Corpus,
+    Paths,
+    as_list,
+    check_direction,
+    corpora,
+    detect_languages,
+    directions_differ,
+)
+from regard.data.formats.lines import STANDARD_INPUT_COPY
 from regard.data.formats.records import LanguagePair
 from regard.data.formats.stdin_corpus import reads_standard_input, save_stream
 from regard.data.prepare.text_store import TextStore, build_text_store, hash_inputs
@@ -44,10 +53,10 @@ from regard.training.trainer import train_by_plan
 
 
 def iter_train(
-    paths: Sequence[str | Path],
+    paths: Paths,
     *,
     out: str | Path,
-    valid: Sequence[str | Path] = (),
+    valid: Paths = (),
     size: str | None = None,
     budget: float | None = None,
     steps: int | None = None,
@@ -63,17 +72,18 @@ def iter_train(
     function again with the same arguments resumes an interrupted run.
     """
     began = time.monotonic()
-    out = Path(out)
+    out, paths = Path(out), as_list(paths)
     folder = open_folder(Path(parent)) if parent is not None else None
     changes = user_overrides(overrides, Path(config) if config is not None else None)
     request = TrainingRequest(size, budget, steps, changes, folder)
     request.check()
+    parent_languages: LanguagePair = folder.languages if folder else (None, None)
+    _check_languages(languages, parent_languages)
     check_out(out)
     standard_input = yield from _keep_standard_input(out, paths)
-    parent_languages: LanguagePair = folder.languages if folder else (None, None)
     known_languages = languages or _if_both_known(parent_languages)
-    train_corpora = corpora([Path(path) for path in paths], languages=known_languages, standard_input=standard_input)
-    valid_corpora = corpora([Path(path) for path in valid], languages=known_languages)
+    train_corpora = corpora(paths, languages=known_languages, standard_input=standard_input)
+    valid_corpora = corpora(as_list(valid), languages=known_languages)
     sides: LanguagePair = languages or (folder.languages if folder else detect_languages(train_corpora))
     if languages is None:
         check_direction([*train_corpora, *valid_corpora], parent_languages)
@@ -104,17 +114,17 @@ def check_out(out: Path) -> None:
     if out.exists() and not out.is_dir():
         raise RunError(f"--out {out} is a file; choose another name for the model folder")
     if out.exists() and not (out / "run").exists() and any(out.iterdir()):
-        raise RunError(f"{out} already holds other files; choose another --out, or remove it first")
+        raise RunError(f"{out} already holds other files; choose another --out, or an empty folder")
 
 
-def _keep_standard_input(out: Path, paths: Sequence[str | Path]) -> Generator[Event, None, Path | None]:
+def _keep_standard_input(out: Path, paths: Sequence[Path]) -> Generator[Event, None, Path | None]:
     """Copy sentence pairs from standard input to a file, so that the run can be resumed without standard input.
 
     Return the file, or None if the run does not use standard input.
     """
-    if not reads_standard_input([Path(path) for path in paths]):
+    if not reads_standard_input(paths):
         return None
-    kept = out / "run" / "standard-input.tsv"
+    kept = out / "run" / STANDARD_INPUT_COPY
     with _run_lock(out / "run"):
         is_new = False
         if not ((out / "run" / "plan.json").exists() and kept.exists()):
@@ -123,6 +133,15 @@ def _keep_standard_input(out: Path, paths: Sequence[str | Path]) -> Generator[Ev
         if not is_new:
             yield Note(f"standard input is not read again: the run continues with the pairs kept in {kept}")
     return kept
+
+
+def _check_languages(languages: tuple[str, str] | None, parent: LanguagePair) -> None:
+    """Raise a `RunError` if the languages that the user gave are not those of the model to fine-tune."""
+    if languages is not None and directions_differ(languages, parent):
+        raise RunError(
+            f"fine-tuning keeps the languages of the parent model, {parent[0]} to {parent[1]}; leave out --languages, "
+            "or train a new model without --from"
+        )
 
 
 def _if_both_known(languages: LanguagePair) -> tuple[str, str] | None:
@@ -221,7 +240,8 @@ def _prepare(
     if plan is None:
         settings = replace(settings, model=replace(settings.model, vocab_size=tokenizer.embedding_rows))
         names = " to ".join(side or "unknown" for side in sides)
-        reasons = [f"languages {names} (set with --languages)", *reasons]
+        origin = "as in the model to fine-tune" if request.parent else "set with --languages"
+        reasons = [f"languages {names} ({origin})", *reasons]
         reasons.append(f"a vocabulary of {tokenizer.size:,} tokens for {texts.words:,} words of text")
         with explain_out_of_memory():
             plan = yield from make_plan(request, settings, reasons, identity, corpus, device, began)

@@ -7,6 +7,7 @@ import datetime
 from collections.abc import Sequence
 from pathlib import Path
 
+from regard.data.formats.corpus import Paths, as_list
 from regard.errors import RunError
 from regard.interchange.ctranslate2.export import ensure_export
 from regard.model_folder.compatibility import check_compatible
@@ -19,14 +20,14 @@ from regard.training.planning.plan import versions
 from regard.training.tracking.model_card import describe_model, title
 
 
-def average_models(folders: Sequence[str | Path], *, out: str | Path) -> None:
+def average_models(folders: Paths, *, out: str | Path) -> None:
     """Average the parameters of several model folders, and write the average to the folder `out`."""
-    out = Path(out)
-    if len(folders) < 2:
-        raise RunError("an average needs at least two model folders")
+    out, paths = Path(out), as_list(folders)
+    if len(paths) < 2:
+        raise RunError("an average needs at least two model folders; in Python, give them as a list")
     if out.exists() and (not out.is_dir() or any(out.iterdir())):
         raise RunError(f"--out {out} already exists; choose another name for the model folder")
-    parents = [open_folder(Path(folder)) for folder in folders]
+    parents = [open_folder(path) for path in paths]
     check_compatible(parents, shape=True)
     save_folder(
         out,

@@ -98,7 +98,7 @@ def test_overlap_of_training_with_the_other_splits(corpus: Write) -> None:
     valid = [GOOD[3], (GOOD[4][0], "autre"), ("quite another thing altogether", "tout autre chose")]
     report = check([corpus("a", GOOD)], [corpus("v", valid)], [corpus("t", [GOOD[9], nearly, ("new", "neuf")])])
     validation, test = findings(report, "validation"), findings(report, "test")
-    kinds = "pairs also in training", "sources also in training", "sources nearly in training"
+    kinds = "pairs also in training", "sources also in training", "near duplicates of training sources"
     assert [validation[kind].count if kind in validation else 0 for kind in kinds] == [1, 1, 0]
     assert [test[kind].count if kind in test else 0 for kind in kinds] == [1, 0, 1]
     assert validation[kinds[0]].examples[0].text == "is a.en:4"
@@ -108,7 +108,8 @@ def test_overlap_of_training_with_the_other_splits(corpus: Write) -> None:
 def test_near_duplicates_of_training_sources_are_found(corpus: Write) -> None:
     text = "the very same eight words or a few more"
     train, test = [*GOOD, (text, "x")], [("The very same eight words, or a few less!", "y"), (text.upper(), "z")]
-    finding = findings(check([corpus("a", train)], [], [corpus("t", test)]), "test")["sources nearly in training"]
+    found = findings(check([corpus("a", train)], [], [corpus("t", test)]), "test")
+    finding = found["near duplicates of training sources"]
     assert finding.count == 2
     assert [example.text for example in finding.examples] == ["like a.en:101"] * 2
 
@@ -118,7 +119,7 @@ def test_an_exact_duplicate_is_not_reported_as_a_near_duplicate(corpus: Write) -
     train = [*GOOD, (text + " yet", "x"), (text, "x")]
     kinds = findings(check([corpus("a", train)], [], [corpus("t", [(text, "y")])]), "test")
     assert "sources also in training" in kinds
-    assert "sources nearly in training" not in kinds
+    assert "near duplicates of training sources" not in kinds
 
 
 ENGLISH = "The government said that it would be the first to know whether these things are right or wrong {}"

@@ -52,8 +52,16 @@ EXPECTED = '{"source": "…", "target": "…"}'
         ('{"en": "a", "fr": "b"}', "no source and target", f"expected an object with two texts, {EXPECTED}, found the "
          "keys 'en', 'fr'; give every line both keys"),
         ('{"source": "a", "target": null}', "no source and target", f"expected an object with two texts, {EXPECTED}, "
-         "found the keys 'source', 'target'; give every line both keys"),
-        ('["a", "b"]', "no source and target", f"expected an object with two texts, {EXPECTED}, found list; give "
+         'but the value of "target" is null; write a text'),
+        ('{"source": ["a"], "target": ["b"], "alignment": []}', "no source and target", "expected an object with two "
+         f'texts, {EXPECTED}, but the value of "source" is a list; these are the annotations of regard synthetic: use '
+         "the TSV file of the same name"),
+        ('{"a": 1, "b": 2, "c": 3, "d": 4, "a very very long key": 5, "e": 6}', "no source and target",
+         f"expected an object with two texts, {EXPECTED}, found the keys 'a', 'b', 'c', 'd', 'a very very long key' "
+         "and 1 more; give every line both keys"),
+        ('{"source": "a", "the long name of a key": 1}', "no source and target", f"expected an object with two texts, "
+         f"{EXPECTED}, found the keys 'source', 'the long name of a k…'; give every line both keys"),
+        ('["a", "b"]', "no source and target", f"expected an object with two texts, {EXPECTED}, found a list; give "
          "every line both keys"),
         (r'{"source": "a\ud800", "target": "b"}', "half a character", "U+D800 is half of a surrogate pair, not a "
          r"character; write the complete character or remove the half; the text is 'a\ud800'"),

@@ -49,6 +49,8 @@ def test_a_terminal_is_refused(tmp_path: Path) -> None:
     )
 
 
-def test_a_dash_is_an_unknown_file_where_standard_input_is_not_read(tmp_path: Path) -> None:
-    with pytest.raises(DataError, match=r"^-: no such file"):
+def test_a_dash_is_refused_where_standard_input_is_not_read(tmp_path: Path) -> None:
+    with pytest.raises(
+        DataError, match=r"^-: only files can be read here, not standard input; save it to a file first$"
+    ):
         corpora([Path("-")])

@@ -484,9 +484,18 @@ def test_a_read_only_folder_can_be_used(tmp_path: Path) -> None:
         )
 
 
-def test_a_compute_type_that_the_cpu_does_not_support_is_refused(model_folder: Path) -> None:
-    with pytest.raises(SettingsError, match=r"this CPU does not support --compute-type float8; it supports .*float32"):
-        regard.load(model_folder, compute_type="float8")
+def test_a_compute_type_that_the_cpu_does_not_support_is_refused(
+    model_folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with pytest.raises(
+        SettingsError, match=r"^'int4' is not a compute type; choose one of float32, int8, int16, bfloat"
+    ):
+        regard.load(model_folder, compute_type="int4")
+    monkeypatch.setattr("ctranslate2.get_supported_compute_types", lambda _: {"float32", "int8", "float16"})
+    with pytest.raises(
+        SettingsError, match=r"^this CPU does not support --compute-type int16; it supports float32, int8$"
+    ):
+        regard.load(model_folder, compute_type="int16")
 
 
 def test_translating_does_not_import_torch(model_folder: Path) -> None:

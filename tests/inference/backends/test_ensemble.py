@@ -80,7 +80,7 @@ def test_models_with_another_tokenizer_or_other_languages_are_refused(make_model
         load_translator(first, other)
     assert str(refused.value) == (
         f"{first} and {other} have different tokenizers and cannot be combined; use models of one run, or "
-        "fine-tunes of one model"
+        "fine-tuned versions of one model"
     )
     reverse = make_model(languages=("xx", None))
     with pytest.raises(FolderError) as refused:

@@ -147,8 +147,17 @@ def experiment_with(accuracy: float, *, significant: bool, forced: float) -> Pro
     )
 
 
+@pytest.mark.parametrize("significant", [True, False])
+def test_interventions_are_shown_if_a_head_is_significant(significant: bool):
+    report = PronounReport("model", experiment_with(0.9, significant=significant, forced=0.4))
+    shown = "\n".join(report.lines(TerminalStyle(80, colours=False)))
+    assert ("Interventions on encoder.1.self.1" in shown) == significant
+    assert ("<h2>Interventions</h2>" in report.html()) == significant
+
+
 def test_the_verdict_claims_no_more_than_the_results_show():
-    assert "does not know" in experiment_with(0.51, significant=True, forced=0.2).verdict
+    chance = experiment_with(0.51, significant=True, forced=0.2).verdict
+    assert "does not know" in chance and chance.endswith("There is nothing for attention to explain.")
     verdict = experiment_with(0.9, significant=False, forced=0.9).verdict
     assert "no head prefers the antecedent more often than chance" in verdict
     assert "depends on its attention" in experiment_with(0.9, significant=True, forced=0.4).verdict

@@ -7,7 +7,7 @@ import wcwidth
 
 from regard.cli.look_output import model_lines, save_svg, view_lines
 from regard.errors import LookError
-from regard.interpret.report.sentence_text import show_map
+from regard.interpret.report.sentence_text import heading, show_map
 from regard.render.terminal import TerminalStyle, terminal_style
 from regard.render.text import pad
 from regard.settings.decode import DecodeSettings
@@ -90,7 +90,11 @@ def test_a_word_that_occurs_only_in_the_target_is_found(model_of):
 
 @pytest.mark.parametrize(("without", "expected"), [("positions", "has no effect"), ("scaling", "without scaling")])
 def test_the_effect_of_removing_a_component_is_shown(model_of, without, expected):
-    assert expected in "\n".join(lines(model_of("post"), TEXT, (), None, TerminalStyle(80), without=without))
+    shown = "\n".join(lines(model_of("post"), TEXT, (), None, TerminalStyle(80), without=without))
+    assert expected in shown
+    assert f"Computed without {without}. The target is the translation of the full model.\n" in shown
+    given = model_of("post").look(TEXT, DECODE, target="a b", without=without)
+    assert f"Computed without {without}." in list(heading(given, TerminalStyle(80)))
 
 
 @pytest.mark.parametrize(

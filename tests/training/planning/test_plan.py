@@ -14,6 +14,7 @@ from regard.data.batching.batches import Batch, StreamPosition
 from regard.errors import RunError, SettingsError
 from regard.machine import bfloat16
 from regard.models.kinds.transformer import Transformer
+from regard.render.units import format_count
 from regard.settings.kinds.transformer import TransformerSettings
 from regard.settings.parser import user_overrides
 from regard.settings.sections import Settings, assemble
@@ -34,8 +35,8 @@ from regard.training.planning.step_time import StepTime, measure_step_time
 torch.set_num_threads(1)
 
 OLDER_PLAN = (
-    "{path} was written by an older version of Regard, and this version cannot continue the run; start again in a new "
-    "--out, or finish the run with the older version"
+    "{path} was written by an older version of Regard; a finished model can be used, but this version cannot "
+    "continue an unfinished run: start again in a new --out, or finish it with the older version"
 )
 
 
@@ -103,11 +104,15 @@ def test_a_duration_of_zero_is_refused(text: str) -> None:
     ],
 )
 def test_the_size_depends_on_the_data_and_the_device(pairs: int, device: str, size: str) -> None:
-    machine = f"{os.cpu_count()} CPU cores" if device == "cpu" else "a GPU"
+    machine = format_count(os.cpu_count() or 1, "CPU core") if device == "cpu" else "a GPU"
     assert choose_model_size(pairs, device) == (
         size,
-        f"size {size}, because there are {pairs:,} training pairs and {machine}",
+        f"size {size}, chosen for {pairs:,} training pairs and {machine}",
     )
+
+
+def test_a_single_pair_is_not_a_plural() -> None:
+    assert choose_model_size(1, "cuda")[1] == "size small, chosen for 1 training pair and a GPU"
 
 
 def test_a_small_corpus_gets_forty_passes() -> None:
@@ -277,9 +282,12 @@ def test_differences_are_described_line_by_line() -> None:
         "same": 1,
     }
     assert differences(before, now) == [
-        "  settings: was nothing, is now train.max_grad_norm=1.0, model.norm=pre",
+        "  settings: was none, is now train.max_grad_norm=1.0, model.norm=pre",
         "  size: was tiny, is now not given",
         "  steps: was not given, is now 50",
+    ]
+    assert differences({"languages": ["en", "fr"]}, {"languages": [None, None]}) == [
+        "  languages: was en fr, is now unknown"
     ]
 
 
@@ -293,7 +301,7 @@ def test_files_that_differ_are_listed_with_the_start_of_their_hashes() -> None:
         "a.en (0123456789ab) a.fr (111111111111)"
     ]
     assert differences({"data": [old]}, {"data": []}) == [
-        "  data: was a.en (0123456789ab) a.fr (111111111111), is now nothing"
+        "  data: was a.en (0123456789ab) a.fr (111111111111), is now none"
     ]
 
 

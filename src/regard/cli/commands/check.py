@@ -11,9 +11,9 @@ from typing import TYPE_CHECKING
 import click
 
 from regard.cli.main import main
-from regard.cli.options import CONFIG, SET
+from regard.cli.options import CONFIG, TRAIN_SET
 from regard.console import show_lines, show_work
-from regard.render.units import format_duration
+from regard.render.units import format_count, format_duration
 from regard.settings.parser import user_overrides
 
 if TYPE_CHECKING:
@@ -26,12 +26,12 @@ def show_report(report: "CorpusReport", forecast: "Forecast") -> None:
     lines = []
     for corpus in report.corpora:
         weight = f", weight {corpus.weight:g}" if corpus.weight != 1 else ""
-        lines.append(f"{corpus.split}: {corpus.name}, {corpus.pairs:,} pairs{weight}")
-    lines += ["", f"{'Lengths':17}" + f"{'mean':>16}{'median':>8}{'p95':>14}{'longest':>9}"]
+        lines.append(f"{corpus.split}: {corpus.name}, {format_count(corpus.pairs, 'pair')}{weight}")
+    lines += ["", f"{'Lengths':28}{'mean':>8}{'median':>8}{'p95':>8}{'longest':>9}"]
     for split in report.splits:
         for side, units in split.lengths.items():
             lines += [
-                f"{split.name:10} {side:6} {unit:10}{size.mean:6.1f}{size.median:8,}{size.p95:14,}{size.maximum:9,}"
+                f"{split.name:10} {side:6} {unit:10}{size.mean:8,.1f}{size.median:8,}{size.p95:8,}{size.maximum:9,}"
                 for unit, size in units.items()
             ]
     lines += ["", "Findings" if report.findings else "No findings."]
@@ -44,20 +44,25 @@ def show_report(report: "CorpusReport", forecast: "Forecast") -> None:
 
 
 def _forecast_lines(forecast: "Forecast") -> Iterator[str]:
-    yield f"regard train would keep {forecast.kept:,} pairs"
+    from regard.training.planning.choices import DEFAULT_MAX_SECONDS
+
+    yield f"regard train would keep {format_count(forecast.kept, 'pair')}"
     for reason, count in forecast.left_out.items():
         yield f"  and leave out {count:,}: {reason}"
     tokens = forecast.tokens
-    per_word = ", ".join(
-        f"{side} {count:.2f} a word (at most {tokens.maximum[side]:,} a text)"
+    per_word = "; ".join(
+        f"{side} {count:.2f} tokens per word, at most {tokens.maximum[side]:,} per text"
         for side, count in tokens.per_word.items()
     )
-    yield f"Vocabulary: {tokens.vocab_size:,} tokens, from {tokens.pairs:,} pairs; {per_word}"
-    yield f"  {tokens.by_bytes:.2%} of the tokens of a text are bytes"
-    yield f"  such as {' '.join(tokens.example)}"
+    yield f"Vocabulary: {tokens.vocab_size:,} tokens, from {format_count(tokens.pairs, 'pair')}; {per_word}"
+    yield f"  {tokens.by_bytes:.2%} of all tokens stand for a byte of a rare character"
+    yield f"  a source text in tokens: {' '.join(tokens.example)}"
     yield f"Time on this machine ({forecast.reason}):"
     for one in forecast.expected:
         about = "" if one.measured else " (estimated from the previous size)"
+        if one.steps < one.wanted_steps:
+            hours = DEFAULT_MAX_SECONDS // 3600
+            about += f" (limited to {hours} hours; --steps {one.wanted_steps} would be better)"
         yield (
             f"  --size {one.size:5}  {one.parameters / 1e6:6.1f} million parameters, {one.steps:,} steps: about "
             f"{format_duration(one.seconds)}{about}"
@@ -75,7 +80,7 @@ def _forecast_lines(forecast: "Forecast") -> Iterator[str]:
 )
 @click.option("--json", "as_json", is_flag=True, help="The report as JSON.")
 @CONFIG
-@SET
+@TRAIN_SET
 def check(
     files: tuple[Path, ...],
     valid: tuple[Path, ...],
@@ -85,15 +90,19 @@ def check(
     config: Path | None,
     overrides: tuple[str, ...],
 ) -> None:
-    """Check FILES before training: show suspicious pairs, pairs that would be left out, and the training time."""
+    """Check FILES before training.
+
+    Show suspicious pairs, pairs that would be left out, and the training time.
+    """
     user = user_overrides(overrides, config)
     from regard.data.check.corpus_report import check_corpora
     from regard.data.formats.corpus import check_direction, corpora
+    from regard.data.formats.lines import STANDARD_INPUT_COPY
     from regard.data.formats.stdin_corpus import reads_standard_input, save_stream
     from regard.training.planning.forecast import forecast
 
     with tempfile.TemporaryDirectory() as folder:
-        kept = Path(folder) / "standard-input.tsv"
+        kept = Path(folder) / STANDARD_INPUT_COPY
         if reads_standard_input(files):
             save_stream(sys.stdin.buffer, kept)
         train, *others = (

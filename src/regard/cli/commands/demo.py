@@ -51,9 +51,10 @@ SENTENCES = (
 )
 @click.option("--steps", default=STEPS, show_default=True, type=click.IntRange(min=1), help="How many steps to train.")
 def demo(quick: bool, out: Path, steps: int) -> None:
-    """Translate, train a small English-French model in a few minutes, and see what the word "it" attends to.
+    """Translate, train a small model, and see what "it" attends to.
 
-    The model is trained on the synthetic language. The same command resumes an interrupted demo.
+    The model is trained in a few minutes, from English to French, on the synthetic language. The same command resumes
+    an interrupted demo.
     """
     from regard.training.run import check_out
 

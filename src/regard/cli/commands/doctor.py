@@ -16,7 +16,10 @@ from regard.console import fail, say, show_lines
 )
 @click.option("--json", "as_json", is_flag=True, help="The report as JSON.")
 def doctor(views: bool, as_json: bool) -> None:
-    """Check the installation: versions, devices, paths, bundled models, and ten training steps."""
+    """Check the installation.
+
+    The checks cover versions, devices, paths, bundled models, and ten training steps.
+    """
     if views:
         _check_views(as_json)
         return
@@ -37,8 +40,10 @@ def _check_views(as_json: bool) -> None:
     from regard.interpret.selftest.view_checks import check_views
 
     checks = check_views()
+    wrong = [one.name for one in checks if not one.passed]
     lines = [f"{'ok' if one.passed else 'WRONG':6} {one.name}: {one.found}" for one in checks]
+    lines += ["", "There are problems, see above." if wrong else "No problems found."]
     show_lines([json.dumps([asdict(one) for one in checks], indent=2)] if as_json else lines)
-    if wrong := [one.name for one in checks if not one.passed]:
+    if wrong:
         fail(f"these show wrong numbers: {', '.join(wrong)}")
         sys.exit(1)

@@ -2,7 +2,6 @@
 
 import json
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import click
 
@@ -11,9 +10,6 @@ from regard.cli.options import BACKEND, BEAM_SIZE, COMPUTE_TYPE, CONFIG, LANGUAG
 from regard.console import show_lines, show_work
 from regard.errors import SettingsError, UserError
 from regard.settings.parser import decode_settings
-
-if TYPE_CHECKING:
-    from regard.inference.translator import Translator
 
 
 @main.command()
@@ -54,21 +50,18 @@ def evaluate(
         raise SettingsError(f"{', '.join(extra)} has no effect on scores; leave it out")
     if out is not None and out.resolve() in {file.resolve() for file in files}:
         raise UserError(f"--out {out} is a file of the test set and would be overwritten; give another name")
+    from regard.api import load
     from regard.evaluation.evaluator import iter_evaluate
     from regard.evaluation.summary import evaluation_lines, facts, system_names
-    from regard.inference.translator_loader import load_translator
-
-    def load(*folders: Path) -> "Translator":
-        return load_translator(*folders, compute_type=compute_type, backend=backend)
 
     evaluation = show_work(
         iter_evaluate(
-            load(*models),
+            load(*models, compute_type=compute_type, backend=backend),
             files,
             decode,
             by_source=by_source,
             tokenize=tokenize,
-            against=load(against) if against is not None else None,
+            against=load(against, compute_type=compute_type, backend=backend) if against is not None else None,
             trained_in=models[0],
         )
     )

@@ -10,7 +10,7 @@ import click
 from regard.cli.main import main
 from regard.cli.options import BEAM_SIZE, CONFIG, LANGUAGES, MODEL, NEW_FILE, SET
 from regard.console import say, show_lines
-from regard.errors import UserError
+from regard.errors import SettingsError, UserError
 from regard.settings.parser import decode_settings
 
 
@@ -49,8 +49,16 @@ def look(
     config: Path | None,
     overrides: tuple[str, ...],
 ) -> None:
-    """Translate TEXT and show its attention weights and other numbers. Without TEXT, draw the model."""
+    """Translate TEXT and show its attention weights. Without TEXT, draw the model."""
     decode = decode_settings(overrides, config)
+    if extra := decode.extra_outputs():
+        raise SettingsError(f"{', '.join(extra)} has no effect on `regard look`; leave it out")
+    if text is None:
+        about_text = {"--word": word, "--trace": trace, "--target": target, "--without": without, "--tokens": tokens,
+                      "--html": html, "--json": as_json}  # fmt: skip
+        for option, given in about_text.items():
+            if given:
+                raise UserError(f"{option} needs a TEXT; without TEXT, `regard look` draws the model")
     from regard.api import load
     from regard.cli.look_output import model_lines, save_svg, view_lines
     from regard.render.terminal import terminal_style
@@ -58,8 +66,6 @@ def look(
     loaded = load(model)
     style = terminal_style(os.environ, sys.stdout.isatty())
     if text is None:
-        if word or trace or target or without or html or as_json:
-            raise UserError("give a text to inspect; without one, the model is drawn")
         show_lines(model_lines(loaded, svg, style))
         return
     if word and (html or svg or as_json):

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 @main.group()
 def measure() -> None:
-    """Measure what attention heads and layers do, over many sentences."""
+    """Measure what attention heads and layers do."""
 
 
 COUNT = click.option("--count", default=500, show_default=True, type=click.IntRange(min=10), help="How many pairs.")
@@ -42,9 +42,10 @@ SVG = click.option("--svg", type=NEW_FILE, help="Write an SVG picture.")
 def measure_heads(
     model: Path, files: tuple[Path, ...], count: int, html: Path | None, svg: Path | None, as_json: bool
 ) -> None:
-    """Measure every attention head: what it attends to, its role, and the effect of removing it.
+    """Measure the role of every attention head.
 
-    The sentence pairs come from FILES, or from the built-in synthetic language if no files are given.
+    For each head: what it attends to, its role, and the effect of removing it. The sentence pairs come from FILES, or
+    from the built-in synthetic language if no files are given.
     """
     from regard.api import load
 
@@ -60,10 +61,10 @@ def measure_heads(
 @SVG
 @AS_JSON
 def measure_pronouns(model: Path, count: int, html: Path | None, svg: Path | None, as_json: bool) -> None:
-    """Measure whether heads attend from "it" to its antecedent, and whether the French pronoun depends on them.
+    """Measure whether heads attend from "it" to its antecedent.
 
-    The sentences are minimal pairs of the synthetic language: two sentences that differ only in the cue, the word that
-    decides what "it" refers to.
+    Also measure whether the French pronoun depends on these heads. The sentences are minimal pairs of the synthetic
+    language: two sentences that differ only in the cue, the word that decides what "it" refers to.
     """
     from regard.api import load
 
@@ -78,7 +79,10 @@ def measure_pronouns(model: Path, count: int, html: Path | None, svg: Path | Non
 @SVG
 @AS_JSON
 def measure_probes(model: Path, count: int, html: Path | None, svg: Path | None, as_json: bool) -> None:
-    """Train linear probes, which show the properties of words and sentences that each layer encodes."""
+    """Train linear probes, which show what each layer encodes.
+
+    They show which properties of words and sentences can be read from the vectors of a layer.
+    """
     from regard.api import load
 
     loaded = load(model, backend="torch")
@@ -92,11 +96,11 @@ def measure_probes(model: Path, count: int, html: Path | None, svg: Path | None,
 @COUNT
 @AS_JSON
 def measure_alignment(model: Path, files: tuple[Path, ...], count: int, as_json: bool) -> None:
-    """Find the attention head that aligns words best, and store the choice in the model folder.
+    """Find the attention head that aligns words best.
 
-    Without FILES, the head is chosen on the synthetic language, where the alignment is known. With FILES, the word
-    alignment of each pair is printed. If no head is stored yet, it is chosen on FILES, by words that occur exactly once
-    in both the source and the target.
+    The choice is stored in the model folder. Without FILES, the head is chosen on the synthetic language, where the
+    alignment is known. With FILES, the word alignment of each pair is printed. If no head is stored yet, it is chosen
+    on FILES, by words that occur exactly once in both the source and the target.
     """
     from regard.api import load
     from regard.interpret.measure.alignment_heads import align_files

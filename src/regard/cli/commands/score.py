@@ -36,10 +36,11 @@ def score(
     config: Path | None,
     overrides: tuple[str, ...],
 ) -> None:
-    """Print the log-probability, source and reference of each pair in FILES, separated by tabs.
+    """Print the log-probability of each pair in FILES.
 
-    FILES are a TSV (source, tab, one or more references), or a source file and one or more reference files. To find
-    wrong translations, sort the output by the first column: they have the lowest log-probabilities.
+    A line has the log-probability, the source and the reference, separated by tabs. FILES are a TSV (source, tab, one
+    or more references), or a source file and one or more reference files. To find wrong translations, sort the output
+    by the first column: they have the lowest log-probabilities.
     """
     decode = decode_settings(overrides, config)
     for field in fields(decode):

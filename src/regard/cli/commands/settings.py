@@ -13,9 +13,10 @@ from regard.settings.reference import as_markdown, find_settings
 @click.argument("word", default="")
 @click.option("--json", "as_json", is_flag=True, help="The settings as JSON.")
 def settings(word: str, as_json: bool) -> None:
-    """List all settings with default, type and meaning, or only those whose name or meaning contains WORD.
+    """List all settings, with default, type and meaning.
 
-    The list ends with the settings that each model size changes.
+    With WORD, list only those whose name or meaning contains it. The list ends with the settings that each model size
+    changes.
     """
     if as_json:
         click.echo(json.dumps([asdict(one) for one in find_settings(word)], indent=2))

@@ -18,7 +18,10 @@ from regard.console import follow, say
 )
 @click.option("--annotations", is_flag=True, help="Also write the annotations of each pair, as JSON lines.")
 def synthetic(out: Path, count: int, seed: int, split: str, annotations: bool) -> None:
-    """Write English-French sentence pairs of the built-in synthetic language, which has a known grammar."""
+    """Write sentence pairs of the built-in synthetic language.
+
+    The languages are English and French, with a small, known grammar.
+    """
     from regard.data.synthetic.tsv_files import generate_lines, write_files
 
     pairs = follow(generate_lines(count, seed, split, annotations=annotations), "pairs", count)

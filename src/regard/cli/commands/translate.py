@@ -46,16 +46,21 @@ def translate(
     config: Path | None,
     overrides: tuple[str, ...],
 ) -> None:
-    """Translate each TEXT (put a sentence in quotes), the lines of --file, or the lines of standard input."""
+    """Translate texts, the lines of a file, or standard input.
+
+    Put a sentence in quotes, so that it is one TEXT. Without TEXT and --file, or with -, standard input is translated.
+    """
     decode = decode_settings(overrides, config)
     if not as_json and (extra := decode.extra_outputs()):
-        raise SettingsError(f"the result of {', '.join(extra)} is shown with --json only; add it")
+        raise SettingsError(f"the result of {', '.join(extra)} is shown with --json only; add --json")
     decode = replace(decode, alignment=as_json, scores=as_json)
     for text in texts:
         if os.path.isfile(text):  # noqa: PTH113 (Path.is_file raises an error for a text too long for a file name)
             raise UserError(f"{text} is a file; to translate its lines: regard translate --file {text}")
     if file is not None and texts:
         raise UserError("give texts or --file, not both")
+    if texts == ("-",):
+        texts = ()  # standard input
     if not texts and file is None and sys.stdin.isatty():
         say("type a line to translate it; Ctrl-D ends")
     from regard.inference.translator_loader import load_translator

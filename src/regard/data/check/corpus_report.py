@@ -8,6 +8,7 @@ report.
 from collections.abc import Iterator, Sequence
 from contextlib import closing
 from dataclasses import dataclass
+from pathlib import Path
 
 import numpy as np
 
@@ -15,6 +16,7 @@ from regard.data.check.corpus_statistics import EXAMPLES, MAX_RATIO, CorpusStati
 from regard.data.check.duplicates import DuplicateIndex, Matches, hashes
 from regard.data.check.near_duplicates import MAX_TEXTS, NearDuplicateIndex
 from regard.data.formats.corpus import Corpus
+from regard.data.formats.lines import shown_path
 from regard.data.formats.pairs import read_all
 from regard.data.formats.records import SIDES, InvalidRecord, Pair
 from regard.errors import DataError
@@ -47,7 +49,7 @@ MEANINGS = {
     "swapped sides": "source and target seem to be exchanged; check the order of the files",
     "pairs also in training": "scores on them are too high",
     "sources also in training": "with another target; scores on them are too high",
-    "sources nearly in training": "eight or more words, all but one the same; scores on them are too high",
+    "near duplicates of training sources": "eight or more words, all but one the same; scores on them are too high",
 }
 
 LEFT_OUT = ("unreadable", "source empty", "target empty")
@@ -230,7 +232,8 @@ class _Check:
                 yield from self._matches(
                     "sources also in training", split, duplicates.sources_in_training[number], "is"
                 )
-                yield from self._matches("sources nearly in training", split, self._overlaps[number].matches(), "like")
+                near = self._overlaps[number].matches()
+                yield from self._matches("near duplicates of training sources", split, near, "like")
             else:
                 yield from self._matches("sources with several targets", split, duplicates.several_targets, "also at")
         yield from self._swapped()
@@ -241,7 +244,9 @@ class _Check:
         records = [record for corpus in own for record in self._invalid[corpus]][:EXAMPLES]
         count = sum(self._invalid_counts[corpus] for corpus in own)
         if count:
-            examples = tuple(Example(record.path.name, record.line, record.reason) for record in records)
+            examples = tuple(
+                Example(shown_path(Path(record.path.name)), record.line, record.reason) for record in records
+            )
             yield Finding("unreadable", SPLITS[split], count, MEANINGS["unreadable"], examples)
 
     def _unusual(self, split: str, statistics: CorpusStatistics) -> Iterator[Finding]:
@@ -276,7 +281,7 @@ class _Check:
                 yield Finding("swapped sides", facts.split, facts.pairs, MEANINGS["swapped sides"], (example,))
 
     def _file(self, corpus: int, side: int) -> str:
-        return self._corpora[corpus].paths[-side].name
+        return shown_path(Path(self._corpora[corpus].paths[-side].name))
 
 
 class _Overlap:

@@ -6,10 +6,12 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from regard.data.formats.lines import COMPRESSED, check_file
+from regard.data.formats.lines import COMPRESSED, check_file, shown_path
 from regard.data.formats.records import LanguagePair
 from regard.data.formats.tmx import Tmx, base_language
 from regard.errors import DataError
+
+Paths = str | Path | Sequence[str | Path]  # one path or several
 
 STANDARD_INPUT = Path("-")
 
@@ -34,7 +36,12 @@ class Corpus:
 
     @property
     def name(self) -> str:
-        return " + ".join(path.name for path in self.paths)
+        return " + ".join(shown_path(Path(path.name)) for path in self.paths)
+
+
+def as_list(paths: Paths) -> list[Path]:
+    """Return one path or several as a list."""
+    return [Path(path) for path in ([paths] if isinstance(paths, str | Path) else paths)]
 
 
 def corpora(
@@ -148,6 +155,12 @@ def check_direction(corpora: Sequence[Corpus], model: LanguagePair = (None, None
                 f"{opposite} goes from {target} to {source}, but {corpus.name} from {source} to {target}; give the "
                 f"source first everywhere, or state the languages: --languages {target} {source}"
             )
+
+
+def directions_differ(languages: LanguagePair, other: LanguagePair) -> bool:
+    """Return whether all languages are known and the directions differ. Varieties of a language count as equal."""
+    first, second = _known_direction(languages), _known_direction(other)
+    return first is not None and second is not None and first != second
 
 
 def _known_direction(languages: LanguagePair) -> tuple[str, str] | None:

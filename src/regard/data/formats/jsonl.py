@@ -2,9 +2,21 @@
 
 import json
 from collections.abc import Iterator
+from itertools import islice
+from typing import Any
 
 from regard.data.formats.lines import Lines
 from regard.data.formats.records import InvalidRecord, Record, parse_pair
+
+_KINDS = {
+    dict: "an object",
+    list: "a list",
+    str: "a text",
+    int: "a number",
+    float: "a number",
+    bool: "true or false",
+    type(None): "null",
+}
 
 
 def read_jsonl(file: Lines) -> Iterator[Record]:
@@ -28,11 +40,24 @@ def _record(file: Lines, number: int, line: str) -> Record:
     match value:
         case {"source": str(source), "target": str(target)}:
             return parse_pair(file.path, number, source, target)
-    content = f"the keys {', '.join(map(repr, value)) or 'none'}" if isinstance(value, dict) else type(value).__name__
     return InvalidRecord(
         file.path,
         number,
         "no source and target",
-        f'{where}: expected an object with two texts, {{"source": "…", "target": "…"}}, found {content[:100]}; give '
-        "every line both keys",
+        f'{where}: expected an object with two texts, {{"source": "…", "target": "…"}}, {_problem(value)}',
     )
+
+
+def _problem(value: Any) -> str:
+    """Return what was found instead of two texts, and how to fix it."""
+    if not isinstance(value, dict):
+        return f"found {_KINDS[type(value)]}; give every line both keys"
+    for key in ("source", "target"):
+        if key in value and not isinstance(value[key], str):
+            fix = "write a text"
+            if "alignment" in value:
+                fix = "these are the annotations of regard synthetic: use the TSV file of the same name"
+            return f'but the value of "{key}" is {_KINDS[type(value[key])]}; {fix}'
+    keys = [repr(key if len(key) <= 20 else key[:20] + "…") for key in islice(value, 5)]
+    more = f" and {len(value) - 5:,} more" if len(value) > 5 else ""
+    return f"found the keys {', '.join(keys) or 'none'}{more}; give every line both keys"

@@ -25,6 +25,8 @@ if sys.version_info >= (3, 14):
 else:
     from backports import zstd
 
+STANDARD_INPUT_COPY = "standard-input.tsv"  # the name of the file to which standard input is copied
+
 COMPRESSED = (".gz", ".zst")
 
 MAX_LINE_BYTES = 1 << 20  # longer lines are invalid records, because a line of a compressed file could fill the memory
@@ -55,6 +57,7 @@ class Lines:
 
     def with_invalid(self) -> Iterator[str | InvalidRecord]:
         """Yield each line as text, or an invalid record instead of a line that cannot be read."""
+        name = shown_path(self.path)
         with open_lines(self.path) as (disk, stream):
             for number, raw in enumerate(iter(partial(stream.readline, MAX_LINE_BYTES), b""), start=1):
                 if number % 4096 == 0:
@@ -64,10 +67,15 @@ class Lines:
                     yield too_long_record(self.path, number)
                     continue
                 try:
-                    yield decode_line(raw, str(self.path), number)
+                    yield decode_line(raw, name, number)
                 except DataError as error:
                     yield InvalidRecord(self.path, number, "not UTF-8", str(error))
             self.bytes_read = disk.tell()
+
+
+def shown_path(path: Path) -> str:
+    """Return a path as messages show it: for the copy of standard input, `standard input`."""
+    return "standard input" if path.name == STANDARD_INPUT_COPY else str(path)
 
 
 def too_long_record(path: Path, line: int) -> InvalidRecord:
@@ -76,8 +84,8 @@ def too_long_record(path: Path, line: int) -> InvalidRecord:
         path,
         line,
         "line too long",
-        f"{path}:{line}: the text has {MAX_LINE_BYTES:,} bytes or more; write a sentence or a paragraph per line, and "
-        "end each line with a line feed (\\n)",
+        f"{shown_path(path)}:{line}: the text has {MAX_LINE_BYTES:,} bytes or more; write a sentence or a paragraph "
+        "per line, and end each line with a line feed (\\n)",
     )
 
 
@@ -90,6 +98,8 @@ def check_file(path: Path) -> None:
     """Raise an error unless `path` is a file that can be read several times."""
     if path.is_dir():
         raise DataError(f"{path}: this is a folder; give the files in it instead")
+    if not path.exists() and str(path) == "-":
+        raise DataError("-: only files can be read here, not standard input; save it to a file first")
     if not path.exists():
         raise DataError(f"{path}: no such file; check the name and the current folder ({Path.cwd()})")
     if not path.is_file():

@@ -13,7 +13,7 @@ from typing import Any
 from regard.data.formats.corpus import Corpus, file_kind, has_both_sides, total_bytes
 from regard.data.formats.gettext import Catalogue
 from regard.data.formats.jsonl import read_jsonl
-from regard.data.formats.lines import Lines, check_file
+from regard.data.formats.lines import Lines, check_file, shown_path
 from regard.data.formats.records import InvalidRecord, Pair, Record
 from regard.data.formats.tmx import Tmx
 from regard.errors import DataError
@@ -163,8 +163,8 @@ def _columns(file: Lines, *, exactly: int | None) -> Iterator[Row]:
                 file.path,
                 number,
                 f"not {exactly} columns",
-                f"{file.path}:{number}: expected {exactly} columns separated by tabs, found {len(columns)}; "
-                f"{hint}; the line is {_shorten(line)}",
+                f"{shown_path(file.path)}:{number}: expected {exactly} columns separated by tabs, found "
+                f"{len(columns)}; {hint}; the line is {_shorten(line)}",
             )
 
 

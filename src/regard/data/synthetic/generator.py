@@ -112,4 +112,4 @@ def minimal_pairs(seed: int, split: str = "test") -> Iterator[tuple[Pair, Pair]]
 
 def _check(split: str) -> None:
     if split not in SPLITS:
-        raise UserError(f"the built-in language has no split {split!r}; choose one of {', '.join(SPLITS)}")
+        raise UserError(f"the synthetic language has no split {split!r}; choose one of {', '.join(SPLITS)}")

@@ -80,6 +80,9 @@ def write_files(path: Path, rows: Iterable[Lines], *, annotations: bool = False)
     if not path.parent.is_dir():
         raise UserError(f"{path}: there is no folder {path.parent}; make it first")
     paths = [path, path.with_suffix(".jsonl")] if annotations else [path]
+    for final in paths:
+        if final.exists():
+            raise UserError(f"{final} already exists; choose another --out")
     partial_paths = [final.with_name(final.name + ".tmp") for final in paths]
     with ExitStack() as stack:
         files = [

@@ -103,7 +103,8 @@ class PronounExperiment:
         if self.accuracy.low <= 0.5:
             return (
                 f"This model does not know what “it” refers to: it prefers the correct pronoun in "
-                f"{self.accuracy.value:.0%} of sentences, and chance is 50%. Attention has nothing to explain."
+                f"{self.accuracy.value:.0%} of sentences, and chance is 50%. There is nothing for "
+                "attention to explain."
             )
         if not self.significant:
             return (

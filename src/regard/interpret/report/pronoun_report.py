@@ -1,6 +1,6 @@
 """The report of the pronoun experiment, as text for a terminal, as an SVG picture and as an HTML page."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from html import escape
 from typing import Any
@@ -30,6 +30,11 @@ class PronounReport(HtmlReport):
     model: str
     experiment: PronounExperiment
 
+    @property
+    def _interventions(self) -> tuple[Intervention, ...]:
+        """The interventions to show: none if no head is significant, because then there is nothing to explain."""
+        return self.experiment.interventions if self.experiment.significant else ()
+
     def to_dict(self) -> dict[str, Any]:
         """Return everything as JSON-compatible values."""
         return {"model": self.model, **self.experiment.to_dict()}
@@ -50,9 +55,10 @@ class PronounReport(HtmlReport):
         yield "Significant heads:" if experiment.significant else "No head is significant. The best one:"
         yield from (f"  {_head_line(head)}" for head in experiment.antecedent_heads)
         yield "(chosen on one half of the pairs, measured on the other)"
-        yield ""
-        yield f"Interventions on {', '.join(experiment.interventions[0].heads)} (pronoun accuracy):"
-        yield from (f"  {_intervention_line(intervention)}" for intervention in experiment.interventions)
+        if self._interventions:
+            yield ""
+            yield f"Interventions on {', '.join(self._interventions[0].heads)} (pronoun accuracy):"
+            yield from (f"  {_intervention_line(intervention)}" for intervention in self._interventions)
         if experiment.famous:
             yield ""
             yield from experiment.famous
@@ -72,10 +78,7 @@ class PronounReport(HtmlReport):
             "Pronoun accuracy (sentences)",
             [
                 ("no intervention", experiment.accuracy, BLUE),
-                *(
-                    (each.name, each.accuracy, GREY if each.name == CONTROL else BLUE)
-                    for each in experiment.interventions
-                ),
+                *((each.name, each.accuracy, GREY if each.name == CONTROL else BLUE) for each in self._interventions),
             ],
             {"chance": 0.5},
         )
@@ -124,14 +127,7 @@ class PronounReport(HtmlReport):
                 ],
                 [_head_row(head) for head in experiment.antecedent_heads],
             ),
-            "<h2>Interventions</h2>",
-            table(
-                ["intervention", "heads", "pronoun accuracy", "change"],
-                [
-                    [each.name, ", ".join(each.heads), f"{each.accuracy:.3f}", f"{each.change:+.3f}"]
-                    for each in experiment.interventions
-                ],
-            ),
+            *(["<h2>Interventions</h2>", _intervention_table(self._interventions)] if self._interventions else []),
             *(["<h2>The famous sentences</h2>", paragraphs(experiment.famous)] if experiment.famous else []),
             paragraphs([_NOT_SHOWN]),
         ]
@@ -181,6 +177,11 @@ def _accuracy_rows(experiment: PronounExperiment) -> Iterator[list[str]]:
     for system in experiment.baselines:
         yield [system.name, f"{system.accuracy:.3f}", f"{system.pair_accuracy:.3f}"]
     yield ["random choice", "0.500", "0.250"]
+
+
+def _intervention_table(interventions: Sequence[Intervention]) -> str:
+    rows = [[each.name, ", ".join(each.heads), f"{each.accuracy:.3f}", f"{each.change:+.3f}"] for each in interventions]
+    return table(["intervention", "heads", "pronoun accuracy", "change"], rows)
 
 
 def _intervention_line(intervention: Intervention) -> str:

@@ -35,7 +35,8 @@ def heading(view: Inspection, style: TerminalStyle) -> Iterator[str]:
         full_model_text = escape_control_characters(view.full_model_text)
         yield f"Translated without {view.without}. Translation of the full model: {full_model_text}"
     elif view.without is not None:
-        yield f"Computed without {view.without}; the target is the same as with it."
+        translated = " The target is the translation of the full model." if view.search is not None else ""
+        yield f"Computed without {view.without}.{translated}"
     settings = view.trace.settings
     yield (
         f"{len(view.trace.source.ids)} source and {len(view.trace.written.ids)} target tokens; "

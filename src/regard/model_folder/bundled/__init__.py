@@ -41,6 +41,15 @@ def resolve(path: Path) -> Path:
     return HERE / path if not path.exists() and str(path) in available() else path
 
 
+def display_path(folder: Path) -> Path:
+    """Return the name of a bundled model instead of its folder, unless something in the current folder has this name.
+
+    The folder of any other model is returned unchanged.
+    """
+    name = Path(folder.name)
+    return name if resolve(name) == folder else folder
+
+
 def is_bundled(path: Path) -> bool:
     """Return whether a folder is a bundled model."""
     return path.resolve().parent == HERE.resolve()

@@ -7,6 +7,8 @@ import torch
 
 from regard.errors import RunError, SettingsError
 from regard.machine import bfloat16
+from regard.machine.device import find_missing_gpu
+from regard.render.units import format_count
 from regard.settings.train import TrainSettings
 from regard.training.optimizers.schedule import peak_rate
 from regard.training.planning.step_time import StepTime
@@ -39,12 +41,23 @@ def parse_duration(text: str) -> float:
 
 def choose_model_size(pairs: int, device: str) -> tuple[str, str]:
     """Choose a model size for the number of training pairs and the device; also return the reason as a text."""
-    machine = "a GPU" if device != "cpu" else f"{os.cpu_count()} CPU cores"
+    machine = "a GPU" if device != "cpu" else format_count(os.cpu_count() or 1, "CPU core")
     if device != "cpu":
         size = "base" if pairs >= 10 * SMALL_FROM_PAIRS else "small"
     else:
         size = "small" if pairs >= SMALL_FROM_PAIRS else "tiny"
-    return size, f"size {size}, because there are {pairs:,} training pairs and {machine}"
+    return size, f"size {size}, chosen for {format_count(pairs, 'training pair')} and {machine}"
+
+
+def wanted_steps(target_tokens: int, speed: StepTime) -> int:
+    """Return the number of steps in 5 to 40 passes over the training data, and at least 500 steps."""
+    passes = min(40.0, max(5.0, 30e6 / target_tokens))
+    return max(500, round(passes * target_tokens / speed.tokens))
+
+
+def affordable_steps(speed: StepTime) -> int:
+    """Return the number of steps that fit in DEFAULT_MAX_SECONDS."""
+    return max(1, round(SHARE_FOR_STEPS * DEFAULT_MAX_SECONDS / speed.seconds))
 
 
 def choose_steps(target_tokens: int, speed: StepTime) -> tuple[int, str]:
@@ -53,9 +66,8 @@ def choose_steps(target_tokens: int, speed: StepTime) -> tuple[int, str]:
     The run makes 5 to 40 passes over the data, or more passes if these would be fewer than 500 steps. If this would
     take longer than DEFAULT_MAX_SECONDS, the run takes only the steps that fit in this time.
     """
-    passes = min(40.0, max(5.0, 30e6 / target_tokens))
-    wanted = max(500, round(passes * target_tokens / speed.tokens))
-    affordable = max(1, round(SHARE_FOR_STEPS * DEFAULT_MAX_SECONDS / speed.seconds))
+    wanted = wanted_steps(target_tokens, speed)
+    affordable = affordable_steps(speed)
     if affordable < wanted:
         return affordable, (
             f"{affordable:,} steps, as many as fit in {DEFAULT_MAX_SECONDS // 3600} hours on this machine "
@@ -73,7 +85,9 @@ def choose_decay(target_tokens: int, settings: TrainSettings, width: int) -> tup
     """
     steps = max(MIN_DECAY_STEPS, round(MIN_DECAY_PASSES * target_tokens / settings.batch_tokens))
     decay = 1 / (steps * peak_rate(settings, width))
-    return decay, f"weight decay {decay:.2g}, a time constant of {steps:,} steps"
+    return decay, (
+        f"weight decay {decay:.2g} against memorisation: unused parameters shrink to about a third in {steps:,} steps"
+    )
 
 
 def choose_validation_interval(steps: int, seconds_per_step: float) -> int:
@@ -101,13 +115,8 @@ def pick_device(wanted: str, precision: str) -> str:
 
     Raise a `RunError` if this machine does not have the device, or cannot compute in this precision.
     """
-    if wanted == "cuda" and not torch.cuda.is_available():
-        raise RunError(
-            "train.device=cuda, but torch finds no CUDA GPU on this machine; leave the setting at auto, or install "
-            "torch with CUDA support"
-        )
-    if wanted == "mps" and not torch.backends.mps.is_available():
-        raise RunError("train.device=mps, but torch finds no Apple GPU on this machine; leave the setting at auto")
+    if problem := find_missing_gpu(wanted, default="auto"):
+        raise RunError(f"train.device={wanted}, but {problem}")
     # Apple GPUs (mps) have had little testing, so `auto` does not choose them.
     device = wanted if wanted != "auto" else "cuda" if torch.cuda.is_available() else "cpu"
     if device == "cpu" and precision == "bfloat16" and not bfloat16.is_safe():

@@ -57,6 +57,7 @@ class SizeForecast:
     size: str
     parameters: int  # number of parameters of the model
     steps: int  # number of steps that a run of this size would take
+    wanted_steps: int  # number of steps that it would take without the default limit on its duration
     seconds: float  # expected duration of the run
     measured: bool  # whether the speed was measured for this size, or extrapolated from a smaller one
 
@@ -146,10 +147,12 @@ def _forecast_sizes(overrides: Overrides, sample: CorpusSample, device: str) -> 
         else:
             tokens = settings.train.batch_tokens
             speed = StepTime(seconds_per_token_parameter * parameters * tokens, tokens)
-        steps = settings.train.steps
+        steps = wanted = settings.train.steps
         if size in ("tiny", "small") and "steps" not in overrides.get("train", {}):
             steps, _ = choices.choose_steps(sample.epoch_tokens, speed)
-        yield SizeForecast(size, parameters, steps, steps * speed.seconds / choices.SHARE_FOR_STEPS, is_measured)
+            wanted = choices.wanted_steps(sample.epoch_tokens, speed)
+        seconds = steps * speed.seconds / choices.SHARE_FOR_STEPS
+        yield SizeForecast(size, parameters, steps, wanted, seconds, is_measured)
 
 
 def _measure(settings: Settings, corpus: EncodedCorpus, device: str) -> StepTime:

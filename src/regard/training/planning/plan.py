@@ -84,7 +84,9 @@ def _format(value: Any) -> str:
         case None:
             return "not given"
         case list() | dict() if not value:
-            return "nothing"
+            return "none"
+        case [None, None]:  # the languages
+            return "unknown"
         case {"name": name, "sha256": str(digest)}:
             return f"{name} ({digest[:12]})"
         case dict():

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import click
 
 from regard.cli.commands.bench.group import bench
-from regard.cli.options import CONFIG, SET
+from regard.cli.options import CONFIG, TRAIN_SET
 from regard.console import show_work
 from regard.render.units import format_duration
 from regard.settings.parser import user_overrides
@@ -21,10 +21,12 @@ if TYPE_CHECKING:
 
 @bench.command()
 @click.argument("files", nargs=-1, required=True, type=click.Path(path_type=Path))
-@click.option("--size", type=click.Choice(list(SIZES)), help="Default: chosen from the data and the machine.")
+@click.option(
+    "--size", type=click.Choice(list(SIZES)), help="Size of the model. Default: chosen from the data and the machine."
+)
 @click.option("--json", "as_json", is_flag=True, help="The figures as JSON.")
 @CONFIG
-@SET
+@TRAIN_SET
 def train(
     files: tuple[Path, ...], size: str | None, as_json: bool, config: Path | None, overrides: tuple[str, ...]
 ) -> None:
@@ -47,8 +49,8 @@ def _show(speed: "TrainingSpeed") -> None:
     memory = f"{speed.peak_memory_mb:,.0f} MB" if speed.peak_memory_mb is not None else "not known on this system"
     sys.stdout.write(
         f"size              {speed.size}, {speed.parameters:,} parameters\n"
-        f"speed             {speed.tokens_per_second:,.0f} target tokens a second, "
-        f"{speed.seconds_per_step:.2f} s a step\n"
+        f"speed             {speed.tokens_per_second:,.0f} target tokens per second, "
+        f"{speed.seconds_per_step:.2f} s per step\n"
         f"arithmetic        {speed.gigaflops:,.0f} GFLOP/s, {speed.gigaflops / speed.peak_gigaflops:.0%} of the "
         f"{speed.peak_gigaflops:,.0f} of one large matrix product\n"
         f"memory            {memory} at most\n"
