@@ -79,6 +79,7 @@ RENAMED_KEYS: dict[str, str] = {
 
 # JSON values that were renamed: for each old key, its old values and their new names.
 RENAMED_VALUES: dict[str, dict[str, str]] = {
+    "kind": {"sources nearly in training": "near duplicates of training sources"},
     "looks": {"decider": "cue"},
     "name": {
         "as many others removed": "as many other heads removed",
@@ -89,6 +90,9 @@ RENAMED_VALUES: dict[str, dict[str, str]] = {
     "place": {"decider": "cue"},
     "role": {"it → noun": "it → antecedent"},
 }
+
+# JSON keys that did not exist before.
+ADDED_KEYS: tuple[str, ...] = ("wanted_steps",)
 
 # New keys whose values are sentences for people. The wording may differ; the numbers in them must be equal.
 PROSE_KEYS: tuple[str, ...] = ("by", "data", "famous", "meaning", "reason", "verdict")
@@ -142,5 +146,6 @@ def table_lines() -> Iterator[str]:
     labels = [(key, old, new) for key, table in RENAMED_VALUES.items() for old, new in table.items()]
     yield "JSON labels of the old interface and their new names:" + ("" if labels else " none")
     yield from (f"  {key}: {old} -> {new}" for key, old, new in labels)
+    yield f"Keys that the new interface adds: {', '.join(ADDED_KEYS)}"
     yield f"Keys of sentences for people, of which only the numbers are compared: {', '.join(PROSE_KEYS)}"
     yield f"Keys of durations, of which only the type is compared: {', '.join(TIMING_KEYS)}"

@@ -10,7 +10,7 @@ import re
 from collections.abc import Mapping
 from typing import Any
 
-from comparison.dialects import PROSE_KEYS, TIMING_KEYS, Dialect
+from comparison.dialects import ADDED_KEYS, PROSE_KEYS, TIMING_KEYS, Dialect
 
 TOLERANCE = 1e-6
 SHOWN_CHARACTERS = 120
@@ -61,7 +61,7 @@ def first_difference(old: Any, new: Any, path: str = "", key: str = "") -> str |
 
 
 def _in_objects(old: dict[str, Any], new: dict[str, Any], path: str) -> str | None:
-    missing, added = sorted(old.keys() - new.keys()), sorted(new.keys() - old.keys())
+    missing, added = sorted(old.keys() - new.keys()), sorted(new.keys() - old.keys() - {*ADDED_KEYS})
     if missing or added:
         lists = [f"{name} {', '.join(keys[:5])}" for name, keys in (("lost", missing), ("gained", added)) if keys]
         return f"{path or 'value'}: keys {' and '.join(lists)}"

@@ -178,7 +178,7 @@ def test_text_and_json_agree(compared: Evaluation) -> None:
     values = json.loads(json.dumps(facts(compared, "new", "old")))
     lines = list(evaluation_lines(compared, "new", "old"))
     assert lines[0] == f"{COUNT} sentences"
-    assert f"TER  {values['ter']:.2f}   {values['ter_signature']}" in lines
+    assert f"TER  {values['ter']:6.2f}   {values['ter_signature']}" in lines
     assert values["against"]["verdict"] in lines
     assert "added to the signatures: bs:1000|seed:12345 (bootstrap), ar:10000|seed:12345 (randomisation)" in lines
     for group in (*values["by_length"]["groups"], *values["by_rarity"]["groups"]):
