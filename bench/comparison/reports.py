@@ -3,6 +3,9 @@
 The commands use the bundled models and so little data that all of them together take a few minutes.
 """
 
+import hashlib
+import json
+import shutil
 from collections.abc import Iterator
 from functools import partial
 from pathlib import Path
@@ -29,6 +32,7 @@ SENTENCES: dict[str, tuple[str, ...]] = {
         "Qu'est-ce que tu as fait hier soir avec tes amis ?",
     ),
 }
+OTHER_MODEL = "another-model"
 HEAD = "encoder.2.self.3"
 INTERVENTIONS: dict[str, tuple[str, ...]] = {
     "as it is": ("--trace", HEAD, "--trace", "decoder.1.cross.2"),
@@ -46,6 +50,7 @@ def compare_reports(pair: Pair, corpus: Corpus) -> Iterator[Item]:
         for name, words in INTERVENTIONS.items():
             count = sum(map(len, SENTENCES.values()))
             yield compared(f"look, {count} sentences {name}", partial(_look_difference, sessions, words))
+        _write_other_model(pair.old.root, corpus.folder / OTHER_MODEL)
         for command, words in _commands(corpus):
             shown = " ".join(Path(word).name if word.startswith("../") else word for word in words)
             yield compared(f"{command} {shown}", partial(_difference, sessions, command, *words))
@@ -56,7 +61,7 @@ def _commands(corpus: Corpus) -> Iterator[tuple[str, tuple[str, ...]]]:
     # The number of steps is given, because otherwise `check` chooses it by the speed of the machine.
     yield "check", (checked, "--valid", valid, "--set", "train.steps=60", "--set", "tokenizer.vocab_size=600")
     yield "evaluate", (test,)
-    yield "evaluate", (test, "--by-source", "--against", "fr-en", "--set", "decode.beam_size=1")
+    yield "evaluate", (test, "--by-source", "--against", corpus.path(OTHER_MODEL), "--set", "decode.beam_size=1")
     yield "score", (test,)
     yield "measure heads", ("--count", "10")
     yield "measure heads", (test, "--count", "10")
@@ -65,6 +70,18 @@ def _commands(corpus: Corpus) -> Iterator[tuple[str, tuple[str, ...]]]:
     yield "measure alignment", ("--count", "20")
     yield "measure alignment", ("--model", "fr-en", "--count", "20")
     yield "measure alignment", (test,)
+
+
+def _write_other_model(root: Path, folder: Path) -> None:
+    """Copy the bundled model fr-en without its languages: Regard refuses to compare models of other directions."""
+    bundled = next((root / "src" / "regard").rglob("fr-en/settings.json")).parent
+    shutil.copytree(bundled, folder)
+    settings = json.loads((bundled / "settings.json").read_text("utf-8"))
+    data = json.dumps({**settings, "languages": [None, None]}).encode()
+    (folder / "settings.json").write_bytes(data)
+    manifest = json.loads((bundled / "manifest.json").read_text("utf-8"))
+    manifest["settings.json"] = {"bytes": len(data), "sha256": hashlib.sha256(data).hexdigest()}
+    (folder / "manifest.json").write_text(json.dumps(manifest), "utf-8")
 
 
 def _look_difference(sessions: Sessions, words: tuple[str, ...]) -> str | None:
