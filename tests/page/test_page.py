@@ -196,7 +196,7 @@ def test_generation_shows_every_step(opened, view):
     opened.page.click("#tab-generation")
     for number, step in enumerate(view.steps(), start=1):
         assert opened.text("#step-text") == (
-            f"Step {number} of {len(view.steps())}: after reading {step.read}, wrote {step.token} "
+            f"Step {number} of {len(view.steps())}: after {step.read}, generated {step.token} "
             f"(probability {step.probability:.3f})."
         )
         names = opened.page.locator("#alternatives .name").all_inner_texts()

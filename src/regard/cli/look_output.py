@@ -94,7 +94,7 @@ def _followed(view: View, stack: str, word: str, style: TerminalStyle, *, by_tok
     """
     _, found = find_token(view.trace, stack, word, tokens=by_token)
     tokens = view.trace.source if stack == "encoder" else view.trace.read
-    before = "" if stack == "encoder" else f"about to write {found.text}, after reading "
+    before = "" if stack == "encoder" else f"predicting {found.text}, after "
     yield f"{before}{tokens.texts[found.begin]}, which is token {tokens.ids[found.begin]} of {len(view.vocabulary)}"
     yield from show_stages(list(token_stages(view.trace, stack, found.begin)), style)
     if stack == "decoder":

@@ -57,7 +57,7 @@ export async function selectedMap(selection = state) {
 }
 
 export const labelOf = (row) => (row.read ? `${row.read} → ${row.text}` : row.text);
-export const descriptionOf = (row) => (row.read ? `after reading ${row.read}, about to write ${row.text}` : row.text);
+export const descriptionOf = (row) => (row.read ? `after ${row.read}, predicting ${row.text}` : row.text);
 
 /** The keys that the query at index `row` may attend to, largest weight first. */
 export function rankedRow(map, row) {

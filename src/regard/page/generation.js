@@ -12,7 +12,7 @@ const ROW_HEIGHT = 40;
 async function drawStep() {
   const { read, token, probability, alternatives } = data.steps[state.step];
   byId("step").value = state.step + 1;
-  byId("step-text").textContent = `Step ${state.step + 1} of ${data.steps.length}: after reading ${read}, wrote ${token} (probability ${probability.toFixed(3)}).`;
+  byId("step-text").textContent = `Step ${state.step + 1} of ${data.steps.length}: after ${read}, generated ${token} (probability ${probability.toFixed(3)}).`;
   fillBars(byId("alternatives"), alternatives.map(([name, value]) => ({ name, value, chosen: name === token })));
   const layer = String(data.settings.decoder_layers);
   const step = state.step;

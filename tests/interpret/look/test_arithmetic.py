@@ -244,6 +244,6 @@ def test_arithmetic_is_found_by_word(model_of):
     assert view.arithmetic("encoder.1.self.2", "cat").row.text == "▁cat"
     first = view.trace.written.words[0].text
     found = view.arithmetic("decoder.1.cross.1", first)
-    assert found.row.description == f"after reading <s>, about to write {view.trace.written.texts[0]}"
+    assert found.row.description == f"after <s>, predicting {view.trace.written.texts[0]}"
     with pytest.raises(LookError, match="no word 'zebra' here; the words are: the, old, cat"):
         view.arithmetic("encoder.1.self.1", "zebra")

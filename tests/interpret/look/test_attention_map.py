@@ -41,7 +41,7 @@ def test_word_weights_are_sums_over_column_tokens_and_means_over_row_tokens(view
 
 def test_decoder_rows_name_the_words_read_and_about_to_be_written(view):
     found = view.attention("decoder.1.cross.1", tokens=True)
-    assert found.rows[0].description == f"after reading <s>, about to write {view.trace.written.texts[0]}"
+    assert found.rows[0].description == f"after <s>, predicting {view.trace.written.texts[0]}"
     assert [row.read for row in found.rows] == list(view.trace.read.texts)
     assert [row.text for row in found.rows] == list(view.trace.written.texts)
     words = view.attention("decoder.1.cross.1")

@@ -41,7 +41,7 @@ def test_the_planted_head_is_chosen(planted):
     assert errors["decoder.1.cross.2, read"] == 0 and errors["decoder.1.cross.1, read"] == 1
     assert result.offset == pytest.approx(0.5, abs=0.1) and result.untrained > 0.5
     line = next(alignment_lines(result))
-    assert line.startswith("decoder.1.cross.1 aligns a target word best, when about to write it: ")
+    assert line.startswith("decoder.1.cross.1 aligns a target word best, at the position that predicts it: ")
 
 
 @pytest.mark.parametrize("head", [("decoder.1.cross.1", "written"), ("decoder.1.cross.2", "read")])

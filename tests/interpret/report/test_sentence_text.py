@@ -84,7 +84,7 @@ def test_masked_cells_show_a_dot_and_no_number(model_of):
 def test_a_word_that_occurs_only_in_the_target_is_found(model_of):
     view = model_of("pre").look(TEXT, DECODE, target="a zebra.")
     found = "\n".join(view_lines(model_of("pre"), view, (), "zebra", TerminalStyle(80), by_token=False))
-    assert "decoder.1.cross, mean of 2 heads: after reading a, about to write zebra" in found
+    assert "decoder.1.cross, mean of 2 heads: after a, predicting zebra" in found
     assert "encoder.1.self" not in found
 
 

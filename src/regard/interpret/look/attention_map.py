@@ -45,7 +45,7 @@ class Row:
 
     @property
     def description(self) -> str:
-        return self.text if self.read is None else f"after reading {self.read}, about to write {self.text}"
+        return self.text if self.read is None else f"after {self.read}, predicting {self.text}"
 
 
 @dataclass(frozen=True)

@@ -27,7 +27,7 @@ OFFSETS = range(-12, 13)
 ROLE_DESCRIPTIONS = {
     "previous": "the previous token",
     "next": "the next token",
-    "self": "the same token; in the decoder, the token just read",
+    "self": "the same token; in the decoder, the input token",
     "first": "the first token; in the decoder, BOS",
     "end": "EOS",
     "rare": f"the rarest token of the sentence, if it is not one of the {FREQUENT_SUBWORDS} most frequent subwords",
@@ -36,8 +36,8 @@ ROLE_DESCRIPTIONS = {
     "verb → instrument": "from a verb to its instrument",
     "adjective → noun": "from an adjective to its noun",
     "it → antecedent": "from “it” or “they” to its antecedent",
-    "align, read": "from a target word that was just read to its source word",
-    "align, written": "from a target word that is about to be written to its source word",
+    "align, read": "from the position whose input is a target word to its source word",
+    "align, written": "from the position that predicts a target word to its source word",
 }
 
 POSITIONAL_ROLES = ("previous", "next", "self", "first", "end")

@@ -8,7 +8,7 @@ from regard.inference.alignment import Link
 from regard.interpret.annotated_pairs import AnnotatedPair
 from regard.interpret.measure.alignment_heads import AlignmentHeadResult
 
-_ROWS = {"written": "when about to write it", "read": "when it has just read it"}
+_ROWS = {"written": "at the position that predicts it", "read": "at the position whose input it is"}
 
 
 def alignment_lines(result: AlignmentHeadResult) -> Iterator[str]:

@@ -89,7 +89,7 @@ def show_steps(view: Inspection, style: TerminalStyle) -> Iterator[str]:
     yield style.strong("Each token of the target, its probability, and the most probable alternatives")
     for number, step in enumerate(view.steps(), start=1):
         others = ", ".join(f"{text} {value:.3f}" for text, value in step.alternatives if text != step.token)
-        written = f"after reading {step.read}, wrote {step.token}  {step.probability:.3f}"
+        written = f"after {step.read}, generated {step.token}  {step.probability:.3f}"
         yield f"{number:>3}  {written}; alternatives: {others}"
     if view.search is None:
         return

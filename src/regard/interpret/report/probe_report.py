@@ -97,8 +97,8 @@ class ProbeReport(HtmlReport):
             "the layer encodes the property."
         )
         yield (
-            "In the decoder, a word is probed in the row that has just read its last token, or in the row that is "
-            "about to write its first token. Layer 0 is embedding plus position, with no information about the source."
+            "In the decoder, a word is probed at the position whose input is its last token, or at the position that "
+            "predicts its first token. Layer 0 is embedding plus position, with no information about the source."
         )
         measured = {probe.task for probe in self.measurement.probes}
         skipped = "".join(f", {task} (too few cases)" for task in TASKS if task not in measured)
