@@ -3,6 +3,7 @@
 import atexit
 import os
 import shutil
+import signal
 import sys
 import tempfile
 from collections.abc import Callable, Iterator
@@ -11,6 +12,10 @@ from typing import Any
 
 # Before torch is imported, and also for child processes: test workers share the cores, so more threads are slower.
 os.environ.setdefault("OMP_NUM_THREADS", "1")
+
+# A shell starts a background job with SIGINT ignored, and child processes inherit that; tests interrupt such processes.
+if signal.getsignal(signal.SIGINT) == signal.SIG_IGN:
+    signal.signal(signal.SIGINT, signal.default_int_handler)
 
 # Tests, their workers, child processes and browsers leave the user's cache and configuration folders unchanged.
 if "PYTEST_XDIST_WORKER" not in os.environ:
