@@ -38,7 +38,7 @@ from regard.machine.cpu import cpu_count
 from regard.model_folder.loader import open_folder
 from regard.settings.decode import DecodeSettings
 from regard.settings.sections import assemble
-from regard.settings.sizes import SIZES
+from regard.settings.kinds.transformer import SIZES
 from regard.tokenizers.sentencepiece import SentencePieceTokenizer
 from regard.training.checkpoints import Checkpoints
 from regard.training.tracking.events import Planned

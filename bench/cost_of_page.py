@@ -23,7 +23,7 @@ from regard.model_folder.writer import save_folder
 from regard.models.kinds.transformer import Transformer
 from regard.settings.kinds.transformer import TransformerSettings
 from regard.settings.sections import assemble
-from regard.settings.sizes import SIZES
+from regard.settings.kinds.transformer import SIZES
 from regard.tokenizers.sentencepiece import SentencePieceTokenizer
 from regard.tokenizers.vocabulary import train_tokenizer
 

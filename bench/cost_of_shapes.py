@@ -25,7 +25,7 @@ from regard.models.kinds.transformer import Transformer
 from regard.settings.decode import DecodeSettings
 from regard.settings.kinds.transformer import TransformerSettings
 from regard.settings.sections import assemble
-from regard.settings.sizes import SIZES
+from regard.settings.kinds.transformer import SIZES
 from regard.settings.train import TrainSettings
 from regard.tokenizers.sentencepiece import SentencePieceTokenizer
 from regard.tokenizers.special_ids import EOS
@@ -51,7 +51,7 @@ def main() -> None:
     print("| shape | parameters | target tokens per second, training | sentences per second, beam 4 |")
     print("|---|---|---|---|")
     for name, shape in SHAPES.items():
-        model = Transformer(dataclasses.replace(shape, vocab_size=ROWS), dropout=0.1)
+        model = Transformer(dataclasses.replace(shape, source_vocab_size=ROWS, target_vocab_size=ROWS), dropout=0.1)
         count = sum(parameter.numel() for parameter in model.parameters())
         print(
             f"| {name} | {count / 1e6:.1f}M | {training_speed(model):,.0f} | {translation_speed(shape):,.0f} |",
@@ -76,7 +76,7 @@ def translation_speed(shape: TransformerSettings) -> float:
     """Return the sentences per second of CTranslate2. All outputs have the maximum length, to compare shapes."""
     texts = [pair.source for pair in islice(pairs(seed=1), 100)]
     tokenizer = SentencePieceTokenizer(train_tokenizer(iter(texts), kind="unigram", vocab_size=400))
-    model = Transformer(dataclasses.replace(shape, vocab_size=tokenizer.embedding_rows))
+    model = Transformer(dataclasses.replace(shape, source_vocab_size=tokenizer.embedding_rows, target_vocab_size=tokenizer.embedding_rows))
     with torch.no_grad():
         model.embedding.weight[EOS] = 0
     with tempfile.TemporaryDirectory() as name:

@@ -31,7 +31,7 @@ from pages.benchmarks import page
 from systems.model_weights import read_shape
 
 from regard.settings.sections import assemble
-from regard.settings.sizes import SIZES
+from regard.settings.kinds.transformer import SIZES
 from regard.storage.manifest import sha256
 
 # The environment of each system, and the arguments of its worker after the path of the model.

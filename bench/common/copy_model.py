@@ -26,7 +26,7 @@ from regard.interchange.ctranslate2.export import ensure_export
 from regard.model_folder.writer import save_folder
 from regard.models.kinds.transformer import Transformer
 from regard.settings.sections import assemble
-from regard.settings.sizes import SIZES
+from regard.settings.kinds.transformer import SIZES
 from regard.tokenizers.sentencepiece import SentencePieceTokenizer
 from regard.tokenizers.vocabulary import train_tokenizer
 
@@ -58,7 +58,7 @@ def write_copy_model(out: Path, size: str, source: Path, target: Path, norm: str
     data = train_tokenizer(chain(Lines(source), Lines(target)), kind=settings.tokenizer.kind, vocab_size=vocab_size)
     tokenizer = SentencePieceTokenizer(data)
     torch.manual_seed(1)
-    model = Transformer(dataclasses.replace(settings.model, vocab_size=tokenizer.embedding_rows))
+    model = Transformer(dataclasses.replace(settings.model, source_vocab_size=tokenizer.embedding_rows, target_vocab_size=tokenizer.embedding_rows))
     with torch.no_grad():
         _set_parameters(model)
     card = f"A model of size {size} that copies its source. Its parameters were set by hand to measure speed.\n"

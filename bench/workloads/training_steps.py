@@ -18,7 +18,7 @@ from regard.data.batching.batches import Batch, StreamPosition
 from regard.machine.malloc import retain_freed_memory
 from regard.models.kinds.transformer import Transformer
 from regard.settings.sections import assemble
-from regard.settings.sizes import SIZES
+from regard.settings.kinds.transformer import SIZES
 from regard.tokenizers.special_ids import EOS, FIRST_SUBWORD, PAD
 from regard.training.optimizers.adam import make_optimizer
 from regard.training.step import training_steps
@@ -29,7 +29,7 @@ _WARM_UP = 1  # steps that are not measured
 
 def main(length: int, tokens: int, steps: int) -> None:
     settings = assemble(SIZES[SIZE])
-    shape = dataclasses.replace(settings.model, vocab_size=ROWS, max_positions=length)
+    shape = dataclasses.replace(settings.model, source_vocab_size=ROWS, target_vocab_size=ROWS, max_positions=length)
     train = dataclasses.replace(settings.train, steps=_WARM_UP + steps, batch_tokens=tokens, micro_batch_tokens=tokens)
     torch.manual_seed(1)
     model = Transformer(shape, train.dropout)

@@ -38,7 +38,7 @@ if TYPE_CHECKING:
     from regard.interpret.report.head_report import HeadReport
     from regard.interpret.report.probe_report import ProbeReport
     from regard.interpret.report.pronoun_report import PronounReport
-    from regard.models.kinds.transformer import Transformer
+    from regard.models.interface import AutoregressiveModel
 
 Pairs = Iterable[tuple[str, str]]  # sentence pairs, each as (source, translation)
 
@@ -59,10 +59,12 @@ def load(
     folders = open_folders(folder, *others)
     translator = make_translator(folders, compute_type=compute_type, backend=backend, device=device)
 
-    def build() -> "Transformer":
+    def build() -> "AutoregressiveModel":
+        from regard.models.interface import as_autoregressive
+
         if others:
             raise LookError(f"an ensemble of {len(folders)} models cannot be inspected; load one of the models")
-        return getattr(translator, "model", None) or folders[0].build().to(device)
+        return getattr(translator, "model", None) or as_autoregressive(folders[0].build()).to(device)
 
     name = " + ".join(map(str, (folder or folders[0].path.name, *others)))
     return Model(translator, folders[0].tokenizer, build, name=name, languages=folders[0].languages)
@@ -73,6 +75,7 @@ def train(
     *,
     out: str | Path,
     valid: Paths = (),
+    kind: str | None = None,
     size: str | None = None,
     budget: float | None = None,
     steps: int | None = None,
@@ -93,6 +96,7 @@ def train(
         paths,
         out=out,
         valid=valid,
+        kind=kind,
         size=size,
         budget=budget,
         steps=steps,
@@ -129,7 +133,7 @@ class Model:
         self,
         translator: Translator,
         tokenizer: SentencePieceTokenizer,
-        build: "Callable[[], Transformer]",
+        build: "Callable[[], AutoregressiveModel]",
         *,
         name: str,
         languages: LanguagePair = (None, None),
@@ -139,14 +143,14 @@ class Model:
         self.tokenizer = tokenizer
         self._translator = translator
         self._build = build
-        self._network: Transformer | None = None
+        self._network: AutoregressiveModel | None = None
         self._inspector = Inspector(translator, lambda: self.network, tokenizer, name=name)
 
     def __repr__(self) -> str:
         return f"Model({self.name!r}, languages={self.languages!r})"
 
     @property
-    def network(self) -> "Transformer":
+    def network(self) -> "AutoregressiveModel":
         """The neural network, a `torch.nn.Module`; it is built when it is first used."""
         if self._network is None:
             self._network = self._build()

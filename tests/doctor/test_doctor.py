@@ -200,8 +200,8 @@ def test_variables_that_regard_has_set_are_marked(monkeypatch: pytest.MonkeyPatc
 def test_the_size_of_the_cache_is_reported(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     monkeypatch.setattr("platformdirs.user_cache_path", lambda name: tmp_path / name)
     assert by_name(check_paths())["cache"].found.endswith(" free; holds 0 files, 0 MB")
-    (tmp_path / "regard" / "fast").mkdir()
-    (tmp_path / "regard" / "fast" / "model.bin").write_bytes(bytes(3_000_000))
+    (tmp_path / "regard" / "ctranslate2").mkdir()
+    (tmp_path / "regard" / "ctranslate2" / "model.bin").write_bytes(bytes(3_000_000))
     assert by_name(check_paths())["cache"].found.endswith(" free; holds 1 file, 3 MB")
 
 

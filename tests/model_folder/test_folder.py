@@ -29,7 +29,7 @@ TOKENIZER = SentencePieceTokenizer(
     train_tokenizer(iter(["a small text", "of a few words"]), kind="unigram", vocab_size=300)
 )
 SETTINGS = TransformerSettings(
-    vocab_size=TOKENIZER.embedding_rows,
+    source_vocab_size=TOKENIZER.embedding_rows, target_vocab_size=TOKENIZER.embedding_rows,
     width=16,
     heads=2,
     feedforward=24,

@@ -32,7 +32,7 @@ class AttentionLens:
 def tiny(*, dropout: float = 0.0, **shape: Any) -> Transformer:
     """Return a small model of the paper's architecture."""
     values = {"width": 16, "heads": 2, "feedforward": 32, "encoder_layers": 2, "decoder_layers": 2, "max_positions": 16}
-    return Transformer(TransformerSettings(vocab_size=24, **{**values, **shape}), dropout).eval()
+    return Transformer(TransformerSettings(source_vocab_size=24, target_vocab_size=24, **{**values, **shape}), dropout).eval()
 
 
 def random_tokens(sentences: int, length: int) -> Tensor:

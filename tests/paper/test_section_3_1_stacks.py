@@ -103,7 +103,7 @@ def test_every_sublayer_and_the_embedding_have_the_models_width(size, width):
     """Section 3.1: for the residual connections, all of them have outputs of d_model numbers, 512 in the base model."""
     assert size.model.width == width
     with torch.device("meta"):
-        model = Transformer(replace(size.model, vocab_size=PAPER_VOCAB_SIZE))
+        model = Transformer(replace(size.model, source_vocab_size=PAPER_VOCAB_SIZE, target_vocab_size=PAPER_VOCAB_SIZE))
     attentions = [module for module in model.modules() if isinstance(module, MultiHeadAttention)]
     networks = [module for module in model.modules() if isinstance(module, FeedForward)]
     assert (len(attentions), len(networks)) == (6 + 12, 12)

@@ -40,7 +40,7 @@ def test_dropout_has_one_rate_everywhere(size, rate):
     """Section 5.4: 0.1 in the base model; Table 3: 0.3 in the big one (0.1 for English-French, section 6.1)."""
     assert size.train.dropout == rate
     with torch.device("meta"):
-        model = Transformer(replace(size.model, vocab_size=8), size.train.dropout)
+        model = Transformer(replace(size.model, source_vocab_size=8, target_vocab_size=8), size.train.dropout)
     assert {module.rate for module in model.modules() if isinstance(module, Dropout)} == {rate}
     assert not any(isinstance(module, nn.Dropout) for module in model.modules())
     assert assemble(size_overrides("big"), user_overrides(["train.dropout=0.1"])).train.dropout == 0.1
@@ -48,7 +48,7 @@ def test_dropout_has_one_rate_everywhere(size, rate):
 
 def test_dropout_is_applied_to_sublayers_and_embeddings_and_nowhere_else(dropped):
     """Section 5.4: to the output of each sublayer, and to the sums of embeddings and positions in both stacks."""
-    model = Transformer(replace(BASE.model, vocab_size=24, width=16, feedforward=32), BASE.train.dropout).train()
+    model = Transformer(replace(BASE.model, source_vocab_size=24, target_vocab_size=24, width=16, feedforward=32), BASE.train.dropout).train()
     source_BS, target_BT = random_tokens(2, 3), random_tokens(2, 5)
     trained = model(source_BS, target_BT)
     assert len(dropped) == 2 + 6 * 2 + 6 * 3

@@ -73,7 +73,7 @@ def check(opened: ModelFolder) -> None:
     text = "the cat eats \u2581 été\t\0 🐈"
     torch = TorchBackend(opened.build(), tokenizer, max_positions=opened.settings.max_positions)
     torch.translate(text, DECODE)
-    fast = opened.path / "fast"
+    fast = opened.path / "ctranslate2"
     if is_intact_export(fast, export_key(opened.path, "float32")) and is_trusted_export(fast, opened):
         CTranslate2Backend(
             fast, tokenizer, max_positions=opened.settings.max_positions, fallback=lambda: torch
@@ -81,7 +81,7 @@ def check(opened: ModelFolder) -> None:
 
 
 def mutate(out: Path, generator: random.Random) -> None:
-    folder, names = (out, HASHED) if generator.random() < 0.7 else (out / "fast", FILES)
+    folder, names = (out, HASHED) if generator.random() < 0.7 else (out / "ctranslate2", FILES)
     name = generator.choice([*names, "manifest.json"])
     path = folder / name
     for _ in range(generator.choice([1, 1, 1, 2, 5])):
@@ -96,8 +96,8 @@ def mutate(out: Path, generator: random.Random) -> None:
     if folder == out and name != "manifest.json" and generator.random() < 0.5:
         # The CTranslate2 export is read only if it names this model.
         key = json.dumps(export_key(out, "float32"))
-        (out / "fast" / "made_for.json").write_text(key)
-        write_manifest(out / "fast", FILES)
+        (out / "ctranslate2" / "made_for.json").write_text(key)
+        write_manifest(out / "ctranslate2", FILES)
 
 
 def mutated_bytes(data: bytes, generator: random.Random) -> bytes:

@@ -12,7 +12,9 @@ from regard.settings.decode import DecodeSettings
 from regard.settings.kinds.transformer import TransformerSettings
 from regard.settings.parser import decode_settings, user_overrides
 from regard.settings.sections import Settings, assemble, from_dict
-from regard.settings.sizes import FINE_TUNE, SIZES, size_overrides
+from regard.settings.kinds.transformer import SIZES
+from regard.settings.recipes import FINE_TUNE
+from regard.settings.sizes import size_overrides
 from regard.settings.tokenizer import TokenizerSettings
 from regard.settings.train import TrainSettings
 

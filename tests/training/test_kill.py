@@ -76,7 +76,7 @@ def test_a_run_killed_before_the_ctranslate2_export_writes_it_when_resumed(
     assert server.run(command(tiny, out), out, at="rename fast.tmp").code == -signal.SIGKILL
     assert server.run(command(tiny, out), out).code == 0
     assert sha256(out / "weights.safetensors") == expected
-    assert (out / "fast" / "manifest.json").exists()
+    assert (out / "ctranslate2" / "manifest.json").exists()
 
 
 @pytest.mark.slow

@@ -28,7 +28,7 @@ PLAIN = TrainSettings(dropout=0.0)
 def make_model(dropout: float = 0.0) -> Transformer:
     torch.manual_seed(7)
     shape = TransformerSettings(
-        vocab_size=VOCABULARY, width=16, heads=2, feedforward=24, encoder_layers=1, decoder_layers=2, norm="pre"
+        source_vocab_size=VOCABULARY, target_vocab_size=VOCABULARY, width=16, heads=2, feedforward=24, encoder_layers=1, decoder_layers=2, norm="pre"
     )
     return Transformer(shape, dropout)
 

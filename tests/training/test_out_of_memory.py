@@ -27,7 +27,7 @@ def make_model() -> Transformer:
     torch.manual_seed(1)
     return Transformer(
         TransformerSettings(
-            vocab_size=24, width=16, heads=2, feedforward=24, encoder_layers=1, decoder_layers=1, norm="pre"
+            source_vocab_size=24, target_vocab_size=24, width=16, heads=2, feedforward=24, encoder_layers=1, decoder_layers=1, norm="pre"
         )
     )
 

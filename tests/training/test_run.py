@@ -684,7 +684,7 @@ def test_a_run_may_start_with_a_skipped_step_and_resume_after_it(
 def test_a_skipped_step_changes_neither_parameters_nor_optimizer_state(monkeypatch: pytest.MonkeyPatch) -> None:
     ids = np.array([[5, 6, EOS]])
     stream = itertools.repeat((Batch(ids, ids, 3), StreamPosition()))
-    shape = TransformerSettings(vocab_size=16, width=8, heads=2, feedforward=8, encoder_layers=1, decoder_layers=1)
+    shape = TransformerSettings(source_vocab_size=16, target_vocab_size=16, width=8, heads=2, feedforward=8, encoder_layers=1, decoder_layers=1)
     settings = TrainSettings(steps=3, batch_tokens=8, micro_batch_tokens=8, max_grad_norm=1.0)
     model = Transformer(shape)
     optimizer = make_optimizer(model, settings)
@@ -977,7 +977,7 @@ def test_a_tiny_model_learns_to_reverse() -> None:
             yield Batch(padded(chosen).numpy(), target.numpy(), int((target != PAD).sum())), StreamPosition()
 
     shape = TransformerSettings(
-        vocab_size=16, width=64, heads=4, feedforward=128, encoder_layers=1, decoder_layers=1, norm="pre"
+        source_vocab_size=16, target_vocab_size=16, width=64, heads=4, feedforward=128, encoder_layers=1, decoder_layers=1, norm="pre"
     )
     settings = TrainSettings(
         steps=400,

@@ -12,7 +12,7 @@ import ctranslate2
 from regard.errors import SettingsError
 from regard.inference.backends.ctranslate2 import CTranslate2Backend
 from regard.inference.translator import Translator
-from regard.interchange.ctranslate2.cache import cached_export
+from regard.interchange.ctranslate2.cache import cached_export, supports
 from regard.model_folder import bundled
 from regard.model_folder.compatibility import check_compatible
 from regard.model_folder.folder import ModelFolder
@@ -50,7 +50,7 @@ def make_translator(
     """Return a translator that uses one model, or several models as an ensemble."""
     if len(folders) > 1:
         check_compatible(folders)
-    if _choose_backend(len(folders), compute_type, backend, device) == "torch":
+    if _choose_backend(folders, compute_type, backend, device) == "torch":
         return _torch_translator(folders, device)
     (folder,) = folders
     _check_compute_type(compute_type)
@@ -64,11 +64,11 @@ def make_translator(
     )
 
 
-def _choose_backend(models: int, compute_type: str, backend: str, device: str) -> str:
+def _choose_backend(folders: Sequence[ModelFolder], compute_type: str, backend: str, device: str) -> str:
     """Return "ctranslate2" or "torch"; raise a SettingsError if neither supports this combination."""
     if backend not in BACKENDS:
         raise SettingsError(f"--backend is one of {', '.join(BACKENDS)}, not {backend!r}")
-    obstacle = "several models" if models > 1 else f"the device {device}" if device != "cpu" else None
+    obstacle = _obstacle(folders, device)
     if backend == "ctranslate2" and obstacle is not None:
         raise SettingsError(f"CTranslate2 does not support {obstacle}; leave --backend out, or use --backend torch")
     if backend != "torch" and obstacle is None:
@@ -79,12 +79,22 @@ def _choose_backend(models: int, compute_type: str, backend: str, device: str) -
     return "torch"
 
 
+def _obstacle(folders: Sequence[ModelFolder], device: str) -> str | None:
+    """Return why CTranslate2 cannot run these models, or None if it can."""
+    if len(folders) > 1:
+        return "several models"
+    if device != "cpu":
+        return f"the device {device}"
+    return None if supports(folders[0].settings) else f"models of the kind {folders[0].settings.kind}"
+
+
 def _torch_translator(folders: Sequence[ModelFolder], device: str) -> Translator:
     from regard.inference.backends.ensemble import Ensemble
     from regard.inference.backends.torch import TorchBackend
+    from regard.models.interface import as_autoregressive
 
     _check_device(device)
-    models = [folder.build().to(device) for folder in folders]
+    models = [as_autoregressive(folder.build()).to(device) for folder in folders]
     model = Ensemble(models) if len(models) > 1 else models[0]
     max_positions = min(folder.settings.max_positions for folder in folders)
     # An ensemble has no alignment head: each of its models has a different one.

@@ -1,17 +1,31 @@
-"""Builds an untrained model, for comparison with a trained one."""
+"""Builds a model from its settings. Nothing else calls the constructor of a model."""
 
-from typing import TYPE_CHECKING
+from pkgutil import resolve_name
+from typing import TypeVar, cast
 
-if TYPE_CHECKING:
-    from regard.models.kinds.transformer import Transformer
+import torch
+
+from regard.models.interface import SequenceModel
+from regard.settings.kinds import get_kind
+from regard.settings.model import ModelSettings
+
+AnyModel = TypeVar("AnyModel", bound=SequenceModel)
 
 
-def build_untrained(model: "Transformer") -> "Transformer":
-    """Return an untrained model with the architecture of `model`. Its random parameters are the same in every call."""
-    import torch
+def build_model(settings: ModelSettings, dropout: float = 0.0) -> SequenceModel:
+    """Return a model of the kind and shape that the settings describe, with random parameters."""
+    model: SequenceModel = resolve_name(get_kind(settings.kind).model)(settings, dropout)
+    return model
 
-    from regard.models.kinds.transformer import Transformer
 
+def parameter_shapes(settings: ModelSettings) -> dict[str, tuple[int, ...]]:
+    """Return the name and shape of each parameter of a model, without allocating memory for them."""
+    with torch.device("meta"):
+        return {name: tuple(tensor.shape) for name, tensor in build_model(settings).state_dict().items()}
+
+
+def build_untrained(model: AnyModel) -> AnyModel:
+    """Return an untrained model with the settings of `model`. Its random parameters are the same in every call."""
     with torch.random.fork_rng(devices=[]):
         torch.manual_seed(1)
-        return Transformer(model.settings).eval().to(next(model.parameters()).device)
+        return cast(AnyModel, build_model(model.settings).eval().to(model.device))

@@ -57,6 +57,7 @@ def iter_train(
     *,
     out: str | Path,
     valid: Paths = (),
+    kind: str | None = None,
     size: str | None = None,
     budget: float | None = None,
     steps: int | None = None,
@@ -74,7 +75,8 @@ def iter_train(
     began = time.monotonic()
     out, paths = Path(out), as_list(paths)
     folder = open_folder(Path(parent)) if parent is not None else None
-    changes = user_overrides(overrides, Path(config) if config is not None else None)
+    of_kind = [f"model.kind={kind}"] if kind is not None else []
+    changes = user_overrides([*of_kind, *overrides], Path(config) if config is not None else None)
     request = TrainingRequest(size, budget, steps, changes, folder)
     request.check()
     parent_languages: LanguagePair = folder.languages if folder else (None, None)
@@ -238,7 +240,7 @@ def _prepare(
         dropped = ", ".join(f"{reason}: {count:,}" for reason, count in corpus.dropped.items())
         yield Note(f"left out {dropped}; {run / 'shards' / 'dropped.tsv'} lists them")
     if plan is None:
-        settings = replace(settings, model=replace(settings.model, vocab_size=tokenizer.embedding_rows))
+        settings = replace(settings, model=settings.model.with_vocab_size(tokenizer.embedding_rows))
         names = " to ".join(side or "unknown" for side in sides)
         origin = "as in the model to fine-tune" if request.parent else "set with --languages"
         reasons = [f"languages {names} ({origin})", *reasons]

@@ -19,7 +19,6 @@ from regard.errors import RunError
 from regard.models.dropout import seeded
 from regard.models.interface import SequenceModel
 from regard.settings.train import TrainSettings
-from regard.tokenizers.special_ids import BOS, PAD
 from regard.training.loss import backward_in_chunks, loss_only
 from regard.training.optimizers.schedule import learning_rate
 from regard.training.out_of_memory import is_out_of_memory, slice_batches
@@ -53,7 +52,6 @@ def training_steps(
     stream: Stream,
     settings: TrainSettings,
     *,
-    width: int,
     first: int = 1,
     min_slices: Callable[[int], int] = lambda step: 1,
 ) -> Iterator[Step]:
@@ -61,8 +59,8 @@ def training_steps(
 
     `min_slices` returns the number of slices with which a step begins; more are used if memory runs out.
     """
-    device = next(model.parameters()).device
-    replicas = make_replicas(model, replica_count(width, settings.micro_batch_tokens, device.type))
+    width = model.settings.width
+    replicas = make_replicas(model, replica_count(width, settings.micro_batch_tokens, model.device.type))
     for replica in replicas:
         replica.train()
     for parameter in model.parameters():
@@ -101,7 +99,7 @@ def gradient_with_retry(
     Each batch is divided among the replicas, and the share of each replica is cut into this number of slices.
     Return the summed loss, the number of target tokens, and the number of slices with which memory was sufficient.
     """
-    max_rows = max(len(batch.source_BS) for batch in batches)
+    max_rows = max(map(len, batches))
     while True:
         try:
             sliced = slice_batches(batches, slices * len(replicas))
@@ -162,30 +160,22 @@ def _micro_batch_gradient(
 
     The dropout mask depends on `number`, the index of the micro-batch in the step.
     """
-    device = next(model.parameters()).device
-    with seeded(derived_seed(settings.seed, "dropout", step, number), device):
+    with seeded(derived_seed(settings.seed, "dropout", step, number), model.device):
         return backward_in_chunks(
             model,
-            torch.from_numpy(batch.source_BS).to(device),
-            torch.from_numpy(batch.target_BT).to(device),
-            bos=BOS,
-            pad=PAD,
+            batch,
             label_smoothing=settings.label_smoothing,
             tokens=tokens,
             bfloat16=settings.precision == "bfloat16",
-            weight_BT=None if batch.weight_BT is None else torch.from_numpy(batch.weight_BT).to(device),
         )
 
 
 @torch.inference_mode()
 def validation_loss(model: SequenceModel, batches: Iterator[Batch]) -> float:
     """Return the cross entropy per target token over all batches, without label smoothing or dropout."""
-    model.train(False)
-    device = next(model.parameters()).device
+    model.eval()
     loss, tokens = 0.0, 0
     for batch in batches:
-        source_BS = torch.from_numpy(batch.source_BS).to(device)
-        target_BT = torch.from_numpy(batch.target_BT).to(device)
-        loss += loss_only(model, source_BS, target_BT, bos=BOS, pad=PAD)
+        loss += loss_only(model, batch)
         tokens += batch.target_tokens
     return loss / tokens

@@ -14,7 +14,8 @@ from regard.errors import RunError
 from regard.interchange.ctranslate2.export import ensure_export
 from regard.model_folder.folder import ModelFolder
 from regard.model_folder.writer import save_folder
-from regard.models.kinds.transformer import Transformer
+from regard.models.build import build_model
+from regard.models.interface import SequenceModel
 from regard.progress import Progress
 from regard.training.checkpoints import Checkpoints, RunState
 from regard.training.divergence import divergence_message
@@ -60,7 +61,7 @@ class _Trainer:
         out: Path,
         plan: Plan,
         data: PreparedData,
-        model: Transformer,
+        model: SequenceModel,
         optimizer: torch.optim.Optimizer,
         checkpoints: Checkpoints,
         state: RunState,
@@ -142,7 +143,6 @@ class _Trainer:
             self._optimizer,
             stream,
             self._settings,
-            width=self._plan.settings.model.width,
             first=self._state.step + 1,
             min_slices=self._slices.at,
         )
@@ -209,11 +209,11 @@ def _merit(validation: Validation, *, by_loss: bool) -> tuple[float, float]:
     return -validation.loss if by_loss else validation.bleu, -validation.loss
 
 
-def _build_model(plan: Plan, parent: ModelFolder | None) -> Transformer:
+def _build_model(plan: Plan, parent: ModelFolder | None) -> SequenceModel:
     """Build the model before training: with random parameters, or with those of the model to fine-tune."""
     with torch.random.fork_rng(devices=[]):
         torch.manual_seed(derived_seed(plan.settings.train.seed, "weights"))
-        model = Transformer(plan.settings.model, plan.settings.train.dropout)
+        model = build_model(plan.settings.model, plan.settings.train.dropout)
     if parent is not None:
         model.load_state_dict(parent.build().state_dict())
     return model.to(plan.device)

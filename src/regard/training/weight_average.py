@@ -17,7 +17,7 @@ from regard.model_folder.writer import save_folder
 from regard.storage.manifest import sha256
 from regard.training.checkpoints import mean_parameters
 from regard.training.planning.plan import versions
-from regard.training.tracking.model_card import describe_model, title
+from regard.training.tracking.model_card import title
 
 
 def average_models(folders: Paths, *, out: str | Path) -> None:
@@ -54,7 +54,7 @@ def _card(parents: Sequence[ModelFolder]) -> str:
         "See their model cards for the training data.",
         "",
         "## Model",
-        describe_model(parents[0].settings),
+        parents[0].settings.describe(),
         "",
         "## Scores",
         "Not measured yet. Use `regard evaluate`.",

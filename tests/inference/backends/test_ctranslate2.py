@@ -74,7 +74,7 @@ def write_model(folder: Path, shape: dict[str, Any], precision: torch.dtype = to
     """Write a model with random parameters that generates texts of many lengths."""
     tokenizer = SentencePieceTokenizer(train_tokenizer(iter(sentences(200)), kind="unigram", vocab_size=330))
     plain = {"width": 32, "heads": 4, "feedforward": 48, "encoder_layers": 2, "decoder_layers": 2, "max_positions": 64}
-    settings = TransformerSettings(vocab_size=tokenizer.embedding_rows, **{**plain, **shape})
+    settings = TransformerSettings(source_vocab_size=tokenizer.embedding_rows, target_vocab_size=tokenizer.embedding_rows, **{**plain, **shape})
     torch.manual_seed(3)
     model = Transformer(settings)
     with torch.no_grad():
@@ -90,7 +90,7 @@ def write_model(folder: Path, shape: dict[str, Any], precision: torch.dtype = to
 def cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """A cache folder for each test."""
     monkeypatch.setattr(cache_module, "user_cache_path", lambda name: tmp_path / "cache" / name)
-    return tmp_path / "cache" / "regard" / "fast"
+    return tmp_path / "cache" / "regard" / "ctranslate2"
 
 
 @pytest.fixture(scope="module")
@@ -361,7 +361,7 @@ def test_files_are_exported_to_the_cache_if_necessary(tmp_path: Path, cache: Pat
     if problem != "missing":
         ensure_export(folder)
     if problem == "damaged":
-        path = folder / "fast" / "model.bin"
+        path = folder / "ctranslate2" / "model.bin"
         data = bytearray(path.read_bytes())
         data[len(data) // 2] ^= 1
         path.write_bytes(data)
@@ -533,7 +533,7 @@ def test_both_backends_give_an_empty_translation(model_folder: Path, tmp_path: P
         languages=("a", "b"),
         card="",
     )
-    export_model(folder, folder / "fast", "float32")
+    export_model(folder, folder / "ctranslate2", "float32")
     fast, slow = (
         load_translator(folder).translate("the cat"),
         regard.load(folder, backend="torch").translate("the cat"),

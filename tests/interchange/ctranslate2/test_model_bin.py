@@ -44,7 +44,7 @@ def save(path: Path, **changes: Any) -> Path:
 def test_an_export_has_the_expected_structure(tmp_path: Path, norm: str, positions: str) -> None:
     """Also detects a new version of CTranslate2 that writes another format."""
     folder = save(tmp_path / "model", norm=norm, positions=positions, decoder_layers=3)
-    assert is_trusted_export(folder / "fast", open_folder(folder))
+    assert is_trusted_export(folder / "ctranslate2", open_folder(folder))
 
 
 @pytest.mark.parametrize(
@@ -61,14 +61,14 @@ def test_an_export_has_the_expected_structure(tmp_path: Path, norm: str, positio
 )
 def test_an_export_of_another_shape_is_refused(tmp_path: Path, change: dict[str, int]) -> None:
     first, second = save(tmp_path / "first"), save(tmp_path / "second", **change)
-    assert not matches_export(second / "fast" / "model.bin", open_folder(first).settings)
-    assert not matches_export(first / "fast" / "model.bin", open_folder(second).settings)
+    assert not matches_export(second / "ctranslate2" / "model.bin", open_folder(first).settings)
+    assert not matches_export(first / "ctranslate2" / "model.bin", open_folder(second).settings)
 
 
 def test_every_change_except_of_parameter_values_is_detected(tmp_path: Path) -> None:
     """Bytes are changed and the file is truncated; files that are still accepted differ only in parameter values."""
     folder = save(tmp_path / "model")
-    path, settings = folder / "fast" / "model.bin", open_folder(folder).settings
+    path, settings = folder / "ctranslate2" / "model.bin", open_folder(folder).settings
     original, numbers = path.read_bytes(), random.Random(1)
     for _ in range(300):
         data = bytearray(original)
@@ -87,7 +87,7 @@ def test_manipulated_files_are_not_used_but_exported_again(tmp_path: Path, monke
     monkeypatch.setattr(cache_module, "user_cache_path", lambda name: tmp_path / "cache" / name)
     folder = save(tmp_path / "model")
     expected = regard.load(folder).translate("a few").text
-    files, opened = folder / "fast", open_folder(folder)
+    files, opened = folder / "ctranslate2", open_folder(folder)
     assert cached_export(opened, "float32") == files
     config = read_json(files / "config.json")
     for value in (True, 0):  # only false itself is accepted
@@ -112,6 +112,6 @@ def test_unreadable_files_are_exported_again(tmp_path: Path, monkeypatch: pytest
     monkeypatch.setattr(cache_module, "user_cache_path", lambda name: tmp_path / "cache" / name)
     monkeypatch.setattr(cache_module, "_export_in_child", lambda *_: None)
     folder = save(tmp_path / "model")
-    (folder / "fast" / name).write_bytes(b"{")
-    write_manifest(folder / "fast", cache_module.FILES)
+    (folder / "ctranslate2" / name).write_bytes(b"{")
+    write_manifest(folder / "ctranslate2", cache_module.FILES)
     assert cached_export(open_folder(folder), "float32").is_relative_to(tmp_path / "cache")

@@ -98,9 +98,9 @@ def test_ctranslate2_gives_the_weights_of_the_stored_head(folder_of, tmp_path, s
     save_alignment_head(folder, chosen)
     opened = open_folder(folder)  # raises an error if the folder is damaged
     assert opened.alignment == chosen
-    export_model(folder, tmp_path / "fast", "float32")
+    export_model(folder, tmp_path / "ctranslate2", "float32")
     view = model.look("the old cat sees a red tree.", DecodeSettings(beam_size=1, max_length_offset=9))
-    translator = ctranslate2.Translator(str(tmp_path / "fast"), device="cpu", intra_threads=1)
+    translator = ctranslate2.Translator(str(tmp_path / "ctranslate2"), device="cpu", intra_threads=1)
     source = opened.tokenizer.tokens(view.trace.source.ids[:-1])
     target = opened.tokenizer.tokens([token for token in view.trace.written.ids if token != EOS])
     (result,) = translator.translate_batch(
@@ -123,7 +123,7 @@ def test_storing_a_head_twice_changes_neither_files_nor_translations(folder_of, 
     assert (folder / "manifest.json").read_bytes() == manifest
     assert load(folder).translate("the old cat sees it.").text == before
     ensure_export(folder)
-    assert is_trusted_export(folder / "fast", open_folder(folder))
+    assert is_trusted_export(folder / "ctranslate2", open_folder(folder))
 
 
 @pytest.mark.parametrize(

@@ -8,7 +8,8 @@ from regard.data.batching.batches import StreamPosition
 from regard.errors import SettingsError
 from regard.models.kinds.transformer import Transformer
 from regard.settings.fields import AUTO
-from regard.settings.sizes import FINE_TUNE, SIZES
+from regard.settings.kinds.transformer import SIZES
+from regard.settings.recipes import FINE_TUNE
 from regard.settings.train import TrainSettings
 from regard.training.optimizers.adam import make_optimizer
 from regard.training.optimizers.schedule import learning_rate, peak_rate

@@ -43,7 +43,7 @@ def two_threads() -> Iterator[None]:
 
 def make_dropout_model() -> Transformer:
     torch.manual_seed(1)
-    shape = TransformerSettings(vocab_size=24, width=16, heads=2, feedforward=24, encoder_layers=1, decoder_layers=1)
+    shape = TransformerSettings(source_vocab_size=24, target_vocab_size=24, width=16, heads=2, feedforward=24, encoder_layers=1, decoder_layers=1)
     return Transformer(shape, 0.3)
 
 

@@ -26,7 +26,7 @@ from regard.training.planning.memory_estimate import (
 
 torch.set_num_threads(1)
 
-SHAPE = TransformerSettings(vocab_size=400, width=32, heads=2, feedforward=64, encoder_layers=2, decoder_layers=2)
+SHAPE = TransformerSettings(source_vocab_size=400, target_vocab_size=400, width=32, heads=2, feedforward=64, encoder_layers=2, decoder_layers=2)
 
 
 def make_batch(rows: int, length: int) -> Batch:
@@ -42,7 +42,7 @@ def test_parameters_gradients_and_adam_moments_are_counted() -> None:
 
 
 def test_a_huge_model_is_estimated_without_being_allocated() -> None:
-    shape = TransformerSettings(vocab_size=1 << 20, width=1 << 14, feedforward=1 << 17)
+    shape = TransformerSettings(source_vocab_size=1 << 20, target_vocab_size=1 << 20, width=1 << 14, feedforward=1 << 17)
     assert fixed_bytes(shape, "cpu") > 10**12
 
 

@@ -311,7 +311,7 @@ def test_files_that_differ_are_listed_with_the_start_of_their_hashes() -> None:
 @pytest.mark.parametrize("optimizer", ["adam", "muon"])
 def test_measuring_the_step_time_does_not_change_the_model(optimizer: Literal["adam", "muon"]) -> None:
     model = Transformer(
-        TransformerSettings(vocab_size=16, width=8, heads=2, feedforward=8, encoder_layers=1, decoder_layers=1), 0.1
+        TransformerSettings(source_vocab_size=16, target_vocab_size=16, width=8, heads=2, feedforward=8, encoder_layers=1, decoder_layers=1), 0.1
     )
     before = {name: tensor.clone() for name, tensor in model.state_dict().items()}
     ids = np.array([[5, 6, 3]])
@@ -333,7 +333,7 @@ def test_the_warm_up_is_not_counted_in_the_step_time(monkeypatch: pytest.MonkeyP
 
     monkeypatch.setattr(step_time, "accumulate_gradients", accumulate)
     monkeypatch.setattr("time.perf_counter", lambda: clock)
-    model = Transformer(TransformerSettings(vocab_size=16, width=8, heads=2, feedforward=8), 0.1)
+    model = Transformer(TransformerSettings(source_vocab_size=16, target_vocab_size=16, width=8, heads=2, feedforward=8), 0.1)
     ids = np.array([[5, 6, 3]])
     stream = itertools.repeat((Batch(ids, ids, 3), StreamPosition()))
     assert (

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 import click
 
 from regard.cli.main import main
-from regard.cli.options import CONFIG, TRAIN_SET
+from regard.cli.options import CONFIG, KIND, TRAIN_SET
 from regard.console import show_lines, show_work
 from regard.render.units import format_count, format_duration
 from regard.settings.parser import user_overrides
@@ -78,6 +78,7 @@ def _forecast_lines(forecast: "Forecast") -> Iterator[str]:
 @click.option(
     "--languages", nargs=2, metavar="SOURCE TARGET", help="Which languages to read from a file that has several."
 )
+@KIND
 @click.option("--json", "as_json", is_flag=True, help="The report as JSON.")
 @CONFIG
 @TRAIN_SET

@@ -1,11 +1,11 @@
-"""The torch backend: a translator that runs any model with the interface `SequenceModel`.
+"""The torch backend: a translator that runs any model with the interface `AutoregressiveModel`.
 
 Shapes: B sentences, S source length, N = B * beams hypotheses, T target length, D width, V vocabulary.
 """
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
-from typing import Any, cast
+from typing import Any
 
 import torch
 from torch import Tensor
@@ -18,8 +18,8 @@ from regard.inference.search.hypothesis import Hypothesis
 from regard.inference.search.sampler import uniform_numbers
 from regard.inference.translator import Sources, TokenPairs, Translator
 from regard.model_folder.folder import AlignmentHead
-from regard.models.interface import DecoderState, SequenceModel
-from regard.models.kinds.transformer import Transformer
+from regard.models.inputs import Inputs
+from regard.models.interface import AutoregressiveModel, DecoderState
 from regard.settings.decode import DecodeSettings
 from regard.tokenizers.protocol import Tokenizer
 from regard.tokenizers.special_ids import BOS, EOS, PAD
@@ -32,7 +32,7 @@ class TorchBackend(Translator):
 
     def __init__(
         self,
-        model: SequenceModel,
+        model: AutoregressiveModel,
         tokenizer: Tokenizer,
         *,
         max_positions: int,
@@ -56,11 +56,11 @@ class TorchBackend(Translator):
     def _attend(self, pairs: TokenPairs) -> list[Any]:
         assert self.alignment_head is not None
         lens = _HeadLens(self.alignment_head.head)
-        model = cast(Transformer, self.model)
-        input_BT = _decoder_input(_padded([target for _, target in pairs]).to(self.device))[:, : self.max_positions]
-        with _evaluation_mode(model):
-            encoded = model.encode(_padded([source for source, _ in pairs]).to(self.device))
-            model.decode(input_BT, model.start(encoded), lens)
+        target = _padded([target for _, target in pairs], self.device)
+        input_BT = _decoder_input(target.values)[:, : self.max_positions]
+        with _evaluation_mode(self.model):
+            encoded = self.model.encode(_padded([source for source, _ in pairs], self.device))
+            self.model.decode(input_BT, self.model.start(encoded), lens)
         return [
             weights_LM[: len(target) + 1, : len(source)].cpu().numpy()
             for weights_LM, (source, target) in zip(lens.weights_BLM, pairs, strict=True)
@@ -68,10 +68,10 @@ class TorchBackend(Translator):
 
     @torch.inference_mode()
     def _score_tokens(self, pairs: TokenPairs) -> list[tuple[float, ...]]:
-        target_BT = _padded([target for _, target in pairs]).to(self.device)
+        target_BT = _padded([target for _, target in pairs], self.device).values
         input_BT = _decoder_input(target_BT)
         with _evaluation_mode(self.model):
-            encoded = self.model.encode(_padded([source for source, _ in pairs]).to(self.device))
+            encoded = self.model.encode(_padded([source for source, _ in pairs], self.device))
             hidden_BTD, _ = self.model.decode(input_BT, self.model.start(encoded))
             return [
                 self._log_probabilities(hidden_TD[: len(target) + 1], target_T[: len(target) + 1])
@@ -86,7 +86,7 @@ class TorchBackend(Translator):
 
 @torch.inference_mode()
 def decode_batch(
-    model: SequenceModel,
+    model: AutoregressiveModel,
     batch: Sources,
     generable_V: Tensor,
     decode: DecodeSettings,
@@ -105,7 +105,7 @@ def decode_batch(
 
     return search(
         step,
-        model.start(model.encode(_padded(ids).to(device))),
+        model.start(model.encode(_padded(ids, device))),
         limits_B=torch.tensor(limits, device=device),
         decode=decode,
         generable_V=generable_V,
@@ -117,10 +117,9 @@ def decode_batch(
     )
 
 
-def _padded(sequences: Sequence[Sequence[int]]) -> Tensor:
-    """Return a matrix with one row for each sequence: its ids, then EOS, then padding."""
-    width = max(len(ids) for ids in sequences) + 1
-    return torch.tensor([[*ids, EOS] + [PAD] * (width - 1 - len(ids)) for ids in sequences])
+def _padded(sequences: Sequence[Sequence[int]], device: torch.device) -> Inputs:
+    """Return sequences as the input of a model: the ids of each, then EOS, then padding."""
+    return Inputs.from_ids([[*ids, EOS] for ids in sequences], pad=PAD, device=device)
 
 
 def _decoder_input(target_BT: Tensor) -> Tensor:
@@ -149,12 +148,12 @@ class _HeadLens:
 
 
 @contextmanager
-def _evaluation_mode(model: SequenceModel) -> Iterator[None]:
+def _evaluation_mode(model: AutoregressiveModel) -> Iterator[None]:
     """Within the context, put the model in evaluation mode (no dropout). Restore its former mode afterwards."""
     if not model.training:
         yield
         return
-    model.train(False)
+    model.eval()
     try:
         yield
     finally:

@@ -22,9 +22,13 @@ from platformdirs import user_cache_path
 from regard.errors import FolderError
 from regard.interchange.ctranslate2.model_bin import matches_export
 from regard.model_folder.folder import ModelFolder
+from regard.settings.kinds.transformer import TransformerSettings
+from regard.settings.model import ModelSettings
 from regard.storage.json_files import read_json
 from regard.storage.manifest import find_damage, sha256
 from regard.tokenizers.sentencepiece import SentencePieceTokenizer
+
+FOLDER = "ctranslate2"  # in a model folder, and in the user's cache
 
 FILES = ["config.json", "made_for.json", "model.bin", "shared_vocabulary.json"]
 
@@ -41,16 +45,20 @@ _CONFIG = {
 
 _log = logging.getLogger(__name__)
 
-_FORM = "3"  # version of the exported files; files of another version are not used
+_FORM = "4"  # version of the exported files; files of another version are not used
 
 
-def export_key(model_folder: Path, compute_type: str) -> dict[str, str]:
+def supports(settings: ModelSettings) -> bool:
+    """Return whether models with these settings can be exported to CTranslate2."""
+    return isinstance(settings, TransformerSettings)
+
+
+def export_key(model: ModelFolder, compute_type: str) -> dict[str, str]:
     """Return everything that the exported files depend on: hashes, versions and the compute type."""
-    alignment = model_folder / "alignment.json"
     return {
         "form": _FORM,
-        "model": sha256(model_folder / "manifest.json"),
-        "alignment": sha256(alignment) if alignment.exists() else "",
+        "model": sha256(model.path / "manifest.json"),
+        "alignment": model.alignment.head if model.alignment else "",
         "engine": ctranslate2.__version__,
         "compute_type": compute_type,
     }
@@ -58,11 +66,12 @@ def export_key(model_folder: Path, compute_type: str) -> dict[str, str]:
 
 def cached_export(model: ModelFolder, compute_type: str) -> Path:
     """Return the folder of the CTranslate2 files of a model, and export them first if necessary."""
-    key = export_key(model.path, compute_type)
-    if is_intact_export(model.path / "fast", key) and is_trusted_export(model.path / "fast", model):
-        return model.path / "fast"
+    key = export_key(model, compute_type)
+    own = model.path / FOLDER
+    if is_intact_export(own, key) and is_trusted_export(own, model):
+        return own
     name = hashlib.sha256(json.dumps(key).encode()).hexdigest()[:32]
-    cache = user_cache_path("regard") / "fast"
+    cache = user_cache_path("regard") / FOLDER
     cache.mkdir(parents=True, exist_ok=True)
     # If several processes need the same files, one exports them and the others wait.
     with FileLock(cache / f"{name}.lock"):
@@ -115,12 +124,14 @@ def is_trusted_export(folder: Path, model: ModelFolder) -> bool:
     except ValueError:
         return False
     others = {path.name for path in folder.iterdir()} - {*FILES, "manifest.json"}
+    settings = model.settings
     return (
         not others
+        and isinstance(settings, TransformerSettings)
         and json.dumps(config, sort_keys=True)
         == json.dumps(_CONFIG, sort_keys=True)  # compared as text, because 0 == False in Python
         and names == token_names(model.tokenizer)
-        and matches_export(folder / "model.bin", model.settings, model.alignment.layer if model.alignment else None)
+        and matches_export(folder / "model.bin", settings, model.alignment.layer if model.alignment else None)
     )
 
 

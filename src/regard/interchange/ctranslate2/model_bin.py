@@ -79,11 +79,11 @@ def _name(file: BinaryIO) -> str:
 def _expected(settings: TransformerSettings, alignment: int | None) -> Content:
     width, table = settings.width, (settings.max_positions, settings.width)
     shapes: dict[str, Shape] = {
-        "decoder/projection/weight": (settings.vocab_size, width),
-        "decoder/projection/bias": (settings.vocab_size,),
+        "decoder/projection/weight": (settings.source_vocab_size, width),
+        "decoder/projection/bias": (settings.source_vocab_size,),
     }
     for side, name in (("encoder", "embeddings_0"), ("decoder", "embeddings")):
-        shapes[f"{side}/{name}/weight"] = (settings.vocab_size, width)
+        shapes[f"{side}/{name}/weight"] = (settings.source_vocab_size, width)
         shapes[f"{side}/position_encodings/encodings"] = table
         if settings.norm == "pre":
             shapes |= _norm(side, width)

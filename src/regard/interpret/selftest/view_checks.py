@@ -20,7 +20,7 @@ from regard.interpret.measure.head_roles import HeadProfile, measure_roles
 from regard.interpret.report.look_page import map_bytes
 from regard.interpret.report.sentence_text import show_map
 from regard.interpret.selftest.planted_model import PLANTED, planted_model, planted_sample
-from regard.interpret.trace import Attention, Trace
+from regard.interpret.trace import Trace, TracedAttention
 from regard.progress import run_to_end
 from regard.render.terminal import TerminalStyle
 from regard.settings.decode import DecodeSettings
@@ -85,7 +85,7 @@ def view_errors(trace: Trace, head: str) -> list[str]:
     return errors
 
 
-def _expected_words(trace: Trace, attention: Attention, role: str) -> Iterator[tuple[int, str]]:
+def _expected_words(trace: Trace, attention: TracedAttention, role: str) -> Iterator[tuple[int, str]]:
     """Yield the index of each query, except the first and last, and the word that it must attend to."""
     columns = attention.columns.texts
     for row in range(1, len(attention.rows.texts) - 1):

@@ -21,13 +21,11 @@ from regard.data.batching.minimal_pairs import has_minimal_pairs
 from regard.data.prepare.token_store import EncodedCorpus
 from regard.errors import RunError, SettingsError
 from regard.machine import memory
-from regard.models.kinds.transformer import Transformer
+from regard.models.build import build_model
+from regard.models.interface import SequenceModel
 from regard.progress import Progress
-from regard.settings.decode import DecodeSettings
 from regard.settings.fields import AUTO
-from regard.settings.kinds.transformer import TransformerSettings
-from regard.settings.sections import Settings, from_dict
-from regard.settings.tokenizer import TokenizerSettings
+from regard.settings.sections import Settings, settings_from_dict
 from regard.settings.train import TrainSettings
 from regard.storage.json_files import read_hashed_json, write_hashed_json
 from regard.training.parallel.replicas import replica_count
@@ -116,13 +114,7 @@ def load_plan(path: Path) -> Plan:
 
 
 def _plan_from_dict(saved: dict[str, Any]) -> Plan:
-    sections = saved["settings"]
-    settings = Settings(
-        model=from_dict(TransformerSettings, sections["model"]),
-        tokenizer=from_dict(TokenizerSettings, sections["tokenizer"]),
-        train=from_dict(TrainSettings, sections["train"]),
-        decode=from_dict(DecodeSettings, sections["decode"]),
-    )
+    settings = settings_from_dict(saved["settings"])
     return Plan(**{**saved, "settings": settings, "reasons": tuple(saved["reasons"])})
 
 
@@ -189,7 +181,7 @@ def _check_minimal_pairs(train: TrainSettings, corpus: EncodedCorpus) -> None:
 
 def _fit_memory(
     settings: Settings, corpus: EncodedCorpus, weights: Sequence[float], device: str
-) -> tuple[Transformer, int, str]:
+) -> tuple[SequenceModel, int, str]:
     """Build the model, and choose a micro-batch size that fits in the free memory.
 
     Return the model, the size in tokens, and the reason for the size as a text.
@@ -201,7 +193,7 @@ def _fit_memory(
 
     min_tokens = memory_estimate.MIN_TOKENS
     memory_estimate.check_fits(fixed_bytes(min_tokens), free)
-    model = Transformer(settings.model, settings.train.dropout).to(device)
+    model = build_model(settings.model, settings.train.dropout).to(device)
     batch, _ = next(batches(corpus.train, tokens=min_tokens, seed=settings.train.seed, weights=weights))
     bytes_per_token = memory_estimate.activation_bytes_per_token(model, batch, settings.train)
     wanted_tokens = settings.train.micro_batch_tokens

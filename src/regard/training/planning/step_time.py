@@ -5,7 +5,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from regard.data.batching.batches import Batch, StreamPosition
-from regard.models.kinds.transformer import Transformer
+from regard.models.interface import SequenceModel
 from regard.settings.train import TrainSettings
 from regard.training.optimizers.adam import make_optimizer
 from regard.training.out_of_memory import slice_batches
@@ -22,15 +22,15 @@ class StepTime:
 
 
 def measure_step_time(
-    model: Transformer, stream: Iterator[tuple[Batch, StreamPosition]], settings: TrainSettings, seconds: float
+    model: SequenceModel, stream: Iterator[tuple[Batch, StreamPosition]], settings: TrainSettings, seconds: float
 ) -> StepTime:
     """Measure the duration of a training step: time micro-batches for about `seconds`, then time one parameter update.
 
     The learning rate is 0, so the parameters do not change.
     """
     model.train()
-    device = next(model.parameters()).device.type
-    replicas = make_replicas(model, replica_count(model.settings.width, settings.micro_batch_tokens, device))
+    count = replica_count(model.settings.width, settings.micro_batch_tokens, model.device.type)
+    replicas = make_replicas(model, count)
     # Only the second round counts. The first is slower, because it allocates memory and starts threads.
     for round_seconds, min_batches in ((seconds / 4, 1), (seconds, 3)):
         began, batches, tokens = time.perf_counter(), 0, 0

@@ -6,7 +6,6 @@ import platform
 from collections.abc import Iterator, Sequence
 
 from regard.data.formats.records import LanguagePair
-from regard.settings.kinds.transformer import TransformerSettings
 from regard.training.checkpoints import RunState
 from regard.training.out_of_memory import MicroBatchSlices
 from regard.training.planning.plan import Plan
@@ -36,7 +35,7 @@ def write_card(
         *_data(plan, data),
         "",
         "## Model",
-        describe_model(plan.settings.model),
+        plan.settings.model.describe(),
         "",
         "## Training",
         *_training(plan, state, slices),
@@ -54,15 +53,6 @@ def write_card(
 def title(languages: LanguagePair) -> str:
     source, target = (language or "unknown" for language in languages)
     return f"# A translator from {source} to {target}"
-
-
-def describe_model(model: TransformerSettings) -> str:
-    """Describe the architecture of a model in one sentence."""
-    return (
-        f"Transformer, {model.encoder_layers} + {model.decoder_layers} layers, width {model.width}, feed-forward "
-        f"{model.feedforward}, {model.heads} heads, {model.norm}-norm, {model.positions} positions, "
-        f"{model.vocab_size:,} rows of token embeddings."
-    )
 
 
 def _origin(plan: Plan, data: PreparedData) -> Iterator[str]:

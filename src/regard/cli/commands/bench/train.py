@@ -9,11 +9,10 @@ from typing import TYPE_CHECKING
 import click
 
 from regard.cli.commands.bench.group import bench
-from regard.cli.options import CONFIG, TRAIN_SET
+from regard.cli.options import CONFIG, KIND, SIZE, TRAIN_SET
 from regard.console import show_work
 from regard.render.units import format_duration
 from regard.settings.parser import user_overrides
-from regard.settings.sizes import SIZES
 
 if TYPE_CHECKING:
     from regard.benchmark.training_speed import TrainingSpeed
@@ -21,9 +20,8 @@ if TYPE_CHECKING:
 
 @bench.command()
 @click.argument("files", nargs=-1, required=True, type=click.Path(path_type=Path))
-@click.option(
-    "--size", type=click.Choice(list(SIZES)), help="Size of the model. Default: chosen from the data and the machine."
-)
+@KIND
+@SIZE
 @click.option("--json", "as_json", is_flag=True, help="The figures as JSON.")
 @CONFIG
 @TRAIN_SET
