@@ -61,7 +61,8 @@ def translator() -> TorchBackend:
         train_tokenizer((text for pair in TRAINED for text in pair), kind="unigram", vocab_size=320)
     )
     settings = TransformerSettings(
-        source_vocab_size=tokenizer.embedding_rows, target_vocab_size=tokenizer.embedding_rows,
+        source_vocab_size=tokenizer.embedding_rows,
+        target_vocab_size=tokenizer.embedding_rows,
         width=32,
         heads=2,
         feedforward=64,

@@ -304,7 +304,14 @@ def tiny() -> Callable[[], TorchBackend]:
     torch.manual_seed(5)
     model = Transformer(
         TransformerSettings(
-            source_vocab_size=ROWS + 4, target_vocab_size=ROWS + 4, width=32, heads=4, feedforward=64, encoder_layers=2, decoder_layers=2, max_positions=48
+            source_vocab_size=ROWS + 4,
+            target_vocab_size=ROWS + 4,
+            width=32,
+            heads=4,
+            feedforward=64,
+            encoder_layers=2,
+            decoder_layers=2,
+            max_positions=48,
         )
     ).eval()
     # Sharper than a fresh model, so that hypotheses have distinct scores and some end.

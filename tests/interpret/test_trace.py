@@ -22,6 +22,7 @@ from regard.inference.search.hypothesis import Hypothesis
 from regard.inference.translator import Sources, SourceTokens
 from regard.interpret.report.sentence_text import heading
 from regard.interpret.trace import HEAD_QUANTITIES, Recorder, Trace
+from regard.models.inputs import Inputs
 from regard.render.terminal import TerminalStyle
 from regard.settings.decode import DecodeSettings
 from regard.tokenizers.special_ids import BOS, EOS, PAD
@@ -70,8 +71,8 @@ def test_all_other_numbers_equal_those_of_the_model_without_a_lens(model, option
         for number, layer in getattr(model.network, stack).layers()
     ]
     with torch.inference_mode():
-        outputs["encoder.output"] = model.network.encode(source_1S).hidden_BSD
-        logits = model.network(source_1S, read_1T)
+        outputs["encoder.output"] = model.network.encode(Inputs(source_1S)).hidden_BSD
+        logits = model.network(Inputs(source_1S), read_1T)
     for hook in hooks:
         hook.remove()
     for name, output in outputs.items():
@@ -87,9 +88,7 @@ def test_a_sentence_recorded_in_a_padded_batch_equals_it_recorded_alone(model):
     long, short = [*trace.source.ids[:-1], *trace.source.ids], list(trace.source.ids)
     lens = Recorder()
     with torch.inference_mode():
-        model.network(
-            torch.tensor([long, short + [PAD] * (len(long) - len(short))]), torch.tensor([trace.read.ids] * 2), lens
-        )
+        model.network(Inputs.from_ids([long, short], pad=PAD), torch.tensor([trace.read.ids] * 2), lens)
     for attention in trace.attentions:
         weights = lens.tensors[f"{attention.address}.weight"][1]
         alone = tensor(trace[f"{attention.address}.weight"])
@@ -249,7 +248,7 @@ def test_a_blank_or_long_text_is_refused(model_of, text, message):
     [
         ("encoder.3.self.1.weight", r"no attention 'encoder.3.self'; this model has 2 encoder and 2 decoder layers"),
         ("encoder.1.cross.1.weight", r"no attention 'encoder.1.cross'"),
-        ("encoder.1.self.3.weight", r"no head 3; this model's heads are 1 to 2"),
+        ("encoder.1.self.3.weight", r"no head 3; the heads of encoder.1.self are 1 to 2"),
         ("nonsense", r"nothing has the address 'nonsense'; examples are encoder.embedding"),
     ],
 )

@@ -248,7 +248,6 @@ def test_both_bundled_models_are_complete_and_small() -> None:
         assert opened.languages == tuple(name.split("-"))
         assert opened.alignment is not None
         assert {file.name for file in opened.path.iterdir()} == {
-            "alignment.json",
             "card.md",
             "manifest.json",
             "settings.json",

@@ -19,7 +19,9 @@ BASE, BIG = assemble(size_overrides("base")), assemble(size_overrides("big"))
 def parameter_count(**shape: Any) -> int:
     """Return the number of parameters of a model, without allocating memory for them."""
     with torch.device("meta"):
-        model = Transformer(TransformerSettings(source_vocab_size=PAPER_VOCAB_SIZE, target_vocab_size=PAPER_VOCAB_SIZE, **shape))
+        model = Transformer(
+            TransformerSettings(source_vocab_size=PAPER_VOCAB_SIZE, target_vocab_size=PAPER_VOCAB_SIZE, **shape)
+        )
     return sum(parameter.numel() for parameter in model.parameters())
 
 

@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 import torch
 from tests.paper.paper_sizes import BASE, BIG
-from tests.paper.small_model import AttentionLens, influence, random_tokens, reference_attention, tiny
+from tests.paper.small_model import AttentionLens, influence, random_source, random_tokens, reference_attention, tiny
 from torch.utils.flop_counter import FlopCounterMode
 
 from regard.models.attention import MultiHeadAttention, attend
@@ -93,8 +93,8 @@ def test_many_heads_cost_as_much_as_one():
 
 def test_encoder_decoder_attention_takes_queries_from_the_decoder_and_keys_and_values_from_the_encoder():
     """Section 3.2.3: queries come from the previous decoder layer, keys and values from the output of the encoder."""
-    model, source_BS = tiny(), random_tokens(2, 5)
-    encoded = model.encode(source_BS)
+    model = tiny()
+    encoded = model.encode(random_source(2, 5))
     state = model.start(encoded)
     for number, layer in enumerate(state.layers, start=1):
         block: Any = model.decoder[str(number)]
@@ -140,7 +140,7 @@ def test_no_decoder_position_depends_on_later_positions():
 def test_illegal_connections_are_masked_before_the_softmax():
     """Section 3.2.3: they are masked inside the attention, before the softmax, so that their weight is zero."""
     lens = AttentionLens()
-    tiny()(random_tokens(2, 4), random_tokens(2, 6), lens)
+    tiny()(random_source(2, 4), random_tokens(2, 6), lens)
     for name in ("decoder.1.self", "decoder.2.self"):
         assert torch.equal(lens.recorded[name] > 0, torch.ones(6, 6, dtype=torch.bool).tril().expand(2, 2, 6, 6))
         torch.testing.assert_close(lens.recorded[name].sum(dim=-1), torch.ones(2, 2, 6))

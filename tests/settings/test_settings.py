@@ -9,11 +9,10 @@ import pytest
 
 from regard.errors import SettingsError
 from regard.settings.decode import DecodeSettings
-from regard.settings.kinds.transformer import TransformerSettings
+from regard.settings.kinds.transformer import SIZES, TransformerSettings
 from regard.settings.parser import decode_settings, user_overrides
-from regard.settings.sections import Settings, assemble, from_dict
-from regard.settings.kinds.transformer import SIZES
 from regard.settings.recipes import FINE_TUNE
+from regard.settings.sections import Settings, assemble, from_dict
 from regard.settings.sizes import size_overrides
 from regard.settings.tokenizer import TokenizerSettings
 from regard.settings.train import TrainSettings

@@ -42,7 +42,7 @@ POINTS = [
     "sync run/texts.tmp/train/source.txt",
     "rename run/texts.tmp",
     "rename run/tokenizer.tmp",
-    "sync run/shards.tmp/train/target.ids",
+    "sync run/shards.tmp/train/target.values",
     "rename run/plan.json.tmp",
     "sync run/checkpoints/step-00000020.tmp/optimizer.safetensors",
     "rename run/checkpoints/step-00000030.tmp",
@@ -73,7 +73,7 @@ def test_a_run_killed_before_the_ctranslate2_export_writes_it_when_resumed(
     tiny: TinyRuns, server: Server, expected: str, tmp_path: Path
 ) -> None:
     out = tmp_path / "model"
-    assert server.run(command(tiny, out), out, at="rename fast.tmp").code == -signal.SIGKILL
+    assert server.run(command(tiny, out), out, at="rename ctranslate2.tmp").code == -signal.SIGKILL
     assert server.run(command(tiny, out), out).code == 0
     assert sha256(out / "weights.safetensors") == expected
     assert (out / "ctranslate2" / "manifest.json").exists()

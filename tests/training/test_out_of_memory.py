@@ -6,6 +6,7 @@ from typing import Any
 import numpy as np
 import pytest
 import torch
+from tests.padded import batch as padded_batch
 from torch import Tensor
 
 from regard.data.batching.batches import Batch
@@ -27,7 +28,14 @@ def make_model() -> Transformer:
     torch.manual_seed(1)
     return Transformer(
         TransformerSettings(
-            source_vocab_size=24, target_vocab_size=24, width=16, heads=2, feedforward=24, encoder_layers=1, decoder_layers=1, norm="pre"
+            source_vocab_size=24,
+            target_vocab_size=24,
+            width=16,
+            heads=2,
+            feedforward=24,
+            encoder_layers=1,
+            decoder_layers=1,
+            norm="pre",
         )
     )
 
@@ -41,7 +49,7 @@ def make_batch(rows: int, seed: int = 1, *, weighted: bool = False) -> Batch:
         ids = generator.integers(4, 24, (rows, lengths.max()))
         sides.append(np.where(np.arange(lengths.max()) < lengths[:, None], ids, 0))
     weights = generator.integers(1, 4, sides[1].shape).astype(np.float32) if weighted else None
-    return Batch(sides[0], sides[1], int((sides[1] != 0).sum()), weights)
+    return padded_batch(*sides, weights)
 
 
 def gradients(model: Transformer) -> dict[str, Tensor]:
@@ -60,7 +68,8 @@ def test_every_pair_is_in_exactly_one_slice_without_needless_padding(slices: int
     assert sum(batch.target_tokens for batch in sliced) == sum(batch.target_tokens for batch in batches)
     if slices > 1:
         assert all(
-            (batch.source_BS != 0).any(axis=0).all() and (batch.target_BT != 0).any(axis=0).all() for batch in sliced
+            (batch.source.values != 0).any(axis=0).all() and (batch.target.values != 0).any(axis=0).all()
+            for batch in sliced
         )
 
 
@@ -68,7 +77,7 @@ def unpadded_pairs(batches: list[Batch]) -> list[tuple[list[int], list[int]]]:
     return [
         (source[source != 0].tolist(), target[target != 0].tolist())
         for batch in batches
-        for source, target in zip(batch.source_BS, batch.target_BT, strict=True)
+        for source, target in zip(batch.source.values, batch.target.values, strict=True)
     ]
 
 
@@ -124,9 +133,9 @@ def test_slicing_until_it_fits_does_not_change_the_gradient(
     expected = gradients(model)
     original = loss.backward_in_chunks
 
-    def backward(model: Transformer, source_BS: Tensor, *rest: Any, **options: Any) -> float:
-        loss_sum = original(model, source_BS, *rest, **options)
-        if len(source_BS) > max_rows:
+    def backward(model: Transformer, batch: Batch, **options: Any) -> float:
+        loss_sum = original(model, batch, **options)
+        if len(batch) > max_rows:
             raise error
         return loss_sum
 

@@ -16,6 +16,7 @@ import numpy as np
 import pytest
 import torch
 from safetensors.torch import load_file
+from tests.padded import batch, inputs
 from tests.training.conftest import Result, TinyRuns
 from torch import Tensor
 
@@ -263,7 +264,7 @@ def test_a_damaged_older_checkpoint_is_left_out_of_the_average(
 
 def test_damaged_prepared_data_is_prepared_again(tiny: TinyRuns, uninterrupted: Uninterrupted, tmp_path: Path) -> None:
     out = tiny.fresh(tmp_path / "model")
-    for path in (out / "run" / "shards" / "train" / "source.ids", out / "run" / "texts" / "train" / "target.txt"):
+    for path in (out / "run" / "shards" / "train" / "source.values", out / "run" / "texts" / "train" / "target.txt"):
         path.write_bytes(path.read_bytes()[:-2])
     tiny(out)
     assert Result.of(out) == uninterrupted.result
@@ -353,7 +354,11 @@ def test_a_file_as_model_folder_is_refused(tiny: TinyRuns, tmp_path: Path) -> No
     ("changes", "kind", "message"),
     [
         ({"budget": 60.0}, RunError, "use either --steps or --budget, not both: a budget is converted to steps"),
-        ({"size": "huge"}, SettingsError, "unknown size 'huge'; the sizes are tiny, small, base, big"),
+        (
+            {"size": "huge"},
+            SettingsError,
+            "unknown size 'huge'; the sizes of transformer models are tiny, small, base, big",
+        ),
         ({"overrides": ("train.stepz=1",)}, SettingsError, "unknown setting train.stepz; did you mean train.steps?"),
         (
             {"overrides": ("model.width=30",)},
@@ -683,13 +688,15 @@ def test_a_run_may_start_with_a_skipped_step_and_resume_after_it(
 
 def test_a_skipped_step_changes_neither_parameters_nor_optimizer_state(monkeypatch: pytest.MonkeyPatch) -> None:
     ids = np.array([[5, 6, EOS]])
-    stream = itertools.repeat((Batch(ids, ids, 3), StreamPosition()))
-    shape = TransformerSettings(source_vocab_size=16, target_vocab_size=16, width=8, heads=2, feedforward=8, encoder_layers=1, decoder_layers=1)
+    stream = itertools.repeat((batch(ids, ids), StreamPosition()))
+    shape = TransformerSettings(
+        source_vocab_size=16, target_vocab_size=16, width=8, heads=2, feedforward=8, encoder_layers=1, decoder_layers=1
+    )
     settings = TrainSettings(steps=3, batch_tokens=8, micro_batch_tokens=8, max_grad_norm=1.0)
     model = Transformer(shape)
     optimizer = make_optimizer(model, settings)
     corrupt_gradients(monkeypatch, 2)
-    steps = training_steps(model, optimizer, stream, settings, width=8)
+    steps = training_steps(model, optimizer, stream, settings)
     next(steps)
     before = copy.deepcopy((model.state_dict(), optimizer.state_dict()["state"]))
     assert next(steps).skipped
@@ -729,9 +736,9 @@ def limit_memory(monkeypatch: pytest.MonkeyPatch, rows: int, steps: Sequence[int
     """Let memory run out in the middle of each micro-batch that has more pairs than `rows`."""
     original = loss.backward_in_chunks
 
-    def backward(model: Transformer, source_BS: Tensor, *rest: Any, **options: Any) -> float:
-        loss_sum = original(model, source_BS, *rest, **options)
-        if len(source_BS) > rows and limit_memory.step in steps:  # type: ignore[attr-defined]
+    def backward(model: Transformer, batch: Batch, **options: Any) -> float:
+        loss_sum = original(model, batch, **options)
+        if len(batch) > rows and limit_memory.step in steps:  # type: ignore[attr-defined]
             raise RuntimeError(
                 "[enforce fail at alloc_cpu.cpp:127] err == 0. DefaultCPUAllocator: can't allocate memory"
             )
@@ -926,7 +933,7 @@ def test_a_minimal_pair_weight_changes_the_model_and_the_run_resumes_exactly(
         ),
         (
             {"overrides": ("model.width=32",)},
-            "fine-tuning keeps the model settings of the parent model; leave out model.* settings",
+            "fine-tuning keeps the model settings of the parent model; leave out model.* settings and --kind",
         ),
     ],
 )
@@ -974,10 +981,17 @@ def test_a_tiny_model_learns_to_reverse() -> None:
                 if sequence not in forbidden:
                     chosen.append(sequence)
             target = padded([sequence[::-1] for sequence in chosen])
-            yield Batch(padded(chosen).numpy(), target.numpy(), int((target != PAD).sum())), StreamPosition()
+            yield batch(padded(chosen), target), StreamPosition()
 
     shape = TransformerSettings(
-        source_vocab_size=16, target_vocab_size=16, width=64, heads=4, feedforward=128, encoder_layers=1, decoder_layers=1, norm="pre"
+        source_vocab_size=16,
+        target_vocab_size=16,
+        width=64,
+        heads=4,
+        feedforward=128,
+        encoder_layers=1,
+        decoder_layers=1,
+        norm="pre",
     )
     settings = TrainSettings(
         steps=400,
@@ -991,7 +1005,7 @@ def test_a_tiny_model_learns_to_reverse() -> None:
     )
     torch.manual_seed(1)
     model = Transformer(shape)
-    steps = training_steps(model, make_optimizer(model, settings), stream(), settings, width=shape.width)
+    steps = training_steps(model, make_optimizer(model, settings), stream(), settings)
     losses = [step.loss for step in steps]
     assert losses[-1] < losses[0]
     assert sum(reversed_by(model.eval(), unseen)) >= 0.95 * len(unseen)
@@ -1007,7 +1021,7 @@ def reversed_by(model: Transformer, rows: list[tuple[int, ...]]) -> list[bool]:
     with torch.inference_mode():
         hypotheses = search(
             lambda tokens, state: project_last(model, tokens, state),
-            model.start(model.encode(padded(rows))),
+            model.start(model.encode(inputs(padded(rows)))),
             limits_B=torch.full((len(rows),), 10),
             decode=DecodeSettings(beam_size=1),
             generable_V=torch.arange(16) >= EOS,

@@ -91,8 +91,9 @@ def intervene(model: "AutoregressiveModel", without: str | None) -> "tuple[Autor
     if "." in without:
         return model, _HeadlessRecorder(check_head(without, anatomy))
     if without not in anatomy.removable:
-        choices = [*anatomy.removable, *(f"a head such as {head}" for head in anatomy.heads[:1])]
-        raise LookError(f"cannot look at a sentence without {without!r}; choose {' or '.join(choices) or 'nothing'}")
+        choices = ", ".join(anatomy.removable) or "nothing"
+        head = f" or a head such as {anatomy.heads[0]}" if anatomy.heads else ""
+        raise LookError(f"cannot look at a sentence without {without!r}; choose {choices}{head}")
     return (without_positions(model), Recorder()) if without == "positions" else (model, _UnscaledRecorder())
 
 

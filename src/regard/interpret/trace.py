@@ -80,8 +80,9 @@ class Trace:
         if address in self.recorded and quantity != "mask":
             return self.recorded[address]
         attention, head = split_last(parent)
-        if quantity in HEAD_QUANTITIES and head.isdigit() and self._find(attention):
-            return np.asarray(self[f"{attention}.{quantity}"][self.head(parent) - 1])
+        if quantity in HEAD_QUANTITIES and head.isdigit():
+            number = self.head(parent)
+            return np.asarray(self[f"{attention}.{quantity}"][number - 1])
         if quantity == "mask" and self._find(parent):
             return _read_only(self._mask(parent))
         if address == "probability":
@@ -118,9 +119,11 @@ class Trace:
             return found
         if not self.attentions:
             raise LookError(f"there is no attention {address!r}; this model has no attention")
+        layers = " and ".join(f"{stack.layers} {stack.name}" for stack in self.anatomy.stacks)
+        kinds = dict.fromkeys(attention.kind for attention in self.attentions)
         raise LookError(
-            f"there is no attention {address!r}; this model's attentions go from {self.attentions[0].address} to "
-            f"{self.attentions[-1].address}: {', '.join(attention.address for attention in self.attentions)}"
+            f"there is no attention {address!r}; this model has {layers} layers, so attentions go from "
+            f"{self.attentions[0].address} to {self.attentions[-1].address}, of the kinds {', '.join(kinds)}"
         )
 
     def head(self, address: str) -> int:

@@ -16,6 +16,7 @@ from regard.errors import FolderError
 from regard.model_folder.verification import HOW_TO_FIX, MAX_PARAMETER_MAGNITUDE, check_parameters
 from regard.settings.decode import DecodeSettings
 from regard.settings.model import ModelSettings
+from regard.storage.json_files import read_json
 from regard.tokenizers.sentencepiece import SentencePieceTokenizer
 
 if TYPE_CHECKING:
@@ -53,6 +54,11 @@ class ModelFolder:
     tokenizer: SentencePieceTokenizer
     decode: DecodeSettings = DEFAULT_DECODE  # how the model translates, unless a call says otherwise
     alignment: AlignmentHead | None = None
+
+    @property
+    def weights_sha256(self) -> str:
+        """The SHA-256 of the parameters, which identifies the model whatever else is stored in its folder."""
+        return str(read_json(self.path / "manifest.json")["weights.safetensors"]["sha256"])
 
     def build(self) -> "SequenceModel":
         """Load the parameters and return the model in evaluation mode."""

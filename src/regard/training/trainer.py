@@ -123,6 +123,7 @@ class _Trainer:
             weights=parameters,
             tokenizer=self._data.tokenizer,
             languages=self._data.languages,
+            decode=self._plan.settings.decode,
             card=write_card(self._plan, self._data, self._state, self._slices, scores_by_name, kept),
         )
         yield Progress("exporting to CTranslate2", 0, 1)

@@ -14,7 +14,6 @@ from regard.model_folder.compatibility import check_compatible
 from regard.model_folder.folder import ModelFolder
 from regard.model_folder.loader import open_folder
 from regard.model_folder.writer import save_folder
-from regard.storage.manifest import sha256
 from regard.training.checkpoints import mean_parameters
 from regard.training.planning.plan import versions
 from regard.training.tracking.model_card import title
@@ -47,7 +46,7 @@ def _card(parents: Sequence[ModelFolder]) -> str:
         f"Made with Regard {versions()['regard']} on {datetime.date.today().isoformat()} as the average of",
         "",
         *(
-            f"- `{parent.path.name}` (SHA-256 of its manifest: `{sha256(parent.path / 'manifest.json')}`)"
+            f"- `{parent.path.name}` (SHA-256 of its parameters: `{parent.weights_sha256}`)"
             for parent in parents
         ),
         "",

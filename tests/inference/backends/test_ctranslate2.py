@@ -74,7 +74,9 @@ def write_model(folder: Path, shape: dict[str, Any], precision: torch.dtype = to
     """Write a model with random parameters that generates texts of many lengths."""
     tokenizer = SentencePieceTokenizer(train_tokenizer(iter(sentences(200)), kind="unigram", vocab_size=330))
     plain = {"width": 32, "heads": 4, "feedforward": 48, "encoder_layers": 2, "decoder_layers": 2, "max_positions": 64}
-    settings = TransformerSettings(source_vocab_size=tokenizer.embedding_rows, target_vocab_size=tokenizer.embedding_rows, **{**plain, **shape})
+    settings = TransformerSettings(
+        source_vocab_size=tokenizer.embedding_rows, target_vocab_size=tokenizer.embedding_rows, **{**plain, **shape}
+    )
     torch.manual_seed(3)
     model = Transformer(settings)
     with torch.no_grad():

@@ -30,7 +30,14 @@ TOKENIZER = SentencePieceTokenizer(
 
 def save(path: Path, **changes: Any) -> Path:
     shape = {"width": 16, "heads": 2, "feedforward": 24, "encoder_layers": 2, "decoder_layers": 1, "max_positions": 64}
-    settings = TransformerSettings(**{"vocab_size": TOKENIZER.embedding_rows, **shape, **changes})
+    settings = TransformerSettings(
+        **{
+            "source_vocab_size": TOKENIZER.embedding_rows,
+            "target_vocab_size": TOKENIZER.embedding_rows,
+            **shape,
+            **changes,
+        }
+    )
     torch.manual_seed(3)
     model = Transformer(settings)
     weights = model.state_dict()

@@ -39,7 +39,10 @@ def tiny(*, dropout: float = 0.0, **shape: Any) -> Transformer:
     values = {"width": 16, "heads": 2, "feedforward": 32, "encoder_layers": 2, "decoder_layers": 2, "max_positions": 16}
     with torch.random.fork_rng(), torch.no_grad():
         torch.manual_seed(7)
-        model = Transformer(TransformerSettings(source_vocab_size=VOCAB_SIZE, target_vocab_size=VOCAB_SIZE, **{**values, **shape}), dropout)
+        model = Transformer(
+            TransformerSettings(source_vocab_size=VOCAB_SIZE, target_vocab_size=VOCAB_SIZE, **{**values, **shape}),
+            dropout,
+        )
         for parameter in model.parameters():
             parameter.add_(0.1 * torch.randn_like(parameter))
     return model.eval()
@@ -448,7 +451,11 @@ def test_layers_count_from_one():
 
 
 def test_initial_embeddings_have_the_right_scale_and_biases_are_zero():
-    model = Transformer(TransformerSettings(source_vocab_size=2000, target_vocab_size=2000, width=64, heads=2, encoder_layers=1, decoder_layers=1))
+    model = Transformer(
+        TransformerSettings(
+            source_vocab_size=2000, target_vocab_size=2000, width=64, heads=2, encoder_layers=1, decoder_layers=1
+        )
+    )
     assert model.embedding.weight.std().item() == pytest.approx(64**-0.5, rel=0.02)
     assert not any(layer.bias.any() for layer in model.modules() if isinstance(layer, nn.Linear))
 

@@ -19,7 +19,7 @@ from regard.training.step import training_steps
 
 def train(model: Transformer, optimizer: torch.optim.Optimizer, settings: TrainSettings) -> None:
     stream = [(make_batch(6, seed=step), StreamPosition(batch=step)) for step in range(3)]
-    for _ in training_steps(model, optimizer, iter(stream), settings, width=16):
+    for _ in training_steps(model, optimizer, iter(stream), settings):
         pass
 
 

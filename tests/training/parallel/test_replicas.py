@@ -18,7 +18,7 @@ from tests.training.conftest import Result, TinyRuns
 from tests.training.test_out_of_memory import gradients, make_batch, make_model
 from torch import Tensor
 
-from regard.data.batching.batches import StreamPosition
+from regard.data.batching.batches import Batch, StreamPosition
 from regard.models.kinds.transformer import Transformer
 from regard.settings.kinds.transformer import TransformerSettings
 from regard.settings.train import TrainSettings
@@ -43,7 +43,15 @@ def two_threads() -> Iterator[None]:
 
 def make_dropout_model() -> Transformer:
     torch.manual_seed(1)
-    shape = TransformerSettings(source_vocab_size=24, target_vocab_size=24, width=16, heads=2, feedforward=24, encoder_layers=1, decoder_layers=1)
+    shape = TransformerSettings(
+        source_vocab_size=24,
+        target_vocab_size=24,
+        width=16,
+        heads=2,
+        feedforward=24,
+        encoder_layers=1,
+        decoder_layers=1,
+    )
     return Transformer(shape, 0.3)
 
 
@@ -116,13 +124,11 @@ def test_resumed_steps_with_replicas_equal_uninterrupted_ones() -> None:
     assert replica_count(16, settings.micro_batch_tokens, "cpu") == 2
     stream = [(make_batch(60, seed=step), StreamPosition(batch=step)) for step in range(4)]
     uninterrupted = make_dropout_model()
-    steps = list(
-        training_steps(uninterrupted, make_optimizer(uninterrupted, settings), iter(stream), settings, width=16)
-    )
+    steps = list(training_steps(uninterrupted, make_optimizer(uninterrupted, settings), iter(stream), settings))
     resumed = make_dropout_model()
     optimizer = make_optimizer(resumed, settings)
-    first = list(itertools.islice(training_steps(resumed, optimizer, iter(stream), settings, width=16), 2))
-    rest = list(training_steps(resumed, optimizer, iter(stream[2:]), settings, width=16, first=3))
+    first = list(itertools.islice(training_steps(resumed, optimizer, iter(stream), settings), 2))
+    rest = list(training_steps(resumed, optimizer, iter(stream[2:]), settings, first=3))
     assert [step.loss for step in (*first, *rest)] == [step.loss for step in steps]
     assert all(torch.equal(a, b) for a, b in zip(uninterrupted.parameters(), resumed.parameters(), strict=True))
 
@@ -241,10 +247,10 @@ def test_replicas_that_run_out_of_memory_use_smaller_slices(monkeypatch: pytest.
     total, _ = accumulate_gradients([model], batches, PLAIN, 1)
     expected, original = gradients(model), loss.backward_in_chunks
 
-    def backward(model: Transformer, source_BS: Tensor, *rest: Any, **options: Any) -> float:
-        if len(source_BS) > 2:
+    def backward(model: Transformer, batch: Batch, **options: Any) -> float:
+        if len(batch) > 2:
             raise MemoryError
-        return original(model, source_BS, *rest, **options)
+        return original(model, batch, **options)
 
     monkeypatch.setattr(step_module, "backward_in_chunks", backward)
     loss_sum, _, slices = gradient_with_retry(make_replicas(model, 2), batches, PLAIN, 1, 1)

@@ -9,9 +9,9 @@ import pytest
 from regard.data.check.corpus_report import check_corpora
 from regard.data.formats.corpus import Corpus, corpora
 from regard.progress import run_to_end
+from regard.settings.kinds.transformer import SIZES
 from regard.settings.parser import user_overrides
 from regard.settings.sections import assemble
-from regard.settings.kinds.transformer import SIZES
 from regard.settings.sizes import size_overrides
 from regard.training.planning import corpus_sample
 from regard.training.planning.choices import SHARE_FOR_STEPS, choose_steps

@@ -9,8 +9,9 @@ from typing import Literal
 import numpy as np
 import pytest
 import torch
+from tests.padded import batch
 
-from regard.data.batching.batches import Batch, StreamPosition
+from regard.data.batching.batches import StreamPosition
 from regard.errors import RunError, SettingsError
 from regard.machine import bfloat16
 from regard.models.kinds.transformer import Transformer
@@ -105,14 +106,14 @@ def test_a_duration_of_zero_is_refused(text: str) -> None:
 )
 def test_the_size_depends_on_the_data_and_the_device(pairs: int, device: str, size: str) -> None:
     machine = format_count(os.cpu_count() or 1, "CPU core") if device == "cpu" else "a GPU"
-    assert choose_model_size(pairs, device) == (
+    assert choose_model_size(pairs, device, "transformer") == (
         size,
         f"size {size}, chosen for {pairs:,} training pairs and {machine}",
     )
 
 
 def test_a_single_pair_is_not_a_plural() -> None:
-    assert choose_model_size(1, "cuda")[1] == "size small, chosen for 1 training pair and a GPU"
+    assert choose_model_size(1, "cuda", "transformer")[1] == "size small, chosen for 1 training pair and a GPU"
 
 
 def test_a_small_corpus_gets_forty_passes() -> None:
@@ -311,11 +312,20 @@ def test_files_that_differ_are_listed_with_the_start_of_their_hashes() -> None:
 @pytest.mark.parametrize("optimizer", ["adam", "muon"])
 def test_measuring_the_step_time_does_not_change_the_model(optimizer: Literal["adam", "muon"]) -> None:
     model = Transformer(
-        TransformerSettings(source_vocab_size=16, target_vocab_size=16, width=8, heads=2, feedforward=8, encoder_layers=1, decoder_layers=1), 0.1
+        TransformerSettings(
+            source_vocab_size=16,
+            target_vocab_size=16,
+            width=8,
+            heads=2,
+            feedforward=8,
+            encoder_layers=1,
+            decoder_layers=1,
+        ),
+        0.1,
     )
     before = {name: tensor.clone() for name, tensor in model.state_dict().items()}
     ids = np.array([[5, 6, 3]])
-    stream = iter([(Batch(ids, ids, 3), StreamPosition())] * 4)
+    stream = iter([(batch(ids, ids), StreamPosition())] * 4)
     settings = TrainSettings(batch_tokens=100, micro_batch_tokens=50, optimizer=optimizer)
     speed = measure_step_time(model, stream, settings, seconds=0.0)
     assert speed.seconds > 0
@@ -333,9 +343,11 @@ def test_the_warm_up_is_not_counted_in_the_step_time(monkeypatch: pytest.MonkeyP
 
     monkeypatch.setattr(step_time, "accumulate_gradients", accumulate)
     monkeypatch.setattr("time.perf_counter", lambda: clock)
-    model = Transformer(TransformerSettings(source_vocab_size=16, target_vocab_size=16, width=8, heads=2, feedforward=8), 0.1)
+    model = Transformer(
+        TransformerSettings(source_vocab_size=16, target_vocab_size=16, width=8, heads=2, feedforward=8), 0.1
+    )
     ids = np.array([[5, 6, 3]])
-    stream = itertools.repeat((Batch(ids, ids, 3), StreamPosition()))
+    stream = itertools.repeat((batch(ids, ids), StreamPosition()))
     assert (
         measure_step_time(model, stream, TrainSettings(batch_tokens=50, micro_batch_tokens=50), seconds=124.0).seconds
         == 0.5

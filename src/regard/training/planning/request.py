@@ -12,7 +12,6 @@ from regard.settings.recipes import FINE_TUNE
 from regard.settings.sections import Settings, assemble, kind_of
 from regard.settings.sizes import size_overrides
 from regard.settings.train import TrainSettings
-from regard.storage.manifest import sha256
 from regard.training.planning import choices
 
 
@@ -55,7 +54,7 @@ class TrainingRequest:
             "size": self.size,
             "budget": self.budget,
             "steps": self.steps,
-            "from": sha256(self.parent.path / "manifest.json") if self.parent else None,
+            "from": self.parent.weights_sha256 if self.parent else None,
             "settings": {
                 f"{section}.{name}": value
                 for section, values in self.overrides.items()
