@@ -3,10 +3,12 @@
 import io
 import json
 import os
+import shutil
 import signal
 import sys
 from itertools import chain
 from pathlib import Path
+from typing import Any
 
 import pytest
 from tests.cli.runner import Done, call, process, sentences, write
@@ -15,6 +17,8 @@ import regard
 from regard.cli.line_input import ready_lines
 from regard.data.formats.lines import Lines
 from regard.errors import DataError
+from regard.model_folder.folder import AlignmentHead
+from regard.model_folder.writer import save_alignment_head
 from regard.settings.decode import DecodeSettings
 
 
@@ -76,6 +80,30 @@ def test_json_has_scores_tokens_and_alternatives(model: Path) -> None:
         "source": "", "text": "", "score": 0.0, "log_probability": 0.0, "tokens": [], "log_probabilities": [],
         "alternatives": [], "alignment": None,
     }  # fmt: skip
+
+
+def test_json_leaves_out_what_the_user_does_not_want(model: Path, tmp_path: Path) -> None:
+    aligned = tmp_path / "model"
+    shutil.copytree(model, aligned, ignore=shutil.ignore_patterns("run"))
+    save_alignment_head(aligned, AlignmentHead("decoder.1.cross.1", "written"))
+
+    def translation(*settings: str) -> dict[str, object]:
+        options = [word for setting in settings for word in ("--set", setting)]
+        (line,) = call("translate", "--model", aligned, "--json", "--n-best", 2, *options, "a bo cat").lines
+        return json.loads(line, parse_constant=lambda name: pytest.fail(f"{name} is not JSON"))  # type: ignore[no-any-return]
+
+    complete = translation()
+    assert complete["alignment"]
+    assert complete == translation("decode.alignment=true", "decode.scores=true")
+    unaligned, unscored = translation("decode.alignment=false"), translation("decode.scores=false")
+    for whole, one, other in zip(*(map(_with_alternatives, (complete, unaligned, unscored))), strict=True):
+        assert one == {**whole, "alignment": None}
+        assert other == {**whole, "score": None, "log_probability": None}
+
+
+def _with_alternatives(translation: dict[str, Any]) -> list[dict[str, Any]]:
+    best = {**translation, "alternatives": []}
+    return [best, *translation["alternatives"]]
 
 
 def test_json_has_token_log_probabilities_on_request(model: Path) -> None:
@@ -164,6 +192,10 @@ def test_windows_line_ends_and_byte_order_marks_are_ignored(model: Path) -> None
         (
             ["--model", "none", "--set", "decode.log_probabilities=true", "--set", "decode.alignment=true"],
             "error: the result of decode.log_probabilities, decode.alignment is shown with --json only; add --json\n",
+        ),
+        (
+            ["--model", "none", "--set", "decode.scores=true"],
+            "error: the result of decode.scores is shown with --json only; add --json\n",
         ),
         (
             ["--model", "none", "--set", "model.max_positions=12"],
