@@ -220,16 +220,58 @@ def test_a_damaged_newest_checkpoint_is_reported_and_the_previous_one_used(
     out = tiny.fresh(tmp_path / "model")
     tiny.stopped(out, 33)
     damaged = out / "run" / "checkpoints" / "step-00000033" / "optimizer.safetensors"
-    data = bytearray(damaged.read_bytes())
-    data[-1] ^= 1
-    damaged.write_bytes(data)
+    flip_last_bit(damaged)
     events = tiny(out)
     assert notes(events) == [
-        f"a checkpoint is damaged, so the run continues from the previous one, if any: {damaged} was changed after it "
+        f"a checkpoint is damaged, so the run continues from the previous one: {damaged} was changed after it "
         "was written (its SHA-256 differs)"
     ]
     assert of_type(Planned, events)[0].resumed == 30
     assert Result.of(out) == uninterrupted.result
+
+
+def flip_last_bit(path: Path) -> None:
+    data = bytearray(path.read_bytes())
+    data[-1] ^= 1
+    path.write_bytes(data)
+
+
+def test_a_run_without_an_undamaged_checkpoint_stops_with_advice_that_works(tiny: TinyRuns, tmp_path: Path) -> None:
+    out = tiny.fresh(tmp_path / "model")
+    tiny.stopped(out, 33)
+    folder = out / "run" / "checkpoints"
+    damaged = [folder / "step-00000033" / "weights.safetensors", folder / "step-00000030" / "weights.safetensors"]
+    for path in damaged:
+        flip_last_bit(path)
+    before = {path: path.read_bytes() for path in (out / "run").rglob("*") if path.is_file()}
+    recovered = out / "run" / "recovered-step-00000020"
+    message = (
+        "the run cannot continue, because all checkpoints with an optimizer state are damaged:\n"
+        f"  {damaged[0]} was changed after it was written (its SHA-256 differs)\n"
+        f"  {damaged[1]} was changed after it was written (its SHA-256 differs)\n"
+        "restore one of them from a copy and run the same command again, or start a new run in another --out; the "
+        "parameters of steps 10, 20 are undamaged, and those of step 20 were written as a model folder, from which the "
+        f"new run can start: --from {recovered}"
+    )
+    for _ in range(2):
+        assert refused(tiny.events(out)) == message
+    assert before.items() <= {path: path.read_bytes() for path in (out / "run").rglob("*") if path.is_file()}.items()
+    expected = load_file(folder / "step-00000020" / "weights.safetensors")
+    assert_mean(load_file(recovered / "weights.safetensors"), [expected])
+    events = tiny(tmp_path / "new", size=None, steps=2, parent=recovered, overrides=FINE_TUNING)
+    assert isinstance(events[-1], Finished)
+
+
+def test_a_run_whose_only_checkpoints_are_damaged_stops(tiny: TinyRuns, tmp_path: Path) -> None:
+    out = tiny.fresh(tmp_path / "model")
+    tiny.stopped(out, 5)
+    damaged = out / "run" / "checkpoints" / "step-00000005" / "weights.safetensors"
+    flip_last_bit(damaged)
+    assert refused(tiny.events(out)) == (
+        "the run cannot continue, because all checkpoints with an optimizer state are damaged:\n"
+        f"  {damaged} was changed after it was written (its SHA-256 differs)\n"
+        "restore one of them from a copy and run the same command again, or start a new run in another --out"
+    )
 
 
 def test_the_comparison_would_notice_another_position_in_the_data(
