@@ -34,6 +34,7 @@ from regard.storage.manifest import find_damage, sha256, write_manifest
 from regard.tokenizers.special_ids import BOS, EOS, PAD
 from regard.training import loss
 from regard.training import step as step_module
+from regard.training.checkpoints import Average, Checkpoints
 from regard.training.optimizers.adam import make_optimizer
 from regard.training.planning import memory_estimate
 from regard.training.step import Step, derived_seed, training_steps
@@ -272,6 +273,33 @@ def test_a_run_whose_only_checkpoints_are_damaged_stops(tiny: TinyRuns, tmp_path
         f"  {damaged} was changed after it was written (its SHA-256 differs)\n"
         "restore one of them from a copy and run the same command again, or start a new run in another --out"
     )
+
+
+def test_checkpoints_damaged_during_the_last_steps_are_named(
+    tiny: TinyRuns, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The parameters to keep are read from disk, and a disk may fail at any time."""
+    out = tiny.fresh(tmp_path / "model")
+    average = Checkpoints.average
+
+    def damage(checkpoints: Checkpoints, steps: list[int]) -> Average:
+        for step in checkpoints.steps():
+            if step != 40:
+                flip_last_bit(checkpoints.path(step) / "weights.safetensors")
+        return average(checkpoints, steps)
+
+    monkeypatch.setattr(Validator, "quick", fake_losses(3.0, 4.0, 4.0, 4.0, 4.0))  # step 10 is the best
+    with monkeypatch.context() as patch:
+        patch.setattr(Checkpoints, "average", damage)
+        message = refused(tiny.events(out))
+    last = out / "run" / "checkpoints" / "step-00000050" / "weights.safetensors"
+    assert message == (
+        f"the parameters to keep cannot be read: {last} was changed after it was written (its SHA-256 differs); check "
+        "the disk, and run the same command again, which continues from the newest undamaged checkpoint"
+    )
+    events = tiny(out)
+    assert of_type(Planned, events)[0].resumed == 40
+    assert isinstance(events[-1], Finished)
 
 
 def test_the_comparison_would_notice_another_position_in_the_data(

@@ -116,6 +116,11 @@ class _Trainer:
             yield Progress("choosing the parameters to keep", number, len(candidates))
             self._model.load_state_dict(parameters)
             scored.append((self._validator.full(self._model, self._state.step), name, parameters))
+        if not scored:
+            raise RunError(
+                f"the parameters to keep cannot be read: {self._checkpoints.parameter_damage(self._state.step)}; check "
+                "the disk, and run the same command again, which continues from the newest undamaged checkpoint"
+            )
         by_loss = scored[0][0].sentences < MIN_BLEU_SENTENCES
         scores, kept, parameters = max(scored, key=lambda entry: _merit(entry[0], by_loss=by_loss))
         scores_by_name = [(name, validation) for validation, name, _ in scored]
