@@ -7,6 +7,7 @@ import re
 import shutil
 import subprocess
 import sys
+from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -336,6 +337,44 @@ def test_damaged_prepared_data_is_prepared_again(tiny: TinyRuns, uninterrupted: 
     for path in (out / "run" / "shards" / "train" / "source.ids", out / "run" / "texts" / "train" / "target.txt"):
         path.write_bytes(path.read_bytes()[:-2])
     tiny(out)
+    assert Result.of(out) == uninterrupted.result
+
+
+def test_each_start_hashes_the_data_once(
+    tiny: TinyRuns, uninterrupted: Uninterrupted, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Hashing reads every byte, which takes minutes for a large corpus."""
+    hashed: Counter[str] = Counter()
+
+    def count(path: Path) -> str:
+        hashed[path.as_posix().replace(".tmp/", "/")] += 1
+        return sha256(path)
+
+    monkeypatch.setattr("regard.storage.manifest.sha256", count)
+    out = tmp_path / "model"
+    raw = Counter(path.as_posix() for path in tiny.files)
+    stored = Counter(
+        (out / path.relative_to(uninterrupted.out)).as_posix()
+        for store in ("texts", "shards", "tokenizer")
+        for path in (uninterrupted.out / "run" / store).rglob("*")
+        if path.is_file() and path.name != "manifest.json"
+    )
+    assert len(stored) > 15
+
+    def hashes() -> Counter[str]:
+        """Return how often each input file and each file of the stores was hashed since the last call."""
+        counts = Counter({path: hashed[path] for path in (*raw, *stored) if hashed[path]})
+        hashed.clear()
+        return counts
+
+    tiny.stopped(out, 5)
+    assert hashes() == raw + stored  # the stores are hashed when they are written
+    tiny.stopped(out, 7)
+    assert hashes() == raw + stored  # and verified when they are read
+    tiny(out)
+    hashes()
+    tiny(out)
+    assert hashes() == raw  # a finished run reads no store
     assert Result.of(out) == uninterrupted.result
 
 

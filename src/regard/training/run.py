@@ -3,6 +3,10 @@
 A run prepares the data, makes the plan, trains, and chooses the parameters to keep. Each stage saves its result before
 the next one starts, so the same command resumes an interrupted run. `iter_train` prints nothing: it is a generator that
 yields events.
+
+Each start hashes the input files once, to find out whether they are those of the run in the model folder. A resumed run
+also hashes what it stored, each file once and before it is used: texts, tokenizer and token ids, which are made again
+if they are damaged, and the newest checkpoint. Older checkpoints are verified at the end, when they are averaged.
 """
 
 import sys
@@ -28,7 +32,7 @@ from regard.data.formats.corpus import (
 from regard.data.formats.lines import STANDARD_INPUT_COPY
 from regard.data.formats.records import LanguagePair
 from regard.data.formats.stdin_corpus import reads_standard_input, save_stream
-from regard.data.prepare.text_store import TextStore, build_text_store, hash_inputs
+from regard.data.prepare.text_store import InputHashes, TextStore, build_text_store, hash_inputs
 from regard.data.prepare.token_store import build_token_store
 from regard.errors import RunError
 from regard.interchange.ctranslate2.export import ensure_export
@@ -87,7 +91,7 @@ def iter_train(
     sides: LanguagePair = languages or (folder.languages if folder else detect_languages(train_corpora))
     if languages is None:
         check_direction([*train_corpora, *valid_corpora], parent_languages)
-    identity = {
+    identity: dict[str, Any] = {
         "training data": (yield from hash_inputs(train_corpora)),
         "validation data": (yield from hash_inputs(valid_corpora)),
         **_corpus_weights(train_corpora, valid_corpora),
@@ -103,7 +107,10 @@ def iter_train(
             return
         if plan is None:
             yield from _check(run, train_corpora, valid_corpora)
-        texts = yield from build_text_store(run / "texts", train_corpora, valid_corpora, seed=request.train.seed)
+        hashes: InputHashes = {"train": identity["training data"], "valid": identity["validation data"]}
+        texts = yield from build_text_store(
+            run / "texts", train_corpora, valid_corpora, seed=request.train.seed, inputs=hashes
+        )
         plan, data = yield from _prepare(run, plan, request, identity, sides, texts, began)
         with explain_out_of_memory():
             yield from train_by_plan(out, plan, data, stop)
