@@ -56,7 +56,7 @@ def test_evaluate_against_another_model(model: Path, translations: list[str], tm
     assert found["against"]["verdict"] == (
         "other and model give the same translation for every sentence: there is no difference."
     )
-    assert found["by_rarity"]["by"].endswith(f"in these sources ({other} no longer has its training text)")
+    assert found["by_rarity"]["by"].endswith(f"in these sources ({other} has no word counts of its training text)")
     lines = call("evaluate", "--model", other, "--against", model, *files).lines
     assert found["against"]["verdict"] in lines
     assert lines[6] == "             sentences    BLEU    diff    chrF    diff     TER    diff"

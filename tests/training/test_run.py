@@ -355,7 +355,7 @@ def test_each_start_hashes_the_data_once(
     raw = Counter(path.as_posix() for path in tiny.files)
     stored = Counter(
         (out / path.relative_to(uninterrupted.out)).as_posix()
-        for store in ("texts", "shards", "tokenizer")
+        for store in ("texts", "word_counts", "shards", "tokenizer")
         for path in (uninterrupted.out / "run" / store).rglob("*")
         if path.is_file() and path.name != "manifest.json"
     )

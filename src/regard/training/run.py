@@ -5,8 +5,9 @@ the next one starts, so the same command resumes an interrupted run. `iter_train
 yields events.
 
 Each start hashes the input files once, to find out whether they are those of the run in the model folder. A resumed run
-also hashes what it stored, each file once and before it is used: texts, tokenizer and token ids, which are made again
-if they are damaged, and the newest checkpoint. Older checkpoints are verified at the end, when they are averaged.
+also hashes what it stored, each file once and before it is used: texts, tokenizer, word counts and token ids, which are
+made again if they are damaged, and the newest checkpoint. Older checkpoints are verified at the end, when they are
+averaged.
 """
 
 import sys
@@ -34,6 +35,7 @@ from regard.data.formats.records import LanguagePair
 from regard.data.formats.stdin_corpus import reads_standard_input, save_stream
 from regard.data.prepare.text_store import InputHashes, TextStore, build_text_store, hash_inputs
 from regard.data.prepare.token_store import build_token_store
+from regard.data.prepare.word_counts import build_word_counts
 from regard.errors import RunError
 from regard.interchange.ctranslate2.export import ensure_export
 from regard.machine.malloc import retain_freed_memory
@@ -236,10 +238,11 @@ def _prepare(
     texts: TextStore,
     began: float,
 ) -> Generator[Event, None, tuple[Plan, PreparedData]]:
-    """Train the tokenizer, encode the texts and make the plan, or load what an interrupted run has already saved."""
+    """Train the tokenizer, count words, encode the texts and make the plan, or load what the run has already saved."""
     device = choices.pick_device(request.train.device, request.train.precision)
     settings, reasons = request.settings(len(texts.train), device) if plan is None else (plan.settings, [])
     tokenizer = request.parent.tokenizer if request.parent else (yield from _tokenizer(run, texts, settings))
+    yield from build_word_counts(run / "word_counts", texts)
     corpus = yield from build_token_store(run / "shards", texts, tokenizer, max_positions=settings.model.max_positions)
     if corpus.dropped:
         dropped = ", ".join(f"{reason}: {count:,}" for reason, count in corpus.dropped.items())
