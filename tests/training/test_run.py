@@ -121,6 +121,13 @@ def test_validation_uses_the_translations_that_users_get(uninterrupted: Uninterr
     assert regard.load(uninterrupted.out, backend="torch").translate(source, settings.decode).text == translation
 
 
+def test_a_run_leaves_the_random_numbers_of_the_caller_alone(tiny: TinyRuns, tmp_path: Path) -> None:
+    before = torch.get_rng_state()
+    for event in tiny.events(tmp_path / "model", steps=2):
+        assert torch.equal(torch.get_rng_state(), before), event
+    assert torch.equal(torch.get_rng_state(), before)
+
+
 def test_the_model_card_describes_data_model_and_scores(tiny: TinyRuns, uninterrupted: Uninterrupted) -> None:
     card = (uninterrupted.out / "card.md").read_text("utf-8")
     assert "# A translator from en to fr" in card

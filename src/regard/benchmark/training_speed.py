@@ -62,7 +62,8 @@ def measure_training(
     with tempfile.TemporaryDirectory() as folder, retain_freed_memory():
         sample = yield from take_sample(Path(folder), train, report, settings)
         settings = replace(settings, model=replace(settings.model, vocab_size=sample.tokenizer.embedding_rows))
-        model = Transformer(settings.model, settings.train.dropout).to(device)
+        with torch.random.fork_rng(devices=[]):  # the caller's random numbers do not change
+            model = Transformer(settings.model, settings.train.dropout).to(device)
         yield Progress("counting operations", 0, 1)
         operations_per_token = _operations_per_token(model, settings, sample)
         yield Progress("measuring training steps", 0, 1)
@@ -107,7 +108,8 @@ def _measure_steps(model: Transformer, settings: Settings, sample: CorpusSample)
 
 def peak_speed(device: str) -> float:
     """Return the operations per second of the fastest of several large matrix products."""
-    matrix = torch.randn(_PEAK_WIDTH, _PEAK_WIDTH, device=device)
+    generator = torch.Generator(device).manual_seed(1)  # the caller's random numbers do not change
+    matrix = torch.randn(_PEAK_WIDTH, _PEAK_WIDTH, device=device, generator=generator)
     best = 0.0
     for _ in range(8):
         start = time.perf_counter()

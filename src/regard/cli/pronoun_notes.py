@@ -3,6 +3,8 @@
 from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 
+import torch
+
 from regard.data.synthetic import Pair
 from regard.interpret.measure.pronoun_baselines import pronoun_accuracy
 from regard.interpret.measure.pronoun_task import PronounTask, contrast
@@ -24,7 +26,8 @@ def with_pronouns(events: Iterable[Event], out: Path, pairs: Sequence[tuple[Pair
     for event in events:
         yield event
         if isinstance(event, Planned):
-            model = Transformer(event.plan.settings.model)
+            with torch.random.fork_rng(devices=[]):  # the caller's random numbers do not change
+                model = Transformer(event.plan.settings.model)
         if isinstance(event, Validation) and model is not None:
             weights = Checkpoints(out / "run" / "checkpoints").weights(event.step)
             if weights is not None:

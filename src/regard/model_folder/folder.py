@@ -58,14 +58,15 @@ class ModelFolder:
         from regard.models.kinds.transformer import Transformer
 
         path = self.path / "weights.safetensors"
-        with torch.device("meta"):  # to get the expected shapes without allocating memory
-            expected = Transformer(self.settings).state_dict()
-        check_parameters(path, {name: tuple(tensor.shape) for name, tensor in expected.items()})
-        parameters = {name: tensor.float() for name, tensor in load_file(path).items()}
+        with torch.device("meta"):  # has the expected shapes, but allocates no memory and draws no random numbers
+            model = Transformer(self.settings)
+        check_parameters(path, {name: tuple(tensor.shape) for name, tensor in model.state_dict().items()})
+        # They are copied, because `load_file` may map them from the file, which must not change with the model.
+        parameters = {name: tensor.to(torch.float32, copy=True) for name, tensor in load_file(path).items()}
         for name, tensor in parameters.items():
             # Training never produces larger values, and smaller values cause no overflow. The test also rejects NaN.
             if not bool((tensor.abs() <= MAX_PARAMETER_MAGNITUDE).all()):
                 raise FolderError(f"{path}: {name} has values that training cannot produce; {HOW_TO_FIX}")
-        model = Transformer(self.settings)
-        model.load_state_dict(parameters)
+        model.load_state_dict(parameters, assign=True)
+        model.positions.compute_sinusoids()
         return model.eval()

@@ -87,7 +87,8 @@ def _plant(tokenizer: SentencePieceTokenizer) -> "Transformer":
         positions="learned",
         max_positions=_BLOCK,
     )
-    model = Transformer(settings).eval().requires_grad_(False)
+    with torch.random.fork_rng(devices=[]):  # the caller's random numbers do not change
+        model = Transformer(settings).eval().requires_grad_(False)
     for name, parameter in model.named_parameters():
         if "norm" not in name:
             parameter.zero_()

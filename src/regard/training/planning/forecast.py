@@ -156,6 +156,7 @@ def _forecast_sizes(overrides: Overrides, sample: CorpusSample, device: str) -> 
 
 
 def _measure(settings: Settings, corpus: EncodedCorpus, device: str) -> StepTime:
-    model = Transformer(settings.model, settings.train.dropout).to(device)
+    with torch.random.fork_rng(devices=[]):  # the caller's random numbers do not change
+        model = Transformer(settings.model, settings.train.dropout).to(device)
     stream = batches(corpus.train, tokens=settings.train.micro_batch_tokens, seed=settings.train.seed)
     return step_time.measure_step_time(model, stream, settings.train, _MEASURED_SECONDS)

@@ -201,7 +201,8 @@ def _fit_memory(
 
     min_tokens = memory_estimate.MIN_TOKENS
     memory_estimate.check_fits(fixed_bytes(min_tokens), free)
-    model = Transformer(settings.model, settings.train.dropout).to(device)
+    with torch.random.fork_rng(devices=[]):  # the caller's random numbers do not change
+        model = Transformer(settings.model, settings.train.dropout).to(device)
     batch, _ = next(batches(corpus.train, tokens=min_tokens, seed=settings.train.seed, weights=weights))
     bytes_per_token = memory_estimate.activation_bytes_per_token(model, batch, settings.train)
     wanted_tokens = settings.train.micro_batch_tokens
