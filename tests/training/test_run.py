@@ -448,6 +448,23 @@ def test_a_folder_with_other_files_is_refused(tiny: TinyRuns, tmp_path: Path) ->
     assert [path.name for path in tmp_path.iterdir()] == ["thesis.tex"]
 
 
+def test_the_validation_interval_of_a_size_is_used_if_it_is_shorter_than_the_run(
+    tiny: TinyRuns, tmp_path: Path
+) -> None:
+    """Otherwise the run would not validate before its end."""
+
+    def interval(steps: int, *overrides: str) -> int:
+        free = [override for override in tiny.overrides if not override.startswith("train.validate_every")]
+        options: dict[str, Any] = {"size": "base", "steps": None, "stop": lambda: True}
+        out = tmp_path / f"{steps} {overrides}"
+        events = tiny(out, overrides=(*free, f"train.steps={steps}", *overrides), **options)
+        return of_type(Planned, events)[0].plan.validate_every
+
+    assert interval(1_501) == 1_500
+    assert [interval(steps) for steps in (1_000, 1_500)] == [250, 375]
+    assert interval(1_000, "train.validate_every=1500") == 1_500
+
+
 def test_checkpoints_between_validations_are_pruned(
     tiny: TinyRuns, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
