@@ -107,18 +107,24 @@ def test_the_run_has_several_epochs_and_several_micro_batches_per_step(uninterru
     assert train.dropout == 0.1
 
 
-def test_the_model_folder_loads_and_translates(uninterrupted: Uninterrupted) -> None:
-    translator = regard.load(uninterrupted.out, backend="torch")
-    assert isinstance(translator.translate("a bo cat").text, str)
+def test_the_model_folder_translates_alike_with_both_backends(tiny: TinyRuns, uninterrupted: Uninterrupted) -> None:
+    sources = [source for source, _ in tiny.sentences(20, seed=2)]
+    ctranslate2, torchs = (
+        [translation.text for translation in regard.load(uninterrupted.out, backend=backend).translate(sources)]
+        for backend in ("ctranslate2", "torch")
+    )
+    assert ctranslate2 == torchs
+    assert len(set(torchs)) > 10  # the translation depends on the source
     assert open_folder(uninterrupted.out).languages == ("en", "fr")
 
 
 def test_validation_uses_the_translations_that_users_get(uninterrupted: Uninterrupted) -> None:
+    """It translates with torch, and users translate with CTranslate2."""
     last = uninterrupted.events[-1]
     assert isinstance(last, Finished) and last.scores is not None
     source, translation, _ = last.scores.example
     settings = of_type(Planned, uninterrupted.events)[0].plan.settings
-    assert regard.load(uninterrupted.out, backend="torch").translate(source, settings.decode).text == translation
+    assert regard.load(uninterrupted.out, backend="ctranslate2").translate(source, settings.decode).text == translation
 
 
 def test_a_run_leaves_the_random_numbers_of_the_caller_alone(tiny: TinyRuns, tmp_path: Path) -> None:
