@@ -44,7 +44,9 @@ def events(tmp_path: Path):
 
 def test_each_validation_is_followed_by_pronoun_accuracy(events, tmp_path):
     asked = list(islice(minimal_pairs(1, "valid"), 10))
+    random_state = torch.get_rng_state()
     seen = list(with_pronouns(events, tmp_path / "model", asked))
+    assert torch.equal(torch.get_rng_state(), random_state)
     followed = [(one.step, note) for one, note in pairwise(seen) if isinstance(one, Validation)]
     assert [step for step, _ in followed] == [4, 8]
     notes = [note.text for _, note in followed if isinstance(note, Note)]

@@ -124,7 +124,7 @@ def test_settings_are_read_from_a_file(folder: Path, tmp_path: Path) -> None:
     assert done.code == 0, done.said
     facts = json.loads((out / "settings.json").read_text("utf-8"))
     assert (facts["model"]["width"], facts["model"]["feedforward"]) == (8, 24)
-    assert facts["languages"] == ["de", "nl"]
+    assert facts["directions"] == [["de", "nl"]]
 
 
 def test_left_out_lines_are_reported(folder: Path, tmp_path: Path) -> None:

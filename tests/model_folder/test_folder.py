@@ -4,7 +4,9 @@ import os
 import shutil
 import zipfile
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
+from typing import Literal
 
 import pytest
 import torch
@@ -86,6 +88,33 @@ def test_a_loaded_model_equals_the_saved_one(folder: Path) -> None:
     assert loaded.state_dict().keys() == model.state_dict().keys()
     assert all(torch.equal(tensor, model.state_dict()[name]) for name, tensor in loaded.state_dict().items())
     assert torch.equal(output(loaded), output(model))
+
+
+@pytest.mark.parametrize("positions", ["sinusoid", "learned"])
+def test_building_a_model_uses_no_random_numbers(tmp_path: Path, positions: Literal["sinusoid", "learned"]) -> None:
+    """The parameters come from the file, so random ones would be wasted, and would change the caller's next ones."""
+    settings = replace(SETTINGS, positions=positions)
+    saved = Transformer(settings).eval()
+    weights = saved.state_dict()
+    save_folder(tmp_path, settings=settings, weights=weights, tokenizer=TOKENIZER, languages=("en", None), card="")
+    before = torch.get_rng_state()
+    built = open_folder(tmp_path).build()
+    assert torch.equal(torch.get_rng_state(), before)
+    tensors, expected = ({**dict(m.named_parameters()), **dict(m.named_buffers())} for m in (built, saved))
+    assert tensors.keys() == expected.keys()
+    for name, tensor in tensors.items():
+        assert tensor.device.type == "cpu"
+        assert torch.equal(tensor, expected[name])
+        assert tensor.requires_grad == expected[name].requires_grad
+
+
+def test_changing_a_loaded_model_does_not_change_its_file(folder: Path) -> None:
+    before = (folder / "weights.safetensors").read_bytes()
+    model = open_folder(folder).build()
+    with torch.no_grad():
+        for parameter in model.parameters():
+            parameter.add_(1)
+    assert (folder / "weights.safetensors").read_bytes() == before
 
 
 def test_a_folder_has_five_files_and_format_2(folder: Path) -> None:

@@ -92,7 +92,9 @@ def test_small_sizes_have_a_recipe_for_short_training(size: str) -> None:
 def test_an_unknown_size_is_refused_with_the_nearest() -> None:
     with pytest.raises(SettingsError) as caught:
         size_overrides("tinny")
-    assert str(caught.value) == "unknown size 'tinny'; the sizes are tiny, small, base, big; did you mean tiny?"
+    assert str(caught.value) == (
+        "unknown size 'tinny'; the sizes of transformer models are tiny, small, base, big; did you mean tiny?"
+    )
 
 
 # Layers

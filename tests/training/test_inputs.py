@@ -113,7 +113,7 @@ def test_all_formats_give_the_same_model(tiny: "TinyRuns", tmp_path: Path) -> No
     for name, files in {"plain": tiny.files, "jsonl": [jsonl], "tmx": [tmx], "po": [po]}.items():
         tiny(tmp_path / name, files, steps=3)
     assert len({sha256(tmp_path / name / "weights.safetensors") for name in ("plain", "jsonl", "tmx", "po")}) == 1
-    assert read_json(tmp_path / "tmx" / "settings.json")["languages"] == ["en", "fr"]
+    assert read_json(tmp_path / "tmx" / "settings.json")["directions"] == [["en", "fr"]]
 
 
 def test_unreadable_lines_are_listed(tiny: "TinyRuns", tmp_path: Path) -> None:
@@ -132,7 +132,7 @@ def test_the_data_report_is_shown_once_and_kept(tiny: "TinyRuns", tmp_path: Path
     files, valid = tiny.write(tmp_path, "a", pairs), tiny.write(tmp_path, "v", pairs[:1])
     out = tmp_path / "model"
     events = tiny(out, files, valid=valid, steps=1)
-    note = "validation data: 1 pairs also in training (scores on them are too high); the first is v.en:1"
+    note = "validation data: 1 pair also in training (scores on them are too high); the first is v.en:1"
     assert note in notes(events)
     assert read_json(out / "run" / "check.json")["corpora"][0]["pairs"] == 60
     assert note not in notes(tiny(out, files, valid=valid, steps=1))

@@ -55,7 +55,7 @@ def evaluate(
 
     `paths` are one TSV file, or a source file and one or more reference files. With `by_source`, lines with the same
     source are scored as one sentence with all their references. `against` is a second translator to compare with.
-    `trained_in` is the model folder of the translator; word frequencies are counted in its training text.
+    `trained_in` is the model folder of the translator, which has the word counts of its training text.
     """
     work = iter_evaluate(
         translator, paths, decode, by_source=by_source, tokenize=tokenize, against=against, trained_in=trained_in
@@ -89,7 +89,7 @@ def iter_evaluate(
         theirs = yield from _translate(against, sources, decode, scorer, " with the other model")
     statistics = [ours[1]] if theirs is None else [ours[1], theirs[1]]
     folder = Path(trained_in) if trained_in is not None else None
-    frequencies, counted_in = yield from word_frequencies(sources, folder)
+    frequencies, counted_in = word_frequencies(sources, folder)
     lengths = _break_down("number of words in the source", by_length(sources), scorer, statistics)
     rarity = _break_down(
         f"frequency of the rarest source word in {counted_in}", by_rarity(sources, frequencies), scorer, statistics

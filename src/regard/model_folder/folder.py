@@ -62,20 +62,20 @@ class ModelFolder:
 
     def build(self) -> "SequenceModel":
         """Load the parameters and return the model in evaluation mode."""
+        import torch
         from safetensors.torch import load_file
 
-        from regard.models.build import build_model, parameter_shapes
+        from regard.models.build import build_with_parameters, parameter_shapes
 
         path = self.path / "weights.safetensors"
         check_parameters(path, parameter_shapes(self.settings))
-        parameters = {name: tensor.float() for name, tensor in load_file(path).items()}
+        # They are copied, because `load_file` may map them from the file, which must not change with the model.
+        parameters = {name: tensor.to(torch.float32, copy=True) for name, tensor in load_file(path).items()}
         for name, tensor in parameters.items():
             # Training never produces larger values, and smaller values cause no overflow. The test also rejects NaN.
             if not bool((tensor.abs() <= MAX_PARAMETER_MAGNITUDE).all()):
                 raise FolderError(f"{path}: {name} has values that training cannot produce; {HOW_TO_FIX}")
-        model = build_model(self.settings)
-        model.load_state_dict(parameters)
-        return model.eval()
+        return build_with_parameters(self.settings, parameters)
 
 
 def describe_folder(

@@ -4,6 +4,7 @@ from pkgutil import resolve_name
 from typing import TypeVar, cast
 
 import torch
+from torch import Tensor
 
 from regard.models.interface import SequenceModel
 from regard.settings.kinds import get_kind
@@ -12,10 +13,27 @@ from regard.settings.model import ModelSettings
 AnyModel = TypeVar("AnyModel", bound=SequenceModel)
 
 
-def build_model(settings: ModelSettings, dropout: float = 0.0) -> SequenceModel:
-    """Return a model of the kind and shape that the settings describe, with random parameters."""
-    model: SequenceModel = resolve_name(get_kind(settings.kind).model)(settings, dropout)
+def build_model(settings: ModelSettings, dropout: float = 0.0, *, seed: int = 0) -> SequenceModel:
+    """Return a model of the kind and shape that the settings describe, with random parameters.
+
+    The parameters depend only on the settings and the seed. The random generator of the caller does not change.
+    """
+    with torch.random.fork_rng(devices=[]):
+        torch.manual_seed(seed)
+        model: SequenceModel = resolve_name(get_kind(settings.kind).model)(settings, dropout)
     return model
+
+
+def build_with_parameters(settings: ModelSettings, parameters: dict[str, Tensor]) -> SequenceModel:
+    """Return a model with these parameters, which it does not copy. Random parameters are never computed."""
+    with torch.device("meta"):
+        model = build_model(settings)
+    model.load_state_dict(parameters, assign=True)
+    if model.positions is not None:
+        model.positions.compute_sinusoids()
+    if unsaved := [name for name, buffer in model.named_buffers() if buffer.is_meta]:
+        raise TypeError(f"buffers of {settings.kind} models are not saved: {', '.join(unsaved)}; make them persistent")
+    return model.eval()
 
 
 def parameter_shapes(settings: ModelSettings) -> dict[str, tuple[int, ...]]:
@@ -26,6 +44,4 @@ def parameter_shapes(settings: ModelSettings) -> dict[str, tuple[int, ...]]:
 
 def build_untrained(model: AnyModel) -> AnyModel:
     """Return an untrained model with the settings of `model`. Its random parameters are the same in every call."""
-    with torch.random.fork_rng(devices=[]):
-        torch.manual_seed(1)
-        return cast(AnyModel, build_model(model.settings).eval().to(model.device))
+    return cast(AnyModel, build_model(model.settings, seed=1).eval().to(model.device))

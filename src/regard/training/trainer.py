@@ -17,7 +17,7 @@ from regard.model_folder.writer import save_folder
 from regard.models.build import build_model
 from regard.models.interface import SequenceModel
 from regard.progress import Progress
-from regard.training.checkpoints import Checkpoints, RunState
+from regard.training.checkpoints import Checkpoints, DamagedCheckpointsError, RunState
 from regard.training.divergence import divergence_message
 from regard.training.optimizers.adam import make_optimizer
 from regard.training.out_of_memory import MicroBatchSlices
@@ -41,9 +41,12 @@ def train_by_plan(out: Path, plan: Plan, data: PreparedData, stop: Callable[[], 
     model = _build_model(plan, data.parent)
     optimizer = make_optimizer(model, plan.settings.train)
     checkpoints = Checkpoints(out / "run" / "checkpoints")
-    state, problems = checkpoints.resume(model, optimizer)
+    try:
+        state, problems = checkpoints.resume(model, optimizer)
+    except DamagedCheckpointsError as error:
+        raise _explain_damage(error, out / "run", plan, data, checkpoints) from None
     for problem in problems:
-        yield Note(f"a checkpoint is damaged, so the run continues from the previous one, if any: {problem}")
+        yield Note(f"a checkpoint is damaged, so the run continues from the previous one: {problem}")
     yield Planned(plan, state.step)
     trainer = _Trainer(out, plan, data, model, optimizer, checkpoints, state)
     tensorboard = plan.settings.train.tensorboard
@@ -114,6 +117,11 @@ class _Trainer:
             yield Progress("choosing the parameters to keep", number, len(candidates))
             self._model.load_state_dict(parameters)
             scored.append((self._validator.full(self._model, self._state.step), name, parameters))
+        if not scored:
+            raise RunError(
+                f"the parameters to keep cannot be read: {self._checkpoints.parameter_damage(self._state.step)}; check "
+                "the disk, and run the same command again, which continues from the newest undamaged checkpoint"
+            )
         by_loss = scored[0][0].sentences < MIN_BLEU_SENTENCES
         scores, kept, parameters = max(scored, key=lambda entry: _merit(entry[0], by_loss=by_loss))
         scores_by_name = [(name, validation) for validation, name, _ in scored]
@@ -206,15 +214,48 @@ class _Trainer:
         return {name: parameters for name, parameters in candidates.items() if parameters is not None}
 
 
+def _explain_damage(
+    error: DamagedCheckpointsError, run: Path, plan: Plan, data: PreparedData, checkpoints: Checkpoints
+) -> RunError:
+    """Return the error that stops a run without an undamaged checkpoint; it says what is left and how to continue.
+
+    The newest undamaged parameters are written as a model folder, because a checkpoint alone cannot be fine-tuned.
+    """
+    message = "\n".join(
+        [
+            "the run cannot continue, because all checkpoints with an optimizer state are damaged:",
+            *(f"  {problem}" for problem in error.problems),
+            "restore one of them from a copy and run the same command again, or start a new run in another --out",
+        ]
+    )
+    for step in reversed(error.with_parameters):
+        if (parameters := checkpoints.weights(step)) is not None:
+            recovered = run / f"recovered-{checkpoints.path(step).name}"
+            save_folder(
+                recovered,
+                settings=plan.settings.model,
+                weights=parameters,
+                tokenizer=data.tokenizer,
+                languages=data.languages,
+                card=f"# Parameters after step {step:,} of an unfinished run\n",
+            )
+            steps = ", ".join(f"{each:,}" for each in error.with_parameters)
+            return RunError(
+                f"{message}; the parameters of {'step' if len(error.with_parameters) == 1 else 'steps'} {steps} are "
+                f"undamaged, and those of step {step:,} were written as a model folder, from which the new run can "
+                f"start: --from {recovered}"
+            )
+    return RunError(message)
+
+
 def _merit(validation: Validation, *, by_loss: bool) -> tuple[float, float]:
     return -validation.loss if by_loss else validation.bleu, -validation.loss
 
 
 def _build_model(plan: Plan, parent: ModelFolder | None) -> SequenceModel:
     """Build the model before training: with random parameters, or with those of the model to fine-tune."""
-    with torch.random.fork_rng(devices=[]):
-        torch.manual_seed(derived_seed(plan.settings.train.seed, "weights"))
-        model = build_model(plan.settings.model, plan.settings.train.dropout)
+    seed = derived_seed(plan.settings.train.seed, "weights")
+    model = build_model(plan.settings.model, plan.settings.train.dropout, seed=seed)
     if parent is not None:
         model.load_state_dict(parent.build().state_dict())
     return model.to(plan.device)

@@ -45,10 +45,7 @@ def _card(parents: Sequence[ModelFolder]) -> str:
         "",
         f"Made with Regard {versions()['regard']} on {datetime.date.today().isoformat()} as the average of",
         "",
-        *(
-            f"- `{parent.path.name}` (SHA-256 of its parameters: `{parent.weights_sha256}`)"
-            for parent in parents
-        ),
+        *(f"- `{parent.path.name}` (SHA-256 of its parameters: `{parent.weights_sha256}`)" for parent in parents),
         "",
         "See their model cards for the training data.",
         "",

@@ -5,6 +5,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
+import torch
 
 from regard.data.check.corpus_report import check_corpora
 from regard.data.formats.corpus import Corpus, corpora
@@ -54,6 +55,12 @@ def test_sizes_that_contradict_the_settings_are_left_out(tiny: "TinyRuns") -> No
     """The four heads of `tiny` and `small` divide this width, and the eight heads of the paper's sizes do not."""
     result = make_forecast(corpora(tiny.files), *tiny.overrides[2:], "model.width=20")
     assert [entry.size for entry in result.expected] == ["tiny", "small"]
+
+
+def test_the_forecast_leaves_the_random_numbers_of_the_caller_alone(tiny: "TinyRuns") -> None:
+    before = torch.get_rng_state()
+    make_forecast(corpora(tiny.files), *tiny.overrides)
+    assert torch.equal(torch.get_rng_state(), before)
 
 
 def test_the_forecast_describes_the_tokens(tiny: "TinyRuns") -> None:

@@ -38,7 +38,7 @@ def show_report(report: "CorpusReport", forecast: "Forecast") -> None:
     pairs = {split.name: split.pairs for split in report.splits}
     for finding in report.findings:
         share = f"{finding.count / pairs[finding.split]:.1%}" if pairs.get(finding.split) else "all"
-        lines.append(f"  {finding.split}: {finding.count:,} {finding.kind} ({share}): {finding.meaning}")
+        lines.append(f"  {finding.split}: {finding.amount()} ({share}): {finding.meaning}")
         lines += [f"      {example.file}:{example.line}  {example.text}" for example in finding.examples]
     show_lines([*lines, "", *_forecast_lines(forecast)])
 

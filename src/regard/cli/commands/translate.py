@@ -16,7 +16,8 @@ from regard.cli.main import main
 from regard.cli.options import BACKEND, BEAM_SIZE, COMPUTE_TYPE, CONFIG, LANGUAGES, MODELS, N_BEST, SET
 from regard.console import follow, say, standard_output
 from regard.errors import SettingsError, UserError
-from regard.settings.parser import decode_settings
+from regard.settings.decode import DecodeSettings
+from regard.settings.parser import decode_settings, user_overrides
 
 if TYPE_CHECKING:
     from regard.inference.result import Translation
@@ -50,10 +51,7 @@ def translate(
 
     Put a sentence in quotes, so that it is one TEXT. Without TEXT and --file, or with -, standard input is translated.
     """
-    decode = decode_settings(overrides, config)
-    if not as_json and (extra := decode.extra_outputs()):
-        raise SettingsError(f"the result of {', '.join(extra)} is shown with --json only; add --json")
-    decode = replace(decode, alignment=as_json, scores=as_json)
+    decode = _decode_settings(overrides, config, as_json=as_json)
     for text in texts:
         if os.path.isfile(text):  # noqa: PTH113 (Path.is_file raises an error for a text too long for a file name)
             raise UserError(f"{text} is a file; to translate its lines: regard translate --file {text}")
@@ -85,6 +83,16 @@ def translate(
             # The program that reads the output has closed the pipe. Redirect standard output to the null device,
             # because otherwise flushing it at exit would fail as well.
             os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+
+
+def _decode_settings(overrides: tuple[str, ...], config: Path | None, *, as_json: bool) -> DecodeSettings:
+    """Return the decode settings; with JSON, scores and alignment are computed unless the user turns them off."""
+    decode = decode_settings(overrides, config)
+    users = user_overrides(overrides, config).get("decode", {})
+    extra = [*decode.extra_outputs(), *(["decode.scores"] if users.get("scores") else [])]
+    if extra and not as_json:
+        raise SettingsError(f"the result of {', '.join(extra)} is shown with --json only; add --json")
+    return replace(decode, scores=users.get("scores", as_json), alignment=users.get("alignment", as_json))
 
 
 def _inputs(texts: tuple[str, ...], file: Path | None) -> tuple[Iterable[Iterator[str]], int | None]:

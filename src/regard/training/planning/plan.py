@@ -221,9 +221,10 @@ def _validation_interval(request: TrainingRequest, train: TrainSettings, steps: 
     """Return the number of steps between validations.
 
     If the user has set an interval other than 0, it is used. The interval of a model size is used only if the run takes
-    the number of steps in the settings, `train.steps`. In all other cases, the interval is chosen automatically.
+    the number of steps in the settings, `train.steps`, and this is more than one interval. In all other cases, the
+    interval is chosen automatically.
     """
     is_users = "validate_every" in request.overrides.get("train", {})
-    if train.validate_every and (is_users or steps == train.steps):
+    if train.validate_every and (is_users or train.validate_every < steps == train.steps):
         return train.validate_every
     return choices.choose_validation_interval(steps, speed.seconds)

@@ -59,7 +59,8 @@ def _origin(plan: Plan, data: PreparedData) -> Iterator[str]:
     yield f"Made with Regard {plan.versions['regard']} on {datetime.date.today().isoformat()}."
     if data.parent:
         yield (
-            f"Fine-tuned from the model `{data.parent.path.name}` (SHA-256 of its parameters: `{plan.request['from']}`)."
+            f"Fine-tuned from the model `{data.parent.path.name}` "
+            f"(SHA-256 of its parameters: `{plan.request['from']}`)."
         )
 
 
