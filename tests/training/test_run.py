@@ -1011,9 +1011,8 @@ def test_fine_tuning_continues_from_the_parent(tiny: TinyRuns, uninterrupted: Un
     assert planned.plan.settings.train.learning_rate == 5e-4
     assert (out / "tokenizer.model").read_bytes() == (uninterrupted.out / "tokenizer.model").read_bytes()
     parameters = sha256(uninterrupted.out / "weights.safetensors")
-    assert f"Fine-tuned from the model `model` (SHA-256 of its manifest: `{manifest}`)." in (out / "card.md").read_text(
-        "utf-8"
-    )
+    card = (out / "card.md").read_text("utf-8")
+    assert f"Fine-tuned from the model `model` (SHA-256 of its parameters: `{parameters}`)." in card
     assert (
         of_type(Step, events)[0].loss < of_type(Step, uninterrupted.events)[0].loss - 1
     )  # training does not start from the beginning
