@@ -4,6 +4,9 @@ Torch divides every single operation among its threads, which then wait for each
 are so short that waiting takes much of the time, whereas replicas wait for each other only once per step. Replicas
 share their parameters, but each has its own gradients. The gradients are added in a fixed order, so a run with the same
 number of threads always gives the same result.
+
+The same threads also update the parameters, each a share of them, because torch's own threads actively wait for each
+other: if another program interrupts one of them, all the others wait for it hundreds of times in a single update.
 """
 
 import copy
@@ -46,6 +49,24 @@ def make_replicas(model: SequenceModel, count: int) -> list[SequenceModel]:
             own.data = shared.data
         replicas.append(replica)
     return replicas
+
+
+def optimizer_shares(optimizer: torch.optim.Optimizer, count: int) -> list[torch.optim.Optimizer]:
+    """Return `count` optimizers which use the state of `optimizer`, and of which each updates a share of its parameters.
+
+    Each share has about the same number of parameters of each shape.
+    """
+    shares = []
+    for number in range(count):
+        # `copy.copy` would call Adam's `__setstate__`, which fails for parameters whose state is not Adam's.
+        share = object.__new__(type(optimizer))
+        vars(share).update(vars(optimizer))
+        share.param_groups = [
+            {**group, "params": sorted(group["params"], key=lambda parameter: parameter.shape)[number::count]}
+            for group in optimizer.param_groups
+        ]
+        shares.append(share)
+    return shares
 
 
 def run_replicas(work: Callable[[int], Result], count: int) -> list[Result]:
