@@ -1,12 +1,12 @@
 """Rules that choose the model size, number of steps, weight decay and device when the user does not."""
 
-import os
 import re
 
 import torch
 
 from regard.errors import RunError, SettingsError
 from regard.machine import bfloat16
+from regard.machine.cpu import cpu_count
 from regard.machine.device import find_missing_gpu
 from regard.render.units import format_count
 from regard.settings.train import TrainSettings
@@ -41,7 +41,7 @@ def parse_duration(text: str) -> float:
 
 def choose_model_size(pairs: int, device: str) -> tuple[str, str]:
     """Choose a model size for the number of training pairs and the device; also return the reason as a text."""
-    machine = "a GPU" if device != "cpu" else format_count(os.cpu_count() or 1, "CPU core")
+    machine = "a GPU" if device != "cpu" else format_count(cpu_count(), "CPU core")
     if device != "cpu":
         size = "base" if pairs >= 10 * SMALL_FROM_PAIRS else "small"
     else:
