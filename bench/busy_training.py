@@ -1,10 +1,10 @@
 """Measure how much of its speed `regard train` keeps when other programs use the processor.
 
 The size `tiny` is trained on synthetic sentence pairs, alone and beside 2 and 6 processes that run an endless loop. The
-speed is the number of training steps in a few seconds, without validation, after a warm-up. Rounds alternate between the
-loads, so that a change in the speed of the machine affects all of them. With more than one checkout of Regard, all of
-them are measured in every round, and those that are not measured at the moment are paused. On C cores, the fair share
-of T training threads beside N loops is T / (T + N) of the C cores.
+speed is the number of training steps in a few seconds, without validation, after a warm-up. Rounds alternate between
+the loads, so that a change in the speed of the machine affects all of them. With more than one checkout of Regard, all
+of them are measured in every round, and those that are not measured at the moment are paused. The fair share of two
+training threads on two cores is a half beside 2 loops, and a quarter beside 6.
 
     python bench/busy_training.py
     python bench/busy_training.py --checkouts ../regard-before . --rounds 5

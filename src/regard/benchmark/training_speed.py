@@ -16,7 +16,6 @@ from torch.utils.flop_counter import FlopCounterMode
 from regard.data.batching.batches import batches
 from regard.data.check.corpus_report import CorpusReport
 from regard.data.formats.corpus import Corpus
-from regard.machine.malloc import retain_freed_memory
 from regard.machine.memory import peak_memory_mb
 from regard.models.kinds.transformer import Transformer
 from regard.progress import Progress, Work
@@ -24,6 +23,7 @@ from regard.settings.sections import Overrides, Settings, assemble
 from regard.settings.sizes import size_overrides
 from regard.training.optimizers.adam import make_optimizer
 from regard.training.out_of_memory import explain_out_of_memory
+from regard.training.parallel.threads import default_threads, torch_threads
 from regard.training.planning import choices
 from regard.training.planning.corpus_sample import CorpusSample, take_sample, training_pairs
 from regard.training.planning.step_time import StepTime
@@ -59,7 +59,7 @@ def measure_training(
     device = choices.pick_device(requested.device, requested.precision)
     size = size or choices.choose_model_size(training_pairs(report), device)[0]
     settings = assemble(size_overrides(size), user)
-    with tempfile.TemporaryDirectory() as folder, retain_freed_memory():
+    with tempfile.TemporaryDirectory() as folder, torch_threads(default_threads()):
         sample = yield from take_sample(Path(folder), train, report, settings)
         settings = replace(settings, model=replace(settings.model, vocab_size=sample.tokenizer.embedding_rows))
         model = Transformer(settings.model, settings.train.dropout).to(device)

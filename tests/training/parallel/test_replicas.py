@@ -10,7 +10,7 @@ import weakref
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 import pytest
 import torch
@@ -110,7 +110,7 @@ def test_replicas_share_parameters_and_see_each_update() -> None:
 
 @pytest.mark.parametrize("optimizer", ["adam", "muon"])
 @pytest.mark.parametrize("count", [2, 3, 40])
-def test_shares_of_the_optimizer_update_as_one_optimizer_does(optimizer: str, count: int) -> None:
+def test_shares_of_the_optimizer_update_as_one_optimizer_does(optimizer: Literal["adam", "muon"], count: int) -> None:
     settings = TrainSettings(optimizer=optimizer, max_grad_norm=0.5, weight_decay=0.1)
     models = [make_model(), make_model()]
     optimizers = [make_optimizer(model, settings) for model in models]
@@ -130,7 +130,7 @@ def test_an_update_does_not_use_torch_threads_that_wait_for_each_other() -> None
     threads: list[int] = []
 
     class Optimizer(torch.optim.SGD):
-        def step(self, closure: Any = None) -> None:
+        def step(self, closure: Any = None) -> None:  # type: ignore[override]
             threads.append(torch.get_num_threads())
 
     model = make_model()

@@ -52,15 +52,15 @@ def make_replicas(model: SequenceModel, count: int) -> list[SequenceModel]:
 
 
 def optimizer_shares(optimizer: torch.optim.Optimizer, count: int) -> list[torch.optim.Optimizer]:
-    """Return `count` optimizers which use the state of `optimizer`, and of which each updates a share of its parameters.
+    """Return `count` optimizers that have the state of `optimizer`, and each update a share of its parameters.
 
-    Each share has about the same number of parameters of each shape.
+    All shares have about the same number of parameters of each shape.
     """
     shares = []
     for number in range(count):
-        # `copy.copy` would call Adam's `__setstate__`, which fails for parameters whose state is not Adam's.
+        # As `copy.copy`, but without Adam's own `__setstate__`, which fails for matrices with the state of Muon.
         share = object.__new__(type(optimizer))
-        vars(share).update(vars(optimizer))
+        torch.optim.Optimizer.__setstate__(share, optimizer.__getstate__())
         share.param_groups = [
             {**group, "params": sorted(group["params"], key=lambda parameter: parameter.shape)[number::count]}
             for group in optimizer.param_groups
@@ -77,7 +77,7 @@ def run_replicas(work: Callable[[int], Result], count: int) -> list[Result]:
     if count == 1:
         return [work(0)]
     threads = torch.get_num_threads()
-    pool = _pool(count, max(1, threads // count))
+    pool = _pool(count, max(1, threads // count), os.getpid())
     torch.set_num_threads(threads)  # restore the default, which the threads of a new pool have changed
     futures = [pool.submit(work, number) for number in range(count)]
     wait(futures)  # wait for all calls to end, even if one has failed
@@ -93,10 +93,11 @@ def _set_thread_count(threads: int) -> None:
 
 
 @cache
-def _pool(count: int, threads_each: int) -> ThreadPoolExecutor:
+def _pool(count: int, threads_each: int, process: int) -> ThreadPoolExecutor:
     """Return a pool whose threads have all started.
 
-    The pool is cached: for a small model, setting up torch in new threads would take a large part of each step.
+    The pool is cached: for a small model, setting up torch in new threads would take a large part of each step. It
+    belongs to the process with the id `process`, because a forked process does not inherit its threads.
     """
     pool = ThreadPoolExecutor(count, initializer=_set_thread_count, initargs=(threads_each,))
     barrier = Barrier(count)
@@ -107,8 +108,3 @@ def _pool(count: int, threads_each: int) -> ThreadPoolExecutor:
         barrier.abort()  # otherwise the threads that have already started would wait forever
         raise
     return pool
-
-
-if hasattr(os, "register_at_fork"):
-    # A forked process does not inherit the threads of the cached pools, so it has to create new pools.
-    os.register_at_fork(after_in_child=_pool.cache_clear)

@@ -21,13 +21,13 @@ from regard.data.formats.records import SIDES
 from regard.data.prepare.text_store import TextStore
 from regard.data.prepare.token_store import EncodedCorpus
 from regard.errors import SettingsError
-from regard.machine.malloc import retain_freed_memory
 from regard.models.kinds.transformer import Transformer
 from regard.progress import Progress, Work
 from regard.settings.sections import Overrides, Settings, assemble
 from regard.settings.sizes import SIZES, size_overrides
 from regard.tokenizers.sentencepiece import SentencePieceTokenizer
 from regard.tokenizers.special_ids import EOS, FIRST_SUBWORD
+from regard.training.parallel.threads import default_threads, torch_threads
 from regard.training.planning import choices, step_time
 from regard.training.planning.corpus_sample import CorpusSample, take_sample, training_pairs
 from regard.training.planning.step_time import StepTime
@@ -81,7 +81,7 @@ def forecast(train: Sequence[Corpus], report: CorpusReport, overrides: Overrides
     device = choices.pick_device(any_size.device, any_size.precision)
     size, reason = choices.choose_model_size(pairs, device)
     settings = assemble(size_overrides(size), overrides)
-    with tempfile.TemporaryDirectory() as folder, retain_freed_memory():
+    with tempfile.TemporaryDirectory() as folder, torch_threads(default_threads()):
         sample = yield from take_sample(Path(folder), train, report, settings)
         left_out = _left_out(report, sample.tokenizer, sample.long_pairs, settings.model.max_positions)
         yield Progress("measuring speed", 0, 1)
