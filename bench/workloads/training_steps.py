@@ -15,7 +15,7 @@ import torch
 from common.child_process import report
 
 from regard.data.batching.batches import Batch, StreamPosition
-from regard.machine.malloc import retain_freed_memory
+from regard.machine.process import tune_for_training
 from regard.models.kinds.transformer import Transformer
 from regard.settings.sections import assemble
 from regard.settings.kinds.transformer import SIZES
@@ -28,14 +28,14 @@ _WARM_UP = 1  # steps that are not measured
 
 
 def main(length: int, tokens: int, steps: int) -> None:
+    tune_for_training()
     settings = assemble(SIZES[SIZE])
     shape = dataclasses.replace(settings.model, source_vocab_size=ROWS, target_vocab_size=ROWS, max_positions=length)
     train = dataclasses.replace(settings.train, steps=_WARM_UP + steps, batch_tokens=tokens, micro_batch_tokens=tokens)
     torch.manual_seed(1)
     model = Transformer(shape, train.dropout)
     stream = repeat((batch(length, tokens // length), StreamPosition()))
-    with retain_freed_memory():
-        taken = list(training_steps(model, make_optimizer(model, train), stream, train, width=shape.width))[_WARM_UP:]
+    taken = list(training_steps(model, make_optimizer(model, train), stream, train, width=shape.width))[_WARM_UP:]
     attentions = shape.encoder_layers + 2 * shape.decoder_layers
     report(
         seconds=[round(step.seconds, 4) for step in taken],

@@ -184,7 +184,9 @@ def by_name(results: Iterator[CheckResult]) -> dict[str, CheckResult]:
     return {result.name: result for result in results}
 
 
-@pytest.mark.parametrize(("value", "valid"), [("2", True), ("0", False), ("-1", False), ("", False), ("4,2", False)])
+@pytest.mark.parametrize(
+    ("value", "valid"), [("2", True), ("0", False), ("-1", False), ("", False), ("4,2", True), ("4,0", False)]
+)
 def test_the_number_of_threads_must_be_positive(monkeypatch: pytest.MonkeyPatch, value: str, valid: bool) -> None:
     monkeypatch.setenv("OMP_NUM_THREADS", value)
     assert (by_name(check_machine())["OMP_NUM_THREADS"].wrong is None) == valid

@@ -123,6 +123,22 @@ def test_user_overrides_contain_only_what_the_user_set() -> None:
 
 def test_a_micro_batch_is_no_larger_than_a_batch() -> None:
     assert assemble(user_overrides(["train.batch_tokens=100"])).train.micro_batch_tokens == 100
+    assert assemble(size_overrides("tiny"), user_overrides(["train.batch_tokens=99"])).train.micro_batch_tokens == 99
+
+
+@pytest.mark.parametrize(
+    ("size", "values", "batch"),
+    [
+        ("tiny", ["train.micro_batch_tokens=2049"], "2,048"),
+        ("base", ["train.micro_batch_tokens=25001"], "25,000"),
+        ("base", ["train.batch_tokens=100", "train.micro_batch_tokens=101"], "100"),
+    ],
+)
+def test_a_micro_batch_above_the_batch_is_refused(size: str, values: list[str], batch: str) -> None:
+    with pytest.raises(SettingsError, match=f"micro_batch_tokens is .*, but a step has only {batch} tokens"):
+        assemble(size_overrides(size), user_overrides(values))
+    equal = [*values, f"train.micro_batch_tokens={batch.replace(',', '')}"]
+    assert assemble(size_overrides(size), user_overrides(equal)).train.micro_batch_tokens == int(batch.replace(",", ""))
 
 
 def test_no_overrides_give_the_defaults() -> None:

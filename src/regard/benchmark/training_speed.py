@@ -16,16 +16,17 @@ from torch.utils.flop_counter import FlopCounterMode
 from regard.data.batching.batches import batches
 from regard.data.check.corpus_report import CorpusReport
 from regard.data.formats.corpus import Corpus
-from regard.machine.malloc import retain_freed_memory
 from regard.machine.memory import peak_memory_mb
 from regard.models.build import build_model
 from regard.models.interface import SequenceModel
 from regard.progress import Progress, Work
 from regard.settings.fields import Overrides
+from regard.settings.kinds import get_kind
 from regard.settings.sections import Settings, assemble, kind_of
 from regard.settings.sizes import size_overrides
 from regard.training.optimizers.adam import make_optimizer
 from regard.training.out_of_memory import explain_out_of_memory
+from regard.training.parallel.threads import default_threads, torch_threads
 from regard.training.planning import choices
 from regard.training.planning.corpus_sample import CorpusSample, take_sample, training_pairs
 from regard.training.planning.step_time import StepTime
@@ -58,11 +59,12 @@ def measure_training(
 ) -> Work[TrainingSpeed]:
     """Measure training steps on a sample of the data with the settings of the user."""
     kind = kind_of(user)
-    requested = assemble(user).train  # device and precision do not depend on the size
+    any_size = size or next(iter(get_kind(kind).sizes))  # device and precision do not depend on the size
+    requested = assemble(size_overrides(any_size, kind), user).train
     device = choices.pick_device(requested.device, requested.precision)
     size = size or choices.choose_model_size(training_pairs(report), device, kind)[0]
     settings = assemble(size_overrides(size, kind), user)
-    with tempfile.TemporaryDirectory() as folder, retain_freed_memory():
+    with tempfile.TemporaryDirectory() as folder, torch_threads(default_threads()):
         sample = yield from take_sample(Path(folder), train, report, settings)
         settings = replace(settings, model=settings.model.with_vocab_size(sample.tokenizer.embedding_rows))
         model = build_model(settings.model, settings.train.dropout).to(device)

@@ -42,7 +42,19 @@ def assemble(*layers: Overrides) -> Settings:
     for layer in layers:
         for section, values in layer.items():
             merged[section].update(values)
+        if "micro_batch_tokens" in layer.get("train", {}):
+            _check_micro_batch(merged["train"])
     return settings_from_dict(merged)
+
+
+def _check_micro_batch(train: Mapping[str, Any]) -> None:
+    """Raise a `SettingsError` if a layer sets a micro-batch above the batch of this layer and the layers before it."""
+    batch, micro_batch = train.get("batch_tokens", TrainSettings.batch_tokens), train["micro_batch_tokens"]
+    if isinstance(batch, int) and isinstance(micro_batch, int) and micro_batch > batch:
+        raise SettingsError(
+            f"train.micro_batch_tokens is {micro_batch:,}, but a step has only {batch:,} tokens (train.batch_tokens): "
+            "lower train.micro_batch_tokens, or raise train.batch_tokens too"
+        )
 
 
 def settings_from_dict(sections: Overrides) -> Settings:

@@ -38,7 +38,6 @@ from regard.data.prepare.token_store import build_token_store
 from regard.data.prepare.word_counts import build_word_counts
 from regard.errors import RunError
 from regard.interchange.ctranslate2.export import ensure_export
-from regard.machine.malloc import retain_freed_memory
 from regard.model_folder.loader import open_folder
 from regard.progress import Progress
 from regard.settings.parser import user_overrides
@@ -49,6 +48,7 @@ from regard.storage.manifest import find_damage, sha256, write_folder_manifest
 from regard.tokenizers.sentencepiece import SentencePieceTokenizer
 from regard.tokenizers.vocabulary import choose_vocab_size, train_tokenizer
 from regard.training.out_of_memory import explain_out_of_memory
+from regard.training.parallel.threads import default_threads, torch_threads
 from regard.training.planning import choices
 from regard.training.planning import plan as plan_module
 from regard.training.planning.plan import Plan, make_plan
@@ -103,7 +103,7 @@ def iter_train(
         **request.to_dict(),
     }
     run = out / "run"
-    with _run_lock(run), retain_freed_memory():
+    with _run_lock(run):
         plan = _existing_plan(out, identity)
         if plan is not None and (out / "manifest.json").exists():
             ensure_export(out)
@@ -255,7 +255,7 @@ def _prepare(
         origin = "as in the model to fine-tune" if request.parent else "set with --languages"
         reasons = [f"languages {names} ({origin})", *reasons]
         reasons.append(f"a vocabulary of {tokenizer.size:,} tokens for {texts.words:,} words of text")
-        with explain_out_of_memory():
+        with explain_out_of_memory(), torch_threads(default_threads()):
             plan = yield from make_plan(request, settings, reasons, identity, corpus, device, began)
         plan_module.save_plan(run / "plan.json", plan)
     elif plan.versions != plan_module.versions():

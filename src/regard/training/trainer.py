@@ -2,7 +2,6 @@
 
 import time
 from collections.abc import Callable, Generator, Iterator
-from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
 
@@ -21,6 +20,7 @@ from regard.training.checkpoints import Checkpoints, DamagedCheckpointsError, Ru
 from regard.training.divergence import divergence_message
 from regard.training.optimizers.adam import make_optimizer
 from regard.training.out_of_memory import MicroBatchSlices
+from regard.training.parallel.threads import torch_threads
 from regard.training.planning.plan import Plan
 from regard.training.prepared_data import PreparedData
 from regard.training.step import Step, derived_seed, training_steps
@@ -50,7 +50,7 @@ def train_by_plan(out: Path, plan: Plan, data: PreparedData, stop: Callable[[], 
     yield Planned(plan, state.step)
     trainer = _Trainer(out, plan, data, model, optimizer, checkpoints, state)
     tensorboard = plan.settings.train.tensorboard
-    with _threads(plan.threads), Log(out / "run", state.step, tensorboard=tensorboard) as log:
+    with torch_threads(plan.threads), Log(out / "run", state.step, tensorboard=tensorboard) as log:
         is_complete = yield from trainer.run(log, stop)
     if is_complete:
         yield from trainer.finish()
@@ -259,14 +259,3 @@ def _build_model(plan: Plan, parent: ModelFolder | None) -> SequenceModel:
     if parent is not None:
         model.load_state_dict(parent.build().state_dict())
     return model.to(plan.device)
-
-
-@contextmanager
-def _threads(count: int) -> Iterator[None]:
-    """Use this number of torch threads in a `with` block; other numbers would change the rounding of sums."""
-    before = torch.get_num_threads()
-    torch.set_num_threads(count)
-    try:
-        yield
-    finally:
-        torch.set_num_threads(before)

@@ -10,7 +10,7 @@ import weakref
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 import pytest
 import torch
@@ -27,8 +27,8 @@ from regard.training import step as step_module
 from regard.training.optimizers.adam import make_optimizer
 from regard.training.out_of_memory import slice_batches
 from regard.training.parallel import replicas
-from regard.training.parallel.replicas import make_replicas, replica_count, run_replicas
-from regard.training.step import accumulate_gradients, gradient_with_retry, training_steps
+from regard.training.parallel.replicas import make_replicas, optimizer_shares, replica_count, run_replicas
+from regard.training.step import accumulate_gradients, gradient_with_retry, training_steps, update_parameters
 
 PLAIN, DROPOUT = TrainSettings(dropout=0.0), TrainSettings(dropout=0.3)
 
@@ -114,6 +114,37 @@ def test_replicas_share_parameters_and_see_each_update() -> None:
     pairs = list(zip(model.parameters(), replica.parameters(), strict=True))
     assert all(own.data_ptr() == copy.data_ptr() and own is not copy for own, copy in pairs)
     assert not all(torch.equal(old, new) for old, new in zip(before, replica.parameters(), strict=True))
+
+
+@pytest.mark.parametrize("optimizer", ["adam", "muon"])
+@pytest.mark.parametrize("count", [2, 3, 40])
+def test_shares_of_the_optimizer_update_as_one_optimizer_does(optimizer: Literal["adam", "muon"], count: int) -> None:
+    settings = TrainSettings(optimizer=optimizer, max_grad_norm=0.5, weight_decay=0.1)
+    models = [make_model(), make_model()]
+    optimizers = [make_optimizer(model, settings) for model in models]
+    for step in range(3):
+        for model, whole, shares in zip(models, optimizers, (1, count), strict=True):
+            accumulate_gradients([model], [make_batch(6, seed=step)], PLAIN, step)
+            update_parameters(optimizer_shares(whole, shares), settings, 0.1, torch.tensor(2.0))
+    assert all(torch.equal(one, other) for one, other in zip(*(model.parameters() for model in models), strict=True))
+    for one, other in zip(*(model.parameters() for model in models), strict=True):
+        states = [whole.state[parameter] for whole, parameter in zip(optimizers, (one, other), strict=True)]
+        assert states[0].keys() == states[1].keys() != set()
+        assert all(torch.equal(states[0][name], states[1][name]) for name in states[0])
+
+
+def test_an_update_does_not_use_torch_threads_that_wait_for_each_other() -> None:
+    settings = TrainSettings(steps=1, batch_tokens=1024, micro_batch_tokens=1024)
+    threads: list[int] = []
+
+    class Optimizer(torch.optim.SGD):
+        def step(self, closure: Any = None) -> None:  # type: ignore[override]
+            threads.append(torch.get_num_threads())
+
+    model = make_model()
+    stream = iter([(make_batch(60), StreamPosition())])
+    list(training_steps(model, Optimizer(model.parameters()), stream, settings, width=16))
+    assert threads == [1, 1]
 
 
 def test_resumed_steps_with_replicas_equal_uninterrupted_ones() -> None:

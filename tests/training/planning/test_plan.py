@@ -1,7 +1,6 @@
 """The plan of a run: model size, steps, validation interval and device, each with its reason."""
 
 import itertools
-import os
 from dataclasses import replace
 from pathlib import Path
 from typing import Literal
@@ -14,6 +13,7 @@ from tests.padded import batch
 from regard.data.batching.batches import StreamPosition
 from regard.errors import RunError, SettingsError
 from regard.machine import bfloat16
+from regard.machine.cpu import cpu_count
 from regard.models.kinds.transformer import Transformer
 from regard.render.units import format_count
 from regard.settings.kinds.transformer import TransformerSettings
@@ -105,7 +105,7 @@ def test_a_duration_of_zero_is_refused(text: str) -> None:
     ],
 )
 def test_the_size_depends_on_the_data_and_the_device(pairs: int, device: str, size: str) -> None:
-    machine = format_count(os.cpu_count() or 1, "CPU core") if device == "cpu" else "a GPU"
+    machine = format_count(cpu_count(), "CPU core") if device == "cpu" else "a GPU"
     assert choose_model_size(pairs, device, "transformer") == (
         size,
         f"size {size}, chosen for {pairs:,} training pairs and {machine}",

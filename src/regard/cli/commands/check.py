@@ -13,6 +13,7 @@ import click
 from regard.cli.main import main
 from regard.cli.options import CONFIG, KIND, TRAIN_SET
 from regard.console import show_lines, show_work
+from regard.machine.process import tune_for_training
 from regard.render.units import format_count, format_duration
 from regard.settings.parser import user_overrides
 
@@ -96,6 +97,7 @@ def check(
     Show suspicious pairs, pairs that would be left out, and the training time.
     """
     user = user_overrides(overrides, config)
+    tune_for_training()  # the forecast measures training steps
     from regard.data.check.corpus_report import check_corpora
     from regard.data.formats.corpus import check_direction, corpora
     from regard.data.formats.lines import STANDARD_INPUT_COPY

@@ -7,6 +7,7 @@ import click
 from regard.cli.main import main
 from regard.cli.options import CONFIG, KIND, SIZE, TRAIN_SET
 from regard.cli.training_display import Stop, watch
+from regard.machine.process import tune_for_training
 from regard.settings.parser import user_overrides
 
 
@@ -52,6 +53,7 @@ def train(
     web.tsv. The same command resumes an interrupted run.
     """
     user_overrides(overrides, config)  # report a wrong setting before the slow imports
+    tune_for_training()
     from regard.training.planning.choices import parse_duration
     from regard.training.run import iter_train
 

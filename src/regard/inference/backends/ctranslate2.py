@@ -27,7 +27,6 @@ from regard.inference.length_buckets import length_buckets
 from regard.inference.search.hypothesis import Hypothesis, length_penalty
 from regard.inference.translator import UNKNOWN, Sources, TokenPairs, Translator
 from regard.machine.cpu import cpu_count
-from regard.machine.malloc import limit_trimming
 from regard.model_folder.folder import AlignmentHead
 from regard.settings.decode import DecodeSettings
 from regard.tokenizers.sentencepiece import SentencePieceTokenizer
@@ -70,7 +69,6 @@ class CTranslate2Backend(Translator):
     ) -> None:
         """Load exported model files. `fallback` returns a translator for settings that CTranslate2 does not support."""
         super().__init__(tokenizer, max_positions=max_positions, alignment_head=alignment_head)
-        limit_trimming()  # keeps freed memory, because CTranslate2 reallocates its KV cache for every token
         self._fallback = cache(fallback) if fallback is not None else None
         self._files, self._compute_type = str(files), compute_type
         self._cores = cpu_count()

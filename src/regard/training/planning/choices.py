@@ -1,12 +1,12 @@
 """Rules that choose the model size, number of steps, weight decay and device when the user does not."""
 
-import os
 import re
 
 import torch
 
 from regard.errors import RunError, SettingsError
 from regard.machine import bfloat16
+from regard.machine.cpu import cpu_count
 from regard.machine.device import find_missing_gpu
 from regard.render.units import format_count
 from regard.settings.kinds import get_kind
@@ -45,7 +45,7 @@ def choose_model_size(pairs: int, device: str, kind: str) -> tuple[str, str]:
 
     If models of this kind do not have the size, the next smaller one that they have is chosen.
     """
-    machine = "a GPU" if device != "cpu" else format_count(os.cpu_count() or 1, "CPU core")
+    machine = "a GPU" if device != "cpu" else format_count(cpu_count(), "CPU core")
     if device != "cpu":
         wanted = "base" if pairs >= 10 * SMALL_FROM_PAIRS else "small"
     else:

@@ -21,7 +21,6 @@ from regard.data.formats.records import SIDES
 from regard.data.prepare.text_store import TextStore
 from regard.data.prepare.token_store import EncodedCorpus
 from regard.errors import SettingsError
-from regard.machine.malloc import retain_freed_memory
 from regard.models.build import build_model, parameter_shapes
 from regard.progress import Progress, Work
 from regard.settings.fields import Overrides
@@ -30,6 +29,7 @@ from regard.settings.sections import Settings, assemble, kind_of
 from regard.settings.sizes import size_overrides
 from regard.tokenizers.sentencepiece import SentencePieceTokenizer
 from regard.tokenizers.special_ids import EOS, FIRST_SUBWORD
+from regard.training.parallel.threads import default_threads, torch_threads
 from regard.training.planning import choices, step_time
 from regard.training.planning.corpus_sample import CorpusSample, take_sample, training_pairs
 from regard.training.planning.step_time import StepTime
@@ -80,11 +80,12 @@ def forecast(train: Sequence[Corpus], report: CorpusReport, overrides: Overrides
     """Predict a training run with the user's settings; `report` is the corpus report of the training data."""
     pairs = training_pairs(report)
     kind = kind_of(overrides)
-    any_size = assemble(overrides).train  # device and precision do not depend on the size
+    first_size = next(iter(get_kind(kind).sizes))  # device and precision do not depend on the size
+    any_size = assemble(size_overrides(first_size, kind), overrides).train
     device = choices.pick_device(any_size.device, any_size.precision)
     size, reason = choices.choose_model_size(pairs, device, kind)
     settings = assemble(size_overrides(size, kind), overrides)
-    with tempfile.TemporaryDirectory() as folder, retain_freed_memory():
+    with tempfile.TemporaryDirectory() as folder, torch_threads(default_threads()):
         sample = yield from take_sample(Path(folder), train, report, settings)
         left_out = _left_out(report, sample.tokenizer, sample.long_pairs, settings.model.max_positions)
         yield Progress("measuring speed", 0, 1)

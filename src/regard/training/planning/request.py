@@ -7,7 +7,6 @@ from typing import Any
 from regard.errors import RunError
 from regard.model_folder.folder import ModelFolder
 from regard.settings.fields import Overrides
-from regard.settings.kinds import get_kind
 from regard.settings.recipes import FINE_TUNE
 from regard.settings.sections import Settings, assemble, kind_of
 from regard.settings.sizes import size_overrides
@@ -70,8 +69,8 @@ class TrainingRequest:
     @property
     def train(self) -> TrainSettings:
         """The training settings before the model size is chosen; settings that depend on the size may still change."""
-        size = self.size or next(iter(get_kind(self.kind).sizes))
-        return assemble(size_overrides(size, self.kind), self.overrides).train
+        size = size_overrides(self.size, self.kind) if self.size is not None else {}
+        return assemble(size, self.overrides).train
 
     def settings(self, pairs: int, device: str) -> tuple[Settings, list[str]]:
         """Return the settings for data with this many pairs, and a list with one text that explains the model size."""

@@ -1,11 +1,12 @@
 """Writes the model card, which describes the data, training and scores of a model in Markdown."""
 
 import datetime
-import os
 import platform
 from collections.abc import Iterator, Sequence
 
 from regard.data.formats.records import LanguagePair
+from regard.machine.cpu import cpu_count
+from regard.render.units import format_count
 from regard.training.checkpoints import RunState
 from regard.training.out_of_memory import MicroBatchSlices
 from regard.training.planning.plan import Plan
@@ -90,7 +91,7 @@ def _training(plan: Plan, state: RunState, slices: MicroBatchSlices) -> Iterator
     for step, count in slices.until(state.step):
         yield f"- from step {step:,} on, micro-batches {count} times smaller, to fit in memory"
     versions = ", ".join(f"{name} {version}" for name, version in plan.versions.items())
-    yield f"- {platform.system()} {platform.machine()}, {os.cpu_count()} cores, {plan.device}, {versions}"
+    yield f"- {platform.system()} {platform.machine()}, {format_count(cpu_count(), 'core')}, {plan.device}, {versions}"
 
 
 def _scores(plan: Plan, candidates: Sequence[tuple[str, Validation]], kept: str) -> Iterator[str]:

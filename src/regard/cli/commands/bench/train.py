@@ -11,6 +11,7 @@ import click
 from regard.cli.commands.bench.group import bench
 from regard.cli.options import CONFIG, KIND, SIZE, TRAIN_SET
 from regard.console import show_work
+from regard.machine.process import tune_for_training
 from regard.render.units import format_duration
 from regard.settings.parser import user_overrides
 
@@ -30,6 +31,7 @@ def train(
 ) -> None:
     """Measure how fast this machine trains on FILES. This takes about a minute, and no model is saved."""
     user = user_overrides(overrides, config)
+    tune_for_training()
     from regard.benchmark.training_speed import measure_training
     from regard.data.check.corpus_report import check_corpora
     from regard.data.formats.corpus import corpora
