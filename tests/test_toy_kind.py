@@ -56,9 +56,8 @@ def test_it_is_saved_and_loaded(folder: Path) -> None:
 
 def test_an_interrupted_run_resumes_to_the_same_parameters(corpus: Path, folder: Path, tmp_path: Path) -> None:
     arguments = {**options(corpus), "out": tmp_path / "resumed"}
-    taken = 0
-    for event in iter_train(**arguments, stop=lambda: taken == 11):
-        taken += isinstance(event, Step)
+    taken: list[Step] = []
+    taken += (event for event in iter_train(**arguments, stop=lambda: len(taken) == 11) if isinstance(event, Step))
     assert not (tmp_path / "resumed" / "manifest.json").exists()
     regard.train(**arguments)
     expected = open_folder(folder).build().state_dict()
@@ -110,7 +109,7 @@ def test_it_is_fine_tuned(folder: Path, corpus: Path, tmp_path: Path) -> None:
 
 
 def test_check_and_bench_use_the_kind(corpus: Path) -> None:
-    done = call("bench", "train", corpus, "--kind", "toy", "--json", "--set", "tokenizer.vocab_size=300")
+    done = call("bench", "train", corpus, "--set", "model.kind=toy", "--json", "--set", "tokenizer.vocab_size=300")
     assert (done.code, json.loads(done.output)["size"]) == (0, "tiny"), done.said
     done = call("check", corpus, "--set", "model.kind=toy", "--json", "--set", "tokenizer.vocab_size=300")
     assert [size["size"] for size in json.loads(done.output)["forecast"]["expected"]] == ["tiny"], done.said
