@@ -1,0 +1,13 @@
+"""Which decode settings an exported model supports.
+
+CTranslate2 treats some settings differently from torch: its samples depend on the batch, it never ends a translation
+directly after a prefix, and its token log-probabilities ignore which tokens are forbidden.
+"""
+
+from regard.settings.decode import DecodeSettings
+
+
+def supports(decode: DecodeSettings) -> bool:
+    """Return whether CTranslate2 gives the same text and the same scores as torch with these settings."""
+    forbids_tokens = decode.min_length > 0 or decode.no_repeat_ngram_size > 0
+    return not (decode.temperature or decode.prefix or (decode.log_probabilities and forbids_tokens))
