@@ -95,14 +95,14 @@ DECODE = DecodeSettings(max_length_offset=5)
 
 
 @pytest.fixture(scope="module")
-def alone(translator: Translator) -> dict[str, tuple[str, float]]:
+def alone(translator: Translator) -> dict[str, tuple[str, float | None]]:
     """The translation and the score of each text, translated alone."""
     assert len(TEXTS) == len(set(TEXTS)) == 1000
     translations = [translator.translate(text, DECODE) for text in TEXTS]
     return {each.source: (each.text, each.score) for each in translations}
 
 
-def test_the_translations_differ_enough_to_be_compared(alone: dict[str, tuple[str, float]]) -> None:
+def test_the_translations_differ_enough_to_be_compared(alone: dict[str, tuple[str, float | None]]) -> None:
     """An untrained model would give many texts the same translation."""
     assert len({text for text, _ in alone.values()}) > 300
     assert len({len(text) for text in TEXTS}) > 20
@@ -110,7 +110,7 @@ def test_the_translations_differ_enough_to_be_compared(alone: dict[str, tuple[st
 
 @pytest.mark.parametrize("size", [2, 8, 64])
 def test_a_batch_gives_the_translations_of_the_sentences_alone(
-    translator: Translator, alone: dict[str, tuple[str, float]], size: int
+    translator: Translator, alone: dict[str, tuple[str, float | None]], size: int
 ) -> None:
     texts = random.Random(size).sample(TEXTS, len(TEXTS))
     different = []
@@ -125,7 +125,7 @@ def test_a_batch_gives_the_translations_of_the_sentences_alone(
 
 @pytest.mark.parametrize(("window", "batch_tokens"), [(2048, 8192), (100, 300)])
 def test_a_stream_gives_the_translations_of_the_sentences_alone(
-    translator: Translator, alone: dict[str, tuple[str, float]], window: int, batch_tokens: int
+    translator: Translator, alone: dict[str, tuple[str, float | None]], window: int, batch_tokens: int
 ) -> None:
     translations = translator.translate_iterable(TEXTS, DECODE, window=window, batch_tokens=batch_tokens)
     assert [each.text for each in translations] == [alone[text][0] for text in TEXTS]
