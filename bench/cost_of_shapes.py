@@ -76,7 +76,11 @@ def translation_speed(shape: TransformerSettings) -> float:
     """Return the sentences per second of CTranslate2. All outputs have the maximum length, to compare shapes."""
     texts = [pair.source for pair in islice(pairs(seed=1), 100)]
     tokenizer = SentencePieceTokenizer(train_tokenizer(iter(texts), kind="unigram", vocab_size=400))
-    model = Transformer(dataclasses.replace(shape, source_vocab_size=tokenizer.embedding_rows, target_vocab_size=tokenizer.embedding_rows))
+    model = Transformer(
+        dataclasses.replace(
+            shape, source_vocab_size=tokenizer.embedding_rows, target_vocab_size=tokenizer.embedding_rows
+        )
+    )
     with torch.no_grad():
         model.embedding.weight[EOS] = 0
     with tempfile.TemporaryDirectory() as name:

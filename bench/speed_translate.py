@@ -45,7 +45,7 @@ SYSTEMS: dict[str, tuple[str, list[str]]] = {
 COMPUTE_TYPES = ["float32", "int8", "int16", "bfloat16"]
 BEAMS = (4, 1)
 TRIAL = {"tiny": 512, "small": 256, "base": 128, "big": 64}  # sentences for trying settings
-WARM_UP = 1280  # sentences for Regard, which chooses its settings while it translates
+WARM_UP = 1280  # sentences for Regard, which has no settings to try
 HEAD_TO_HEAD_ROUNDS = {"tiny": 15, "small": 9, "base": 5, "big": 3}
 COLD_START_ROUNDS = 5
 COLD_START_TEXT = "A man in a blue shirt is standing on a ladder cleaning a window."
@@ -180,8 +180,7 @@ def with_best_settings(workers: dict[str, Worker], size: str, beams: int) -> dic
 def try_settings(name: str, worker: Worker, lines: list[str], beams: int) -> System:
     """Try every choice after a short warm-up, and then the three fastest twice more.
 
-    A short disturbance can make any choice look slow. A system without choices is warmed up until it has chosen its
-    settings itself.
+    A short disturbance can make any choice look slow. A system without choices is only warmed up.
     """
     choices = worker.choices[str(beams)] if len(worker.choices[str(beams)]) > 1 else []
     rates: list[list[float]] = [[] for _ in choices]

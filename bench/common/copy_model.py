@@ -58,7 +58,11 @@ def write_copy_model(out: Path, size: str, source: Path, target: Path, norm: str
     data = train_tokenizer(chain(Lines(source), Lines(target)), kind=settings.tokenizer.kind, vocab_size=vocab_size)
     tokenizer = SentencePieceTokenizer(data)
     torch.manual_seed(1)
-    model = Transformer(dataclasses.replace(settings.model, source_vocab_size=tokenizer.embedding_rows, target_vocab_size=tokenizer.embedding_rows))
+    model = Transformer(
+        dataclasses.replace(
+            settings.model, source_vocab_size=tokenizer.embedding_rows, target_vocab_size=tokenizer.embedding_rows
+        )
+    )
     with torch.no_grad():
         _set_parameters(model)
     card = f"A model of size {size} that copies its source. Its parameters were set by hand to measure speed.\n"

@@ -13,7 +13,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import fields
 from itertools import islice
 from pathlib import Path
-from typing import TYPE_CHECKING, overload
+from typing import TYPE_CHECKING, Self, overload
 
 from regard.data.formats.corpus import Paths
 from regard.data.formats.records import LanguagePair
@@ -64,7 +64,7 @@ def load(
 
         if others:
             raise LookError(f"an ensemble of {len(folders)} models cannot be inspected; load one of the models")
-        return getattr(translator, "model", None) or as_autoregressive(folders[0].build()).to(device)
+        return getattr(translator.backend, "model", None) or as_autoregressive(folders[0].build()).to(device)
 
     name = " + ".join(map(str, (folder or folders[0].path.name, *others)))
     return Model(translator, folders[0].tokenizer, build, name=name, languages=folders[0].languages)
@@ -145,6 +145,17 @@ class Model:
         self._build = build
         self._network: AutoregressiveModel | None = None
         self._inspector = Inspector(translator, lambda: self.network, tokenizer, name=name)
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    def close(self) -> None:
+        """Free the memory and the threads of the model, which cannot translate afterwards."""
+        self._translator.close()
+        self._network = None
 
     def __repr__(self) -> str:
         return f"Model({self.name!r}, languages={self.languages!r})"

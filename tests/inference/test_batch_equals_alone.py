@@ -55,7 +55,7 @@ STEPS = 250
 
 
 @pytest.fixture(scope="module")
-def translator() -> TorchBackend:
+def translator() -> Translator:
     """A small model that is partly trained to convert numbers in words to digits."""
     tokenizer = SentencePieceTokenizer(
         train_tokenizer((text for pair in TRAINED for text in pair), kind="unigram", vocab_size=320)
@@ -84,7 +84,7 @@ def translator() -> TorchBackend:
         tokens = int((target_BT != PAD).sum())
         backward_in_chunks(model, source_BS, target_BT, bos=BOS, pad=PAD, label_smoothing=0.1, tokens=tokens)
         optimizer.step()
-    return TorchBackend(model.eval(), tokenizer, max_positions=64)
+    return Translator(TorchBackend(model.eval(), tokenizer.generable), tokenizer, max_positions=64)
 
 
 def padded(rows: list[list[int]]) -> torch.Tensor:
@@ -96,14 +96,14 @@ DECODE = DecodeSettings(max_length_offset=5)
 
 
 @pytest.fixture(scope="module")
-def alone(translator: TorchBackend) -> dict[str, tuple[str, float]]:
+def alone(translator: Translator) -> dict[str, tuple[str, float | None]]:
     """The translation and the score of each text, translated alone."""
     assert len(TEXTS) == len(set(TEXTS)) == 1000
     translations = [translator.translate(text, DECODE) for text in TEXTS]
     return {each.source: (each.text, each.score) for each in translations}
 
 
-def test_the_translations_differ_enough_to_be_compared(alone: dict[str, tuple[str, float]]) -> None:
+def test_the_translations_differ_enough_to_be_compared(alone: dict[str, tuple[str, float | None]]) -> None:
     """An untrained model would give many texts the same translation."""
     assert len({text for text, _ in alone.values()}) > 300
     assert len({len(text) for text in TEXTS}) > 20
@@ -111,7 +111,7 @@ def test_the_translations_differ_enough_to_be_compared(alone: dict[str, tuple[st
 
 @pytest.mark.parametrize("size", [2, 8, 64])
 def test_a_batch_gives_the_translations_of_the_sentences_alone(
-    translator: TorchBackend, alone: dict[str, tuple[str, float]], size: int
+    translator: Translator, alone: dict[str, tuple[str, float | None]], size: int
 ) -> None:
     texts = random.Random(size).sample(TEXTS, len(TEXTS))
     different = []
@@ -126,7 +126,7 @@ def test_a_batch_gives_the_translations_of_the_sentences_alone(
 
 @pytest.mark.parametrize(("window", "batch_tokens"), [(2048, 8192), (100, 300)])
 def test_a_stream_gives_the_translations_of_the_sentences_alone(
-    translator: TorchBackend, alone: dict[str, tuple[str, float]], window: int, batch_tokens: int
+    translator: Translator, alone: dict[str, tuple[str, float | None]], window: int, batch_tokens: int
 ) -> None:
     translations = translator.translate_iterable(TEXTS, DECODE, window=window, batch_tokens=batch_tokens)
     assert [each.text for each in translations] == [alone[text][0] for text in TEXTS]
@@ -146,15 +146,17 @@ def different(translator: Translator, texts: list[str], sizes: list[int], decode
                     yield each.source
 
 
-def test_a_batch_gives_the_samples_of_the_sentences_alone(translator: TorchBackend) -> None:
+def test_a_batch_gives_the_samples_of_the_sentences_alone(translator: Translator) -> None:
     assert list(different(translator, TEXTS[:200], [7], SAMPLED)) == []
 
 
 @pytest.fixture(scope="module")
-def folder(translator: TorchBackend, tmp_path_factory: pytest.TempPathFactory) -> Path:
+def folder(translator: Translator, tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The folder of the same model, exported to CTranslate2."""
     folder = tmp_path_factory.mktemp("model")
-    model, tokenizer = translator.model, translator.tokenizer
+    backend, tokenizer = translator.backend, translator.tokenizer
+    assert isinstance(backend, TorchBackend)
+    model = backend.model
     assert isinstance(model, Transformer) and isinstance(tokenizer, SentencePieceTokenizer)
     save_folder(
         folder,

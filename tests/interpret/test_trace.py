@@ -4,7 +4,7 @@ import json
 import os
 import subprocess
 import sys
-from collections.abc import Iterable, Iterator
+from concurrent.futures import Future
 from dataclasses import replace
 from itertools import pairwise
 from pathlib import Path
@@ -17,9 +17,10 @@ import torch.nn.functional as F
 import regard
 from regard.api import Model
 from regard.errors import LookError
+from regard.inference.backends.interface import Sources, SourceTokens
 from regard.inference.backends.torch import TorchBackend
 from regard.inference.search.hypothesis import Hypothesis
-from regard.inference.translator import Sources, SourceTokens
+from regard.inference.translator import Translator
 from regard.interpret.report.sentence_text import heading
 from regard.interpret.trace import HEAD_QUANTITIES, Recorder, Trace
 from regard.models.inputs import Inputs
@@ -174,11 +175,14 @@ def test_both_translations_are_shown_where_the_backends_differ(model_of):
     plain = model_of("pre")
 
     class OtherBackend(TorchBackend):
-        def _generate(self, batches: Iterable[Sources], decode: DecodeSettings) -> Iterator[list[list[Hypothesis]]]:
+        def generate(self, batch: Sources, decode: DecodeSettings) -> Future[list[list[Hypothesis]]]:
+            future: Future[list[list[Hypothesis]]] = Future()
             ids = plain.tokenizer.encode(["a dog"])[0]
-            return ([[Hypothesis(tuple(ids), -1.0, -0.5, ())] for _ in batch] for batch in batches)
+            future.set_result([[Hypothesis(tuple(ids), -1.0, -0.5, ())] for _ in batch])
+            return future
 
-    other = OtherBackend(plain.network, plain.tokenizer, max_positions=plain.max_positions)
+    backend = OtherBackend(plain.network, plain.tokenizer.generable)
+    other = Translator(backend, plain.tokenizer, max_positions=plain.max_positions)
     view = Model(other, plain.tokenizer, lambda: plain.network, name="other").look(TEXT, BEAM)
     assert view.text == "a dog"
     assert view.torch_text == plain.translate(TEXT, BEAM).text
@@ -197,7 +201,8 @@ def test_the_recorded_beams_equal_those_of_the_search(model):
     view = model.look(TEXT, BEAM)
     search = view.search
     ids = list(view.trace.source.ids[:-1])
-    expected = next(model._translator._generate([[SourceTokens(tuple(ids), len(ids) + 9)]], BEAM))
+    backend = TorchBackend(model.network, model.tokenizer.generable)
+    expected = backend.generate([SourceTokens(tuple(ids), len(ids) + 9)], BEAM).result()
     assert list(search.hypotheses) == expected[0]
     paths = {search.path(step, i): beam for step, beams in enumerate(search.steps) for i, beam in enumerate(beams)}
     assert len(paths) == sum(map(len, search.steps))

@@ -11,7 +11,8 @@ from regard.data.batching.batches import sequential_batches
 from regard.data.prepare.text_store import TextStore
 from regard.data.prepare.token_store import EncodedCorpus, trainable_texts
 from regard.evaluation.scores import Scorer
-from regard.inference.backends.torch import TorchBackend
+from regard.inference.backends.torch import BATCH_TOKENS, TorchBackend
+from regard.inference.translator import Translator
 from regard.models.interface import SequenceModel, as_autoregressive
 from regard.settings.sections import Settings
 from regard.tokenizers.sentencepiece import SentencePieceTokenizer
@@ -60,14 +61,12 @@ class Validator:
         if not math.isfinite(loss):
             raise FloatingPointError("the validation loss is not finite")
         sources, targets = zip(*self._pairs[:sentences], strict=True)
-        translator = TorchBackend(
-            as_autoregressive(model),
-            self._tokenizer,
-            max_positions=self._settings.model.max_positions,
-            device=model.device,
-        )
         # If memory limits the micro-batches of training, limit the batches here too. This does not change translations.
-        translator.batch_tokens = min(translator.batch_tokens, 2 * self._settings.train.micro_batch_tokens)
+        batch_tokens = min(BATCH_TOKENS, 2 * self._settings.train.micro_batch_tokens)
+        backend = TorchBackend(
+            as_autoregressive(model), self._tokenizer.generable, device=model.device, batch_tokens=batch_tokens
+        )
+        translator = Translator(backend, self._tokenizer, max_positions=self._settings.model.max_positions)
         texts = [translation.text for translation in translator.translate(sources, self._settings.decode)]
         # TER is left out, because it would take the most time.
         scorer = Scorer([[target] for target in targets], names=("bleu", "chrf"))

@@ -12,6 +12,7 @@ from regard.data.synthetic.generator import minimal_pairs
 from regard.errors import LookError
 from regard.evaluation.scores import Scorer
 from regard.inference.backends.torch import TorchBackend
+from regard.inference.translator import Translator
 from regard.interpret.address import check_head, locate_head
 from regard.interpret.annotated_pairs import PairSample, unannotated_pair
 from regard.interpret.intervened_model import IntervenedModel
@@ -81,8 +82,10 @@ def test_an_intervention_changes_its_heads_and_no_others(model):
 
 def test_a_model_under_an_empty_intervention_translates_like_the_plain_model(model):
     texts = ["the old cat sees a red tree.", "a dog paints."]
-    plain = TorchBackend(model.network, model.tokenizer, max_positions=128)
-    intervened = TorchBackend(IntervenedModel(model.network, HeadIntervention([])), model.tokenizer, max_positions=128)
+    plain, intervened = (
+        Translator(TorchBackend(network, model.tokenizer.generable), model.tokenizer, max_positions=128)
+        for network in (model.network, IntervenedModel(model.network, HeadIntervention([])))
+    )
     decode = DecodeSettings(beam_size=3, max_length_offset=9)
     assert intervened.translate(texts, decode) == plain.translate(texts, decode)
 

@@ -61,7 +61,7 @@ def _show_scores(translations: Iterable["Translation"], *, as_json: bool) -> Non
     def lines() -> Iterator[str]:
         nonlocal pairs, tokens, total
         for one in translations:
-            pairs, tokens, total = pairs + 1, tokens + len(one.log_probabilities), total + one.log_probability
+            pairs, tokens, total = pairs + 1, tokens + len(one.log_probabilities), total + (one.log_probability or 0.0)
             plain = f"{one.log_probability:.4f}\t{one.source}\t{one.text}"
             yield json.dumps(one.to_dict(), ensure_ascii=False) if as_json else plain
 

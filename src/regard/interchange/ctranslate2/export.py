@@ -16,7 +16,8 @@ from ctranslate2.specs.transformer_spec import TransformerSpec
 from torch import nn
 
 from regard.errors import UserError
-from regard.interchange.ctranslate2.cache import FOLDER, export_key, is_intact_export, supports, token_names
+from regard.interchange.ctranslate2.cache import FOLDER, export_key, is_intact_export, token_names
+from regard.interchange.ctranslate2.support import supports_model
 from regard.model_folder.folder import AlignmentHead
 from regard.model_folder.loader import open_folder
 from regard.models.attention import MultiHeadAttention
@@ -47,7 +48,7 @@ def export_model(model_folder: Path, out: Path, compute_type: str) -> None:
 def ensure_export(model_folder: Path) -> None:
     """Write the CTranslate2 files of a model to its folder, unless they are there or CTranslate2 has no such models."""
     opened = open_folder(model_folder)
-    if supports(opened.settings) and not is_intact_export(model_folder / FOLDER, export_key(opened, "float32")):
+    if supports_model(opened.settings) and not is_intact_export(model_folder / FOLDER, export_key(opened, "float32")):
         export_model(model_folder, model_folder / FOLDER, "float32")
 
 

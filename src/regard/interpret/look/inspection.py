@@ -163,9 +163,8 @@ class Inspector:
         chosen, search, full_model = None, None, None
         headless = without_head(self._network(), without)
         if written is None:
-            prefix = self._tokenizer.encode([decode.prefix])[0] if decode.prefix else []
-            request = self._translator._source(source.ids[:-1], prefix, decode)
-            full_model = next(self._translator._generate([[request]], replace(decode, scores=True)))[0][0]
+            (request,) = self._translator.reader.sources([(text, bool(decode.prefix))], decode)
+            full_model = self._translator.backend.generate([request], replace(decode, scores=True)).result()[0][0]
             search = trace_search(headless or self._network(), request, self._tokenizer.generable, decode)
             chosen = search.hypotheses[0] if headless else full_model
             # A translation that reached its length limit has no EOS.
@@ -199,7 +198,7 @@ class Inspector:
     def _sentence(self, text: str, name: str) -> Tokens:
         if not text.strip():
             raise LookError(f"{name} is blank; give a text to look at")
-        parts = [part for part, _ in self._translator._parts(text)]
+        parts = [part for part, _ in self._translator.reader.parts(text)]
         if len(parts) > 1:
             raise LookError(
                 f"{name} would be translated in {len(parts)} separate parts, because it has several lines or more than "

@@ -5,8 +5,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from regard.inference.backends.interface import SourceTokens
 from regard.inference.search.hypothesis import Hypothesis
-from regard.inference.translator import SourceTokens
 from regard.settings.decode import DecodeSettings
 
 if TYPE_CHECKING:

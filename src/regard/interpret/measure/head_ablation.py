@@ -17,6 +17,7 @@ from sacrebleu.metrics.bleu import BLEU
 
 from regard.data.synthetic.generator import minimal_pairs
 from regard.inference.backends.torch import TorchBackend
+from regard.inference.translator import Translator
 from regard.interpret.annotated_pairs import SEED, SPLIT, AnnotatedPair, PairSample
 from regard.interpret.intervened_model import IntervenedModel
 from regard.interpret.interventions import ABLATION_MODES, HeadIntervention
@@ -169,7 +170,8 @@ class _Evaluation:
         return None if self._pronouns is None else (self._pronouns.preference(intervention) > 0).astype(float)
 
     def _count_ngrams(self, model: "AutoregressiveModel") -> Array:
-        translator = TorchBackend(model, self._tokenizer, max_positions=self._model.settings.max_positions)
+        backend = TorchBackend(model, self._tokenizer.generable)
+        translator = Translator(backend, self._tokenizer, max_positions=self._model.settings.max_positions)
         translations = translator.translate([pair.source for pair in self._translated], GREEDY)
         return ngram_counts([translation.text for translation in translations], self._translated)
 

@@ -38,6 +38,7 @@ class Check:
 def check_views() -> list[Check]:
     """Check the role and the views of every planted head, then check that wrong labels are detected."""
     from regard.inference.backends.torch import TorchBackend
+    from regard.inference.translator import Translator
 
     model, tokenizer = planted_model()
     sample = planted_sample(tokenizer)
@@ -46,7 +47,8 @@ def check_views() -> list[Check]:
     swapped_roles = {**PLANTED, "encoder.1.self.1": "next", "encoder.1.self.3": "previous"}
     checks.append(_detection("roles of two heads swapped", role_errors(profiles, swapped_roles), 2))
     pair = sample.pairs[0]
-    translator = TorchBackend(model, tokenizer, max_positions=model.settings.max_positions)
+    backend = TorchBackend(model, tokenizer.generable)
+    translator = Translator(backend, tokenizer, max_positions=model.settings.max_positions)
     inspector = Inspector(translator, lambda: model, tokenizer, name="planted")
     trace = inspector.inspect(pair.source, DecodeSettings(), target=None, without=None).trace
     text = " ".join(word.text for word in trace.written.words[:-1])
