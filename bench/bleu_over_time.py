@@ -38,8 +38,8 @@ from regard.inference.translator import Translator
 from regard.machine.cpu import cpu_count
 from regard.model_folder.loader import open_folder
 from regard.settings.decode import DecodeSettings
-from regard.settings.sections import assemble
 from regard.settings.kinds.transformer import SIZES
+from regard.settings.sections import assemble
 from regard.tokenizers.sentencepiece import SentencePieceTokenizer
 from regard.training.checkpoints import Checkpoints
 from regard.training.tracking.events import Planned
@@ -206,7 +206,7 @@ def train_other(name: str, folder: Path, texts: dict[str, list[str]], options: a
     tokenizer = SentencePieceTokenizer(tokenizer_data)
     settings = assemble(SIZES["tiny"])
     job = {
-        "shape": asdict(settings.model) | {"vocab_size": tokenizer.embedding_rows},
+        "shape": asdict(settings.model.with_vocab_size(tokenizer.embedding_rows)),
         "dropout": settings.train.dropout,
         "tokens": BATCH_TOKENS,
         "data": str((folder / "data").resolve()),

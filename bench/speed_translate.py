@@ -30,8 +30,8 @@ from common.worker_client import Worker, run, running_worker, worker_command
 from pages.benchmarks import page
 from systems.model_weights import read_shape
 
-from regard.settings.sections import assemble
 from regard.settings.kinds.transformer import SIZES
+from regard.settings.sections import assemble
 from regard.storage.manifest import sha256
 
 # The environment of each system, and the arguments of its worker after the path of the model.
@@ -87,7 +87,7 @@ def size_of(folder: Path) -> str:
     """Return the size of a model with this shape."""
     shape = read_shape(folder)
     for size, overrides in SIZES.items():
-        if asdict(assemble(overrides).model) | {"vocab_size": shape["vocab_size"]} == shape:
+        if asdict(assemble(overrides).model.with_vocab_size(shape["source_vocab_size"])) == shape:
             return size
     raise SystemExit(f"error: the shape of {folder} is not that of any size: {shape}")
 
@@ -270,7 +270,7 @@ def describe_model(folder: Path) -> str:
     kind = "A model that copies its source" if is_copy_model(folder) else "A trained model"
     return (
         f"{kind}, {shape['encoder_layers']}+{shape['decoder_layers']} layers, width {shape['width']}, feed-forward "
-        f"{shape['feedforward']}, {shape['heads']} heads, {shape['norm']}-norm, {shape['vocab_size']:,} tokens"
+        f"{shape['feedforward']}, {shape['heads']} heads, {shape['norm']}-norm, {shape['source_vocab_size']:,} tokens"
     )
 
 

@@ -13,8 +13,8 @@ from regard.data.formats.corpus import corpora
 from regard.data.prepare.text_store import build_text_store
 from regard.data.prepare.token_store import build_token_store
 from regard.progress import run_to_end
-from regard.settings.sections import assemble
 from regard.settings.kinds.transformer import SIZES
+from regard.settings.sections import assemble
 from regard.tokenizers.sentencepiece import SentencePieceTokenizer
 from regard.tokenizers.vocabulary import choose_vocab_size, train_tokenizer
 

@@ -11,6 +11,7 @@ from typing import Any
 
 import pytest
 import torch
+from tests.padded import batch
 
 from regard.inference.backends.torch import TorchBackend
 from regard.inference.search import beam
@@ -24,7 +25,7 @@ from regard.settings.decode import DecodeSettings
 from regard.settings.kinds.transformer import TransformerSettings
 from regard.settings.train import TrainSettings
 from regard.tokenizers.sentencepiece import SentencePieceTokenizer
-from regard.tokenizers.special_ids import BOS, EOS, PAD
+from regard.tokenizers.special_ids import EOS, PAD
 from regard.tokenizers.vocabulary import train_tokenizer
 from regard.training.loss import backward_in_chunks
 from regard.training.optimizers.adam import make_optimizer
@@ -80,9 +81,8 @@ def translator() -> Translator:
         for group in optimizer.param_groups:
             group["lr"] = 0.01 * (1 - step / STEPS)
         model.zero_grad()
-        source_BS, target_BT = (padded([side[index] for index in chosen]) for side in (sources, targets))
-        tokens = int((target_BT != PAD).sum())
-        backward_in_chunks(model, source_BS, target_BT, bos=BOS, pad=PAD, label_smoothing=0.1, tokens=tokens)
+        chosen_pairs = batch(*(padded([side[index] for index in chosen]) for side in (sources, targets)))
+        backward_in_chunks(model, chosen_pairs, label_smoothing=0.1, tokens=chosen_pairs.target_tokens)
         optimizer.step()
     return Translator(TorchBackend(model.eval(), tokenizer.generable), tokenizer, max_positions=64)
 

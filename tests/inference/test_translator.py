@@ -17,7 +17,7 @@ import pytest
 import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from torch import Tensor, nn
+from torch import Tensor
 
 from regard.errors import DataError, SettingsError
 from regard.inference.backends.interface import Backend, Batching, Sources, SourceTokens, TokenPairs
@@ -25,7 +25,10 @@ from regard.inference.backends.torch import TorchBackend
 from regard.inference.result import Translation
 from regard.inference.search.hypothesis import Hypothesis, length_penalty
 from regard.inference.translator import Translator
+from regard.models.inputs import Inputs
+from regard.models.interface import AutoregressiveModel
 from regard.models.kinds.transformer import Transformer
+from regard.models.lens import Lens
 from regard.settings.decode import DecodeSettings
 from regard.settings.kinds.transformer import TransformerSettings
 from regard.tokenizers.special_ids import EOS
@@ -66,24 +69,23 @@ class CopyState:
         return replace(self, source_BS=self.source_BS[sentences])
 
 
-class Upper(nn.Module):
+class Upper(AutoregressiveModel):
     """A model that writes its source in capitals, with lower case as the second choice, and records its batches."""
 
     def __init__(self) -> None:
-        super().__init__()
-        self.vocab_size = 0
+        super().__init__(TransformerSettings())
         self.batches: list[tuple[int, ...]] = []
         self.steps = 0
 
-    def encode(self, source_BS: Tensor) -> Tensor:
+    def encode(self, inputs: Inputs, lens: Lens | None = None) -> Tensor:
         assert not self.training
-        self.batches.append(tuple(source_BS.shape))
-        return source_BS
+        self.batches.append(tuple(inputs.values.shape))
+        return inputs.values
 
     def start(self, encoded: Tensor) -> CopyState:
         return CopyState(encoded)
 
-    def decode(self, tokens_NT: Tensor, state: CopyState) -> tuple[Tensor, CopyState]:
+    def decode(self, tokens_NT: Tensor, state: CopyState, lens: Lens | None = None) -> tuple[Tensor, CopyState]:
         assert tokens_NT.shape == (len(state.source_BS) * state.beams, 1)
         self.steps += 1
         width = state.source_BS.size(1)
@@ -92,8 +94,8 @@ class Upper(nn.Module):
         hidden_N1 = next_B.repeat_interleave(state.beams)[:, None, None]
         return hidden_N1, replace(state, length=state.length + 1)
 
-    def project(self, hidden_N1: Tensor) -> Tensor:
-        ids_N = hidden_N1.squeeze(-1)
+    def project(self, hidden: Tensor) -> Tensor:
+        ids_N = hidden.squeeze(-1)
         small_N = (ids_N >= FIRST + ord("a")) & (ids_N <= FIRST + ord("z"))
         large_N = torch.where(small_N, ids_N - 32, ids_N)
         logits_NV = torch.zeros(len(ids_N), ROWS)
@@ -104,8 +106,8 @@ class Upper(nn.Module):
 class Endless(Upper):
     """A model that gives EOS almost no probability."""
 
-    def project(self, hidden_N1: Tensor) -> Tensor:
-        logits_NV = torch.zeros(len(hidden_N1), ROWS)
+    def project(self, hidden: Tensor) -> Tensor:
+        logits_NV = torch.zeros(len(hidden), ROWS)
         logits_NV[:, FIRST + ord("x")] = 20.0
         logits_NV[:, EOS] = -20.0
         return logits_NV
@@ -368,7 +370,7 @@ def test_the_score_of_a_search_equals_that_of_one_teacher_forced_pass(tiny: Call
         source = torch.tensor([[*translator.tokenizer.encode([text])[0], EOS]])
         with torch.inference_mode():
             model: Any = translator.backend
-            logits_TV = model.model(source, torch.tensor([target[:-1]]))[0].clone()
+            logits_TV = model.model(Inputs(source), torch.tensor([target[:-1]]))[0].clone()
             logits_TV[:, ~torch.tensor([EOS <= row < ROWS for row in range(ROWS + 4)])] = -torch.inf
             log_T = logits_TV.log_softmax(-1).gather(1, torch.tensor(target[1:])[:, None])
         assert translation.score == pytest.approx(log_T.sum().item(), abs=1e-3)

@@ -90,7 +90,7 @@ def test_optimizer_state_and_gradients_are_allocated_once() -> None:
     stream = [(make_batch(6, seed=step), StreamPosition(batch=step)) for step in range(3)]
     state_pointers = [tensor.data_ptr() for state in optimizer.state.values() for tensor in state.values()]
     gradients = []
-    for _ in training_steps(model, optimizer, iter(stream), settings, width=16):
+    for _ in training_steps(model, optimizer, iter(stream), settings):
         assert [tensor.data_ptr() for state in optimizer.state.values() for tensor in state.values()] == state_pointers
         gradients.append([parameter.grad.data_ptr() for parameter in model.parameters() if parameter.grad is not None])
     assert len(state_pointers) == 3 * len(gradients[0]) == 3 * len(list(model.parameters()))

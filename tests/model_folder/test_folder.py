@@ -11,6 +11,7 @@ from typing import Literal
 import pytest
 import torch
 from safetensors.torch import load_file, save_file
+from tests.building import transformer_of
 from tests.padded import inputs
 from torch import Tensor
 
@@ -20,6 +21,7 @@ from regard.model_folder.folder import FORMAT, HASHED
 from regard.model_folder.loader import open_folder
 from regard.model_folder.verification import HOW_TO_FIX
 from regard.model_folder.writer import save_folder
+from regard.models.interface import SequenceModel
 from regard.models.kinds.transformer import Transformer
 from regard.settings.kinds.transformer import TransformerSettings
 from regard.storage.json_files import read_json, write_json
@@ -64,11 +66,12 @@ def folder(tmp_path: Path) -> Path:
     return path
 
 
-def output(model: Transformer) -> Tensor:
+def output(model: SequenceModel) -> Tensor:
     with torch.inference_mode():
-        return model.forward(
+        logits: Tensor = model(
             inputs(torch.tensor([[5, 270, 3], [6, 3, 0]])), torch.tensor([[2, 8, 9, 10], [2, 7, 0, 0]])
         )
+        return logits
 
 
 def refused(folder: Path) -> str:
@@ -146,7 +149,7 @@ def test_parameters_in_half_precision_are_loaded_in_single_precision(folder: Pat
     weights = {name: tensor.half() for name, tensor in load_file(folder / "weights.safetensors").items()}
     save_file(weights, folder / "weights.safetensors")
     write_manifest(folder, HASHED)
-    loaded = open_folder(folder).build()
+    loaded = transformer_of(open_folder(folder))
     assert {tensor.dtype for tensor in loaded.state_dict().values()} == {torch.float32}
     assert torch.equal(loaded.embedding.weight, weights["embedding.weight"].float())
 

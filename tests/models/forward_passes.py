@@ -13,10 +13,16 @@ from regard.models.build import build_model
 from regard.models.inputs import Inputs
 from regard.models.interface import AutoregressiveModel
 from regard.models.lens import Lens
+from regard.settings.kinds.transformer import TransformerSettings
 from regard.settings.model import ModelSettings
 from regard.tokenizers.special_ids import PAD
 
 VOCAB_SIZE, B, S, T = 23, 3, 6, 7
+
+
+def small_transformer(**changes: Any) -> TransformerSettings:
+    shape = {"width": 16, "heads": 2, "feedforward": 32, "encoder_layers": 2, "decoder_layers": 2, "max_positions": 16}
+    return TransformerSettings(**{**shape, **changes}).with_vocab_size(VOCAB_SIZE)
 
 
 def random_model(settings: ModelSettings, dropout: float = 0.0) -> AutoregressiveModel:

@@ -1,6 +1,6 @@
-"""The contract of all kinds of models: the same step by step and at once, in a batch and alone, with a lens and without.
+"""What every kind of model must do: the same step by step and at once, in a batch and alone, with a lens and without.
 
-A new kind adds the settings of a small model to `SETTINGS`. The tests use only the interface and the anatomy of a model.
+A new kind adds the settings of a small model to `SETTINGS`. The tests use only the interface and anatomy of a model.
 Shapes: B sentences, K beams, N = B * K rows, S source length, T target length, D width, V vocabulary.
 """
 
@@ -28,6 +28,7 @@ from tests.models.forward_passes import (
     padded_source,
     random_model,
     select_rows,
+    small_transformer,
     tokens,
 )
 from tests.padded import batch
@@ -40,25 +41,18 @@ from regard.models.build import build_model, build_untrained, build_with_paramet
 from regard.models.inputs import Inputs
 from regard.models.interface import AutoregressiveModel, DecoderState
 from regard.settings.anatomy import Side
-from regard.settings.kinds.transformer import TransformerSettings
 from regard.settings.model import ModelSettings
 from regard.tokenizers.sentencepiece import SentencePieceTokenizer
 from regard.tokenizers.special_ids import PAD
 from regard.tokenizers.vocabulary import train_tokenizer
 from regard.training.loss import backward_in_chunks
 
-
-def transformer(**changes: Any) -> TransformerSettings:
-    shape = {"width": 16, "heads": 2, "feedforward": 32, "encoder_layers": 2, "decoder_layers": 2, "max_positions": 16}
-    return TransformerSettings(**{**shape, **changes}).with_vocab_size(VOCAB_SIZE)
-
-
 SETTINGS: dict[str, ModelSettings] = {
-    "transformer, post-norm": transformer(norm="post"),
-    "transformer, pre-norm": transformer(norm="pre"),
-    "transformer, learned positions": transformer(positions="learned"),
-    "transformer, 3 + 1 layers": transformer(norm="pre", positions="learned", encoder_layers=3, decoder_layers=1),
-    "transformer, 1 + 3 layers": transformer(encoder_layers=1, decoder_layers=3, heads=4),
+    "transformer, post-norm": small_transformer(norm="post"),
+    "transformer, pre-norm": small_transformer(norm="pre"),
+    "transformer, learned positions": small_transformer(positions="learned"),
+    "transformer, 3 + 1 layers": small_transformer(norm="pre", positions="learned", encoder_layers=3, decoder_layers=1),
+    "transformer, 1 + 3 layers": small_transformer(encoder_layers=1, decoder_layers=3, heads=4),
     "toy": ToySettings(width=16, max_positions=16).with_vocab_size(VOCAB_SIZE),
 }
 

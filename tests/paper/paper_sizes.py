@@ -1,7 +1,7 @@
 """The sizes of the paper, base and big, and the numbers of their parameters."""
 
 from functools import cache
-from typing import Any
+from typing import Any, cast
 
 import torch
 
@@ -13,6 +13,7 @@ from regard.settings.sizes import size_overrides
 PAPER_VOCAB_SIZE = 37_000
 MILLION = 1e6
 BASE, BIG = assemble(size_overrides("base")), assemble(size_overrides("big"))
+BASE_MODEL, BIG_MODEL = cast(TransformerSettings, BASE.model), cast(TransformerSettings, BIG.model)
 
 
 @cache

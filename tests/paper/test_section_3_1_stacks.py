@@ -8,7 +8,7 @@ import pytest
 import torch
 import torch.nn.functional as F
 from tests.padded import batch
-from tests.paper.paper_sizes import BASE, BIG, PAPER_VOCAB_SIZE
+from tests.paper.paper_sizes import BASE, BASE_MODEL, BIG, BIG_MODEL, PAPER_VOCAB_SIZE
 from tests.paper.small_model import (
     StepCounter,
     influence,
@@ -76,7 +76,7 @@ def test_layers_have_the_same_shape_and_share_no_parameters():
 
 def test_the_sizes_of_the_paper_use_post_norm():
     """Section 3.1: the norm is applied to x + Sublayer(x)."""
-    assert (BASE.model.norm, BIG.model.norm) == ("post", "post")
+    assert (BASE_MODEL.norm, BIG_MODEL.norm) == ("post", "post")
 
 
 def test_an_encoder_layer_is_attention_then_feed_forward_with_residuals_and_norms():

@@ -5,7 +5,7 @@ import math
 
 import pytest
 import torch
-from tests.paper.paper_sizes import BASE, BIG, parameter_count
+from tests.paper.paper_sizes import BASE_MODEL, BIG_MODEL, parameter_count
 from tests.paper.small_model import (
     random_source,
     random_tokens,
@@ -52,7 +52,7 @@ def test_a_shift_of_positions_is_a_linear_map(shift):
 def test_sinusoids_extend_to_any_length():
     """Section 3.5: they may generalise to sequences longer than in training: a longer table only adds rows."""
     assert torch.equal(sinusoids(300, 16)[:100], sinusoids(100, 16))
-    assert BASE.model.positions == BIG.model.positions == "sinusoid"
+    assert BASE_MODEL.positions == BIG_MODEL.positions == "sinusoid"
 
 
 def test_both_stacks_add_positions_to_their_inputs_only():

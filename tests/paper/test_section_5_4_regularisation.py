@@ -7,7 +7,7 @@ import pytest
 import torch
 import torch.nn.functional as F
 from tests.padded import batch
-from tests.paper.paper_sizes import BASE, BIG
+from tests.paper.paper_sizes import BASE, BASE_MODEL, BIG
 from tests.paper.small_model import AttentionLens, layer_norm, random_source, random_tokens, tiny
 from torch import Tensor, nn
 
@@ -49,9 +49,8 @@ def test_dropout_has_one_rate_everywhere(size, rate):
 
 def test_dropout_is_applied_to_sublayers_and_embeddings_and_nowhere_else(dropped):
     """Section 5.4: to the output of each sublayer, and to the sums of embeddings and positions in both stacks."""
-    model = Transformer(
-        replace(BASE.model, source_vocab_size=24, target_vocab_size=24, width=16, feedforward=32), BASE.train.dropout
-    ).train()
+    shape = replace(BASE_MODEL.with_vocab_size(24), width=16, feedforward=32)
+    model = Transformer(shape, BASE.train.dropout).train()
     source, target_BT = random_source(2, 3), random_tokens(2, 5)
     trained = model(source, target_BT)
     assert len(dropped) == 2 + 6 * 2 + 6 * 3

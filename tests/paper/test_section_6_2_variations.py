@@ -3,10 +3,10 @@
 import pytest
 import torch
 import torch.nn.functional as F
+from tests.padded import batch
 from tests.paper.paper_sizes import BASE, BIG, MILLION, parameter_count, shape_of
-from tests.paper.small_model import random_tokens, tiny
+from tests.paper.small_model import random_source, random_tokens, tiny
 
-from regard.data.batching.batches import Batch
 from regard.settings.parser import user_overrides
 from regard.settings.sections import assemble
 from regard.settings.sizes import size_overrides
@@ -62,9 +62,9 @@ def test_dropout_can_be_varied(rate):
 def test_label_smoothing_can_be_varied(rate):
     """Table 3, row D: another rate of label smoothing, or none."""
     train = assemble(size_overrides("base"), user_overrides([f"train.label_smoothing={rate}"])).train
-    model, source_BS, target_BT = tiny(), random_tokens(2, 5), random_tokens(2, 4)
-    loss, tokens = accumulate_gradients([model], [Batch(source_BS.numpy(), target_BT.numpy(), 8)], train, 0)
-    logits = model(source_BS, torch.cat([torch.full((2, 1), BOS), target_BT[:, :-1]], dim=1))
+    model, source, target_BT = tiny(), random_source(2, 5), random_tokens(2, 4)
+    loss, tokens = accumulate_gradients([model], [batch(source.values, target_BT)], train, 0)
+    logits = model(source, torch.cat([torch.full((2, 1), BOS), target_BT[:, :-1]], dim=1))
     log_probabilities = logits.log_softmax(dim=-1)
     smoothed = torch.full_like(logits, rate / logits.size(-1))
     smoothed += (1 - rate) * F.one_hot(target_BT, logits.size(-1))

@@ -1,12 +1,16 @@
 """Section 6.3: English constituency parsing."""
 
+from typing import cast
+
 import pytest
 import torch
 from tests.paper.small_model import StepCounter
-from tests.paper.test_section_6_1_translation import LimitRecorder
+from tests.paper.test_section_6_1_translation import LimitRecorder, WordTokenizer
 
 from regard.inference.search.beam import search
+from regard.inference.translator import Translator
 from regard.models.kinds.transformer import Transformer
+from regard.settings.kinds.transformer import TransformerSettings
 from regard.settings.parser import user_overrides
 from regard.settings.sections import assemble
 from regard.settings.sizes import size_overrides
@@ -19,7 +23,8 @@ PARSER = assemble(
             "model.encoder_layers=4",
             "model.decoder_layers=4",
             "model.width=1024",
-            "model.vocab_size=16000",
+            "model.source_vocab_size=16000",
+            "model.target_vocab_size=16000",
             "decode.beam_size=21",
             "decode.length_penalty=0.3",
             "decode.max_length_offset=300",
@@ -31,16 +36,17 @@ PARSER = assemble(
 def test_the_papers_parser_can_be_built():
     """Section 6.3: a 4-layer Transformer with d_model = 1024, and a vocabulary of 16,000 tokens."""
     with torch.device("meta"):
-        model = Transformer(PARSER.model)
+        model = Transformer(cast(TransformerSettings, PARSER.model))
     assert (len(model.encoder.layers()), len(model.decoder.layers())) == (4, 4)
     assert model.embedding.weight.shape == (16_000, 1024)
 
 
 def test_the_papers_parser_can_be_decoded():
     """Section 6.3: beam size 21, alpha = 0.3, and a maximum output length of the input length + 300."""
-    translator = LimitRecorder(PARSER.model.max_positions)
+    backend = LimitRecorder()
+    translator = Translator(backend, WordTokenizer(), max_positions=PARSER.model.max_positions)
     translator.translate(["one two three"], PARSER.decode)
-    assert translator.limits == {3: 303}
+    assert backend.limits == {3: 303}
     logits_V = torch.randn(40)
     (hypotheses,) = search(
         lambda tokens_N1, state: (logits_V.repeat(len(tokens_N1), 1), state),

@@ -78,7 +78,7 @@ def check(opened: ModelFolder) -> None:
     torch = TorchBackend(as_autoregressive(opened.build()), tokenizer.generable)
     Translator(torch, tokenizer, max_positions=max_positions).translate(text, DECODE)
     fast = opened.path / "ctranslate2"
-    if is_intact_export(fast, export_key(opened.path, "float32")) and is_trusted_export(fast, opened):
+    if is_intact_export(fast, export_key(opened.path, "float32", opened.alignment)) and is_trusted_export(fast, opened):
         backend = CTranslate2Backend(
             fast, tokenizer, max_positions=max_positions, cores=allocate_cores(opened.settings.width, cores=1)
         )
@@ -101,7 +101,7 @@ def mutate(out: Path, generator: random.Random) -> None:
         write_manifest(folder, names)
     if folder == out and name != "manifest.json" and generator.random() < 0.5:
         # The CTranslate2 export is read only if it names this model.
-        key = json.dumps(export_key(out, "float32"))
+        key = json.dumps(export_key(out, "float32", None))
         (out / "ctranslate2" / "made_for.json").write_text(key)
         write_manifest(out / "ctranslate2", FILES)
 

@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from dataclasses import FrozenInstanceError, asdict, fields
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 import pytest
 
@@ -46,7 +46,7 @@ def refused(*overrides: str) -> str:
 def test_each_size_has_its_shape(
     size: str, layers: tuple[int, int], width: int, feedforward: int, heads: int, norm: str
 ) -> None:
-    model = sized(size).model
+    model = cast(TransformerSettings, sized(size).model)
     assert (model.encoder_layers, model.decoder_layers) == layers
     assert (model.width, model.feedforward, model.heads, model.norm) == (width, feedforward, heads, norm)
     assert model.positions == "sinusoid"
@@ -104,10 +104,11 @@ def test_overrides_win_over_the_file_and_the_file_over_the_size(tmp_path: Path) 
     file = tmp_path / "settings.toml"
     file.write_text("[model]\nwidth = 64\nfeedforward = 96\n[decode]\nlength_penalty = 1\n", "utf-8")
     settings = assemble(size_overrides("tiny"), user_overrides(["model.width=32", "train.steps=7"], file))
-    assert settings.model.width == 32  # override
-    assert settings.model.feedforward == 96  # file
-    assert settings.model.encoder_layers == 4  # size
-    assert settings.model.max_positions == 1024  # default
+    model = cast(TransformerSettings, settings.model)
+    assert model.width == 32  # override
+    assert model.feedforward == 96  # file
+    assert model.encoder_layers == 4  # size
+    assert model.max_positions == 1024  # default
     assert settings.decode.length_penalty == 1.0
     assert settings.train.steps == 7
 

@@ -43,13 +43,13 @@ def make_model() -> Transformer:
 def make_batch(rows: int, seed: int = 1, *, weighted: bool = False) -> Batch:
     """Return random pairs of very different lengths as padded ids."""
     generator = np.random.default_rng(seed)
-    sides = []
+    sides: list[np.ndarray] = []
     for _ in range(2):
         lengths = generator.integers(1, 9, rows)
         ids = generator.integers(4, 24, (rows, lengths.max()))
         sides.append(np.where(np.arange(lengths.max()) < lengths[:, None], ids, 0))
     weights = generator.integers(1, 4, sides[1].shape).astype(np.float32) if weighted else None
-    return padded_batch(*sides, weights)
+    return padded_batch(sides[0], sides[1], weights)
 
 
 def gradients(model: Transformer) -> dict[str, Tensor]:

@@ -20,6 +20,7 @@ from typing import Any
 import ctranslate2
 import pytest
 import torch
+from tests.building import transformer_of
 
 import regard
 from regard.errors import DataError, FolderError, SettingsError
@@ -221,7 +222,7 @@ def translator_with(folder: Path, cores: CoreAllocations) -> Translator:
     """Load the CTranslate2 backend with an allocation of cores that the machine may not have."""
     opened = open_folder(folder)
     max_positions = opened.settings.max_positions
-    backend = CTranslate2Backend(folder / "fast", opened.tokenizer, max_positions=max_positions, cores=cores)
+    backend = CTranslate2Backend(folder / "ctranslate2", opened.tokenizer, max_positions=max_positions, cores=cores)
     return Translator(backend, opened.tokenizer, max_positions=max_positions)
 
 
@@ -388,7 +389,7 @@ def test_the_size_of_a_scored_batch_is_bounded_by_the_longer_side(
 
 def test_forbidden_tokens_are_never_generated(model_folder: Path) -> None:
     opened = open_folder(model_folder)
-    model = opened.build()
+    model = transformer_of(opened)
     forbidden = [token_id for token_id, allowed in enumerate(opened.tokenizer.generable) if not allowed]
     with torch.no_grad():
         model.embedding.weight[forbidden] = 3 * model.embedding.weight[20]
@@ -621,7 +622,7 @@ def test_processes_that_export_at_the_same_time_agree(tmp_path: Path) -> None:
 
 def test_both_backends_give_an_empty_translation(model_folder: Path, tmp_path: Path) -> None:
     opened = open_folder(model_folder)
-    model = opened.build()
+    model = transformer_of(opened)
     with torch.no_grad():
         end_sooner(model, 20.0)
     folder = tmp_path / "empty"

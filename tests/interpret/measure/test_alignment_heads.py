@@ -93,8 +93,8 @@ def test_ctranslate2_gives_the_weights_of_the_stored_head(folder_of, tmp_path, s
     folder = tmp_path / "model"
     shutil.copytree(folder_of(shape), folder)
     model = load(folder, backend="torch")
-    heads = model.network.settings.heads
-    chosen = AlignmentHead(f"decoder.{model.network.settings.decoder_layers - 1}.cross.{heads}", "written")
+    *_, attention, _ = [one for one in model.network.anatomy().attentions if one.kind == "decoder.cross"]
+    chosen = AlignmentHead(attention.head_addresses[-1], "written")  # the last head of the last layer but one
     save_alignment_head(folder, chosen)
     opened = open_folder(folder)  # raises an error if the folder is damaged
     assert opened.alignment == chosen

@@ -1,100 +1,61 @@
-"""The Transformer: the same step by step and at once, in a batch and alone, with a lens and without, and as torch's.
+"""What only the Transformer has: its state, masks, addresses and names, and the same results as torch's layers.
 
-Shapes: B sentences, K beams, N = B * K rows, S source length, T target length, D width.
+The contract of all kinds of models is in test_contract.py.
+Shapes: B sentences, N rows (B times the number of beams), S source length, T target length, D width.
 """
 
 import re
-from typing import Any
+from typing import Any, cast
 
 import pytest
 import torch
+from tests.models.forward_passes import (
+    VOCAB_SIZE,
+    RecordingLens,
+    S,
+    T,
+    decode_all,
+    full_source,
+    padded_source,
+    random_model,
+    small_transformer,
+    tokens,
+)
 from torch import Tensor, nn
 
 from regard.models.dropout import Dropout
-from regard.models.kinds.transformer import PAD, Transformer, TransformerState
+from regard.models.inputs import Inputs
+from regard.models.kinds.transformer import Transformer
 from regard.models.positions import Positions
 from regard.settings.kinds.transformer import TransformerSettings
+from regard.tokenizers.special_ids import PAD
 
-VOCAB_SIZE, S, T = 23, 6, 7
-SHAPES: list[dict[str, Any]] = [
-    {"norm": "post"},
-    {"norm": "pre"},
-    {"positions": "learned"},
-    {"norm": "pre", "positions": "learned", "encoder_layers": 3, "decoder_layers": 1},
-    {"encoder_layers": 1, "decoder_layers": 3, "heads": 4},
-]
-every_shape = pytest.mark.parametrize(
-    "shape", SHAPES, ids=lambda shape: " ".join(f"{name} {value}" for name, value in shape.items())
-)
 both_norms = pytest.mark.parametrize("norm", ["post", "pre"])
+both_sources = pytest.mark.parametrize("source", [padded_source, full_source], ids=["padded", "full"])
 
 
-def tiny(*, dropout: float = 0.0, **shape: Any) -> Transformer:
-    """Return a small model with random parameters, also in its biases and norms."""
-    values = {"width": 16, "heads": 2, "feedforward": 32, "encoder_layers": 2, "decoder_layers": 2, "max_positions": 16}
-    with torch.random.fork_rng(), torch.no_grad():
-        torch.manual_seed(7)
-        model = Transformer(
-            TransformerSettings(source_vocab_size=VOCAB_SIZE, target_vocab_size=VOCAB_SIZE, **{**values, **shape}),
-            dropout,
-        )
-        for parameter in model.parameters():
-            parameter.add_(0.1 * torch.randn_like(parameter))
-    return model.eval()
-
-
-def tokens(sentences: int, length: int, seed: int = 3) -> Tensor:
-    random = torch.Generator().manual_seed(seed)
-    return torch.randint(PAD + 1, VOCAB_SIZE, (sentences, length), generator=random)
-
-
-def padded_source() -> Tensor:
-    """Return three sentences of 6, 4 and 1 tokens."""
-    source_BS = tokens(3, S)
-    source_BS[1, 4:] = PAD
-    source_BS[2, 1:] = PAD
-    return source_BS
-
-
-def assert_same(found: Tensor, expected: Tensor, within: float = 1e-5) -> None:
-    torch.testing.assert_close(found, expected, atol=within, rtol=0)
-    assert torch.equal(found.argmax(dim=-1), expected.argmax(dim=-1))
-
-
-def decode_all(model: Transformer, state: TransformerState, *chunks: Tensor) -> tuple[Tensor, TransformerState]:
-    """Decode tokens chunk by chunk; return the logits after every token, and the final state."""
-    logits = []
-    for chunk_NT in chunks:
-        hidden_NTD, state = model.decode(chunk_NT, state)
-        logits.append(model.project(hidden_NTD))
-    return torch.cat(logits, dim=1), state
-
-
-class RecordingLens:
-    """A lens that records everything, in order."""
-
-    def __init__(self) -> None:
-        self.weights_seen: list[tuple[str, Tensor]] = []
-        self.seen: list[tuple[str, Tensor]] = []
-
-    def see(self, name: str, tensor: Tensor) -> None:
-        self.seen.append((name, tensor))
-
-    def weights(self, name: str, weights_BHLM: Tensor) -> Tensor:
-        self.weights_seen.append((name, weights_BHLM))
-        return weights_BHLM
+def tiny(**shape: Any) -> Transformer:
+    return cast(Transformer, random_model(small_transformer(**shape)))
 
 
 # Step by step.
 
 
+def test_the_state_counts_the_target_tokens():
+    model, target_BT = tiny(), tokens(3, T)
+    state = model.start(model.encode(padded_source()))
+    _, three = decode_all(model, state, target_BT[:, :3])
+    _, all_tokens = decode_all(model, three, *target_BT[:, 3:].split(1, dim=1))
+    assert (state.length, three.length, all_tokens.length) == (0, 3, T)
+
+
 def test_every_token_changes_the_logits_from_its_position_on():
-    model, source_BS, target_BT = tiny(), padded_source(), tokens(3, T)
-    logits_BTV = model(source_BS, target_BT)
+    model, source, target_BT = tiny(), padded_source(), tokens(3, T)
+    logits_BTV = model(source, target_BT)
     for position in range(T):
         changed_BT = target_BT.clone()
         changed_BT[:, position] = target_BT[:, position] % (VOCAB_SIZE - 1) + 1
-        assert bool((model(source_BS, changed_BT) != logits_BTV).any(dim=-1)[:, position:].all())
+        assert bool((model(source, changed_BT) != logits_BTV).any(dim=-1)[:, position:].all())
 
 
 # In batches.
@@ -102,7 +63,7 @@ def test_every_token_changes_the_logits_from_its_position_on():
 
 def test_a_batch_without_padding_has_no_mask():
     model = tiny()
-    assert model.encode(tokens(3, S)).mask is None
+    assert model.encode(full_source()).mask is None
     mask = model.encode(padded_source()).mask
     assert mask is not None
     assert mask.shape == (3, 1, 1, S)
@@ -155,8 +116,8 @@ def test_the_lens_records_the_attention_weights_of_all_heads():
 
 
 def test_the_lens_records_the_output_of_each_layer():
-    lens, model, source_BS = RecordingLens(), tiny(norm="post"), padded_source()
-    encoded = model.encode(source_BS, lens)
+    lens, model = RecordingLens(), tiny(norm="post")
+    encoded = model.encode(padded_source(), lens)
     assert torch.equal(dict(lens.seen)["encoder.2"], encoded.hidden_BSD)
     hidden_BTD, _ = model.decode(tokens(3, T), model.start(encoded), lens)
     assert torch.equal(dict(lens.seen)["decoder.2"], hidden_BTD)
@@ -219,31 +180,31 @@ def embedded(model: Transformer, tokens_BT: Tensor) -> Tensor:
 
 
 @both_norms
-@pytest.mark.parametrize("source", [padded_source, lambda: tokens(3, S)], ids=["padded", "full"])
+@both_sources
 def test_the_encoder_equals_torchs_with_the_same_parameters(norm, source):
-    model, source_BS = tiny(norm=norm), source()
+    model, inputs = tiny(norm=norm), source()
     layer = nn.TransformerEncoderLayer(16, 2, 32, dropout=0, batch_first=True, norm_first=norm == "pre")
     last = nn.LayerNorm(16) if norm == "pre" else None
     torchs = nn.TransformerEncoder(layer, 2, norm=last, enable_nested_tensor=False)
     copy_layers(model.encoder, torchs)
-    expected_BSD = torchs(embedded(model, source_BS), src_key_padding_mask=source_BS == PAD)
-    torch.testing.assert_close(model.encode(source_BS).hidden_BSD, expected_BSD, atol=1e-5, rtol=0)
+    expected_BSD = torchs(embedded(model, inputs.values), src_key_padding_mask=inputs.values == PAD)
+    torch.testing.assert_close(model.encode(inputs).hidden_BSD, expected_BSD, atol=1e-5, rtol=0)
 
 
 @both_norms
-@pytest.mark.parametrize("source", [padded_source, lambda: tokens(3, S)], ids=["padded", "full"])
+@both_sources
 def test_the_decoder_equals_torchs_with_the_same_parameters(norm, source):
-    model, source_BS, target_BT = tiny(norm=norm, decoder_layers=3), source(), tokens(3, T)
+    model, inputs, target_BT = tiny(norm=norm, decoder_layers=3), source(), tokens(3, T)
     layer = nn.TransformerDecoderLayer(16, 2, 32, dropout=0, batch_first=True, norm_first=norm == "pre")
     torchs = nn.TransformerDecoder(layer, 3, norm=nn.LayerNorm(16) if norm == "pre" else None)
     copy_layers(model.decoder, torchs)
-    encoded = model.encode(source_BS)
+    encoded = model.encode(inputs)
     hidden_BTD, _ = model.decode(target_BT, model.start(encoded))
     expected_BTD = torchs(
         embedded(model, target_BT),
         encoded.hidden_BSD,
         tgt_mask=torch.ones(T, T, dtype=torch.bool).triu(1),  # in torch, True means masked
-        memory_key_padding_mask=source_BS == PAD,
+        memory_key_padding_mask=inputs.values == PAD,
     )
     torch.testing.assert_close(hidden_BTD, expected_BTD, atol=1e-5, rtol=0)
 
@@ -297,10 +258,10 @@ def test_initial_embeddings_have_the_right_scale_and_biases_are_zero():
 @pytest.mark.parametrize("kind", ["sinusoid", "learned"])
 def test_positions_up_to_the_maximum_are_accepted_and_no_more(kind):
     model = tiny(positions=kind, max_positions=8)
-    assert model(tokens(2, 8), tokens(2, 8)).shape == (2, 8, VOCAB_SIZE)
+    assert model(Inputs(tokens(2, 8)), tokens(2, 8)).shape == (2, 8, VOCAB_SIZE)
     with pytest.raises(ValueError, match="position 9 exceeds the maximum of 8: split the text first"):
-        model.encode(tokens(2, 9))
-    _, state = decode_all(model, model.start(model.encode(tokens(2, 3))), tokens(2, 8))
+        model.encode(Inputs(tokens(2, 9)))
+    _, state = decode_all(model, model.start(model.encode(Inputs(tokens(2, 3)))), tokens(2, 8))
     with pytest.raises(ValueError, match="position 9 exceeds the maximum of 8"):
         model.decode(tokens(2, 1), state)
 

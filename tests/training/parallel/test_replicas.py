@@ -143,7 +143,7 @@ def test_an_update_does_not_use_torch_threads_that_wait_for_each_other() -> None
 
     model = make_model()
     stream = iter([(make_batch(60), StreamPosition())])
-    list(training_steps(model, Optimizer(model.parameters()), stream, settings, width=16))
+    list(training_steps(model, Optimizer(model.parameters()), stream, settings))
     assert threads == [1, 1]
 
 

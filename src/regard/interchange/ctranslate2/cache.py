@@ -23,8 +23,7 @@ from safetensors import safe_open
 
 from regard.errors import FolderError
 from regard.interchange.ctranslate2.model_bin import matches_export
-from regard.model_folder.folder import ModelFolder
-from regard.settings.kinds.transformer import TransformerSettings
+from regard.model_folder.folder import AlignmentHead, ModelFolder
 from regard.storage.json_files import read_json
 from regard.storage.manifest import find_damage, sha256
 from regard.tokenizers.sentencepiece import SentencePieceTokenizer
@@ -51,12 +50,12 @@ _log = logging.getLogger(__name__)
 _FORM = "4"  # version of the exported files; files of another version are not used
 
 
-def export_key(model: ModelFolder, compute_type: str) -> dict[str, str]:
-    """Return everything that the exported files depend on: hashes, versions and the compute type."""
+def export_key(folder: Path, compute_type: str, alignment: AlignmentHead | None) -> dict[str, str]:
+    """Return everything that the exported files depend on: hashes, versions, compute type and alignment head."""
     return {
         "form": _FORM,
-        "model": sha256(model.path / "manifest.json"),
-        "alignment": model.alignment.head if model.alignment else "",
+        "model": sha256(folder / "manifest.json"),
+        "alignment": alignment.head if alignment else "",
         "engine": ctranslate2.__version__,
         "compute_type": compute_type,
     }
@@ -64,7 +63,7 @@ def export_key(model: ModelFolder, compute_type: str) -> dict[str, str]:
 
 def cached_export(model: ModelFolder, compute_type: str) -> Path:
     """Return the folder of the CTranslate2 files of a model, and export them first if necessary."""
-    key = export_key(model, compute_type)
+    key = export_key(model.path, compute_type, model.alignment)
     own = model.path / FOLDER
     if is_intact_export(own, key) and is_trusted_export(own, model):
         return own
@@ -129,14 +128,12 @@ def is_trusted_export(folder: Path, model: ModelFolder) -> bool:
     except ValueError:
         return False
     others = {path.name for path in folder.iterdir()} - {*FILES, "manifest.json"}
-    settings = model.settings
     return (
         not others
-        and isinstance(settings, TransformerSettings)
         and json.dumps(config, sort_keys=True)
         == json.dumps(_CONFIG, sort_keys=True)  # compared as text, because 0 == False in Python
         and names == token_names(model.tokenizer)
-        and matches_export(folder / "model.bin", settings, model.alignment.layer if model.alignment else None)
+        and matches_export(folder / "model.bin", model.settings, model.alignment.layer if model.alignment else None)
     )
 
 

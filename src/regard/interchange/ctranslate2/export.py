@@ -41,14 +41,15 @@ def export_model(model_folder: Path, out: Path, compute_type: str) -> None:
     spec.optimize(quantization=None if compute_type == "float32" else compute_type)
     with new_folder(out) as new:
         spec.save(str(new))
-        write_json(new / "made_for.json", export_key(opened, compute_type))
+        write_json(new / "made_for.json", export_key(model_folder, compute_type, opened.alignment))
         write_manifest(new, sorted(path.name for path in new.iterdir()))
 
 
 def ensure_export(model_folder: Path) -> None:
     """Write the CTranslate2 files of a model to its folder, unless they are there or CTranslate2 has no such models."""
     opened = open_folder(model_folder)
-    if supports_model(opened.settings) and not is_intact_export(model_folder / FOLDER, export_key(opened, "float32")):
+    key = export_key(model_folder, "float32", opened.alignment)
+    if supports_model(opened.settings) and not is_intact_export(model_folder / FOLDER, key):
         export_model(model_folder, model_folder / FOLDER, "float32")
 
 
