@@ -20,7 +20,7 @@ from regard.data.formats.records import LanguagePair
 from regard.errors import LookError
 from regard.evaluation.evaluator import check_loaded, score_references
 from regard.inference.result import Translation
-from regard.inference.translator import DEFAULT, WINDOW, Translator
+from regard.inference.translator import WINDOW, Translator
 from regard.inference.translator_loader import make_translator, open_folders
 from regard.interpret.look.inspection import Inspector
 from regard.interpret.report.view import View
@@ -109,7 +109,7 @@ def train(
     return load(out)
 
 
-def score(model: "Model", paths: Paths, decode: DecodeSettings = DEFAULT) -> list[Translation]:
+def score(model: "Model", paths: Paths, decode: DecodeSettings | None = None) -> list[Translation]:
     """Return each reference of a test set with its log-probability, in the order of the files.
 
     `paths` is a TSV (source, tab, one or more references), or a source file and one or more reference files.
@@ -173,24 +173,29 @@ class Model:
         return self._translator.max_positions
 
     @property
+    def decode(self) -> DecodeSettings:
+        """The decode settings that are stored with the model. They are used by calls that give no others."""
+        return self._translator.decode
+
+    @property
     def alignment_head(self) -> AlignmentHead | None:
         """The attention head that aligns words best, or None if it has not been measured."""
         return self._translator.alignment_head
 
     @overload
-    def translate(self, texts: str, decode: DecodeSettings = DEFAULT) -> Translation: ...  # type: ignore[overload-overlap]
+    def translate(self, texts: str, decode: DecodeSettings | None = None) -> Translation: ...  # type: ignore[overload-overlap]
 
     @overload
-    def translate(self, texts: Sequence[str], decode: DecodeSettings = DEFAULT) -> list[Translation]: ...
+    def translate(self, texts: Sequence[str], decode: DecodeSettings | None = None) -> list[Translation]: ...
 
     def translate(
-        self, texts: str | Sequence[str], decode: DecodeSettings = DEFAULT
+        self, texts: str | Sequence[str], decode: DecodeSettings | None = None
     ) -> Translation | list[Translation]:
         """Translate one text, or a list of texts. A text may have any length and any number of lines."""
         return self._translator.translate(texts, decode)
 
     def translate_iterable(
-        self, lines: Iterable[str], decode: DecodeSettings = DEFAULT, *, window: int = WINDOW
+        self, lines: Iterable[str], decode: DecodeSettings | None = None, *, window: int = WINDOW
     ) -> Iterator[Translation]:
         """Translate lines and yield the translations in the same order, while the lines are still being read.
 
@@ -198,12 +203,12 @@ class Model:
         """
         return self._translator.translate_iterable(lines, decode, window=window)
 
-    def score(self, pairs: Pairs, decode: DecodeSettings = DEFAULT) -> Iterator[Translation]:
+    def score(self, pairs: Pairs, decode: DecodeSettings | None = None) -> Iterator[Translation]:
         """Yield the given translation of each pair with its log-probability under the model."""
         return self._translator.score(pairs, decode)
 
     def look(
-        self, text: str, decode: DecodeSettings = DEFAULT, *, target: str | None = None, without: str | None = None
+        self, text: str, decode: DecodeSettings | None = None, *, target: str | None = None, without: str | None = None
     ) -> View:
         """Translate a text, and return a view of all numbers that the model computes for it.
 
@@ -211,7 +216,7 @@ class Model:
         "scaling" or an attention head such as "encoder.2.self.5" from the model. If a head is removed, the model
         translates without it; if positions or scaling are removed, the translation is still that of the full model.
         """
-        inspection = self._inspector.inspect(text, decode, target=target, without=without)
+        inspection = self._inspector.inspect(text, decode or self.decode, target=target, without=without)
         return View(**{field.name: getattr(inspection, field.name) for field in fields(inspection)})
 
     def trace(self, source: Tokens, written: Tokens, without: str | None = None) -> Trace:

@@ -17,7 +17,7 @@ from regard.inference.translator_loader import load_translator
 from regard.interchange.ctranslate2.support import supports_decode
 from regard.machine.memory import peak_memory_mb
 from regard.settings.decode import DecodeSettings
-from regard.settings.parser import decode_settings
+from regard.settings.parser import decode_overrides
 
 _SECONDS = 10.0  # approximate time of each measurement
 
@@ -46,7 +46,8 @@ def measure_translation(
 
     `overrides` are the values of `--set`.
     """
-    decode = replace(decode_settings(overrides), scores=False)  # `regard translate` computes scores only with --json
+    changes = decode_overrides(overrides)
+    decode = DecodeSettings(**changes)
     if extra := decode.extra_outputs():
         raise SettingsError(f"only the speed of plain translation is measured; leave out {', '.join(extra)}")
     if not supports_decode(decode):
@@ -58,6 +59,8 @@ def measure_translation(
     if not texts:
         raise DataError("there is no text to translate; give some lines: regard bench translate --model … < lines")
     translator = load_translator(folder, compute_type=compute_type, backend="ctranslate2")
+    # `regard translate` computes scores only with --json.
+    decode = replace(translator.decode, **changes, scores=False)
     backend = translator.backend
     assert isinstance(backend, CTranslate2Backend)
     yield "many sentences"

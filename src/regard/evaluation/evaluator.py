@@ -141,10 +141,16 @@ def _translate(
     translator: SupportsTranslation, sources: Sequence[str], decode: DecodeSettings | None, scorer: Scorer, suffix: str
 ) -> Work[tuple[tuple[str, ...], list[SentenceStatistics]]]:
     """Return the translations and their statistics; `suffix` is appended to the name of each stage of the progress."""
-    stream = translator.translate_iterable(sources, replace(decode or DecodeSettings(), scores=False))
+    stream = translator.translate_iterable(sources, replace(decode or _stored(translator), scores=False))
     translations = yield from _collect(f"translating{suffix}", stream, len(sources))
     texts = tuple(translation.text for translation in translations)
     return texts, (yield from _collect(f"scoring{suffix}", scorer.statistics(texts), len(texts)))
+
+
+def _stored(translator: SupportsTranslation) -> DecodeSettings:
+    """Return the decode settings that are stored with a model; other translators have none, and get the defaults."""
+    stored = getattr(translator, "decode", None)
+    return stored if isinstance(stored, DecodeSettings) else DecodeSettings()
 
 
 def _collect(stage: str, items: Iterable[Item], total: int) -> Work[list[Item]]:
@@ -176,4 +182,4 @@ def score_references(
     """Yield each reference of a test set with its log-probability, source by source."""
     rows = read_references(as_list(paths))
     pairs = ((source, reference) for source, references in rows for reference in references)
-    return translator.score(pairs, decode or DecodeSettings())
+    return translator.score(pairs, decode)

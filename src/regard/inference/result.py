@@ -1,6 +1,5 @@
 """The result of a translation."""
 
-import math
 from dataclasses import asdict, dataclass
 from typing import Any
 
@@ -23,9 +22,5 @@ class Translation:
     alignment: tuple[Link, ...] | None = None  # if requested: pairs of a source word and a target word, counted from 0
 
     def to_dict(self) -> dict[str, Any]:
-        """Return the fields as plain values, as `regard translate --json` prints them: None instead of nan."""
-        fields = asdict(self)
-        for each in (fields, *fields["alternatives"]):
-            for name in ("score", "log_probability"):
-                each[name] = None if math.isnan(each[name]) else each[name]
-        return fields
+        """Return the fields as plain values, as `regard translate --json` prints them."""
+        return asdict(self)

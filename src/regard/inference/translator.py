@@ -68,8 +68,13 @@ class Translator:
         *,
         max_positions: int,
         alignment_head: AlignmentHead | None = None,
+        decode: DecodeSettings = DEFAULT,
     ) -> None:
-        """Make a translator; `max_positions` is the maximum number of tokens of a source or target, including EOS."""
+        """Make a translator; `max_positions` is the maximum number of tokens of a source or target, including EOS.
+
+        `decode` is used by calls that do not give decode settings.
+        """
+        self.decode = decode
         self.backend = backend
         self.tokenizer = tokenizer
         self.reader = Reader(tokenizer, max_positions)
@@ -99,12 +104,14 @@ class Translator:
 
     # A string is also a sequence of strings, so both overloads fit it; type checkers use the first.
     @overload
-    def translate(self, text: str, decode: DecodeSettings = DEFAULT) -> Translation: ...  # type: ignore[overload-overlap]
+    def translate(self, text: str, decode: DecodeSettings | None = None) -> Translation: ...  # type: ignore[overload-overlap]
 
     @overload
-    def translate(self, text: Sequence[str], decode: DecodeSettings = DEFAULT) -> list[Translation]: ...
+    def translate(self, text: Sequence[str], decode: DecodeSettings | None = None) -> list[Translation]: ...
 
-    def translate(self, text: str | Sequence[str], decode: DecodeSettings = DEFAULT) -> Translation | list[Translation]:
+    def translate(
+        self, text: str | Sequence[str], decode: DecodeSettings | None = None
+    ) -> Translation | list[Translation]:
         """Translate one text of any length and any number of lines, or a list of texts.
 
         Each text of a list gets the translation that it would get alone.
@@ -119,7 +126,7 @@ class Translator:
     def translate_iterable(
         self,
         lines: Iterable[str],
-        decode: DecodeSettings = DEFAULT,
+        decode: DecodeSettings | None = None,
         *,
         window: int = WINDOW,
         batch_tokens: int | None = None,
@@ -131,6 +138,7 @@ class Translator:
         be translated, only the windows before the window of that line are translated.
         """
         self._check_open()
+        decode = decode or self.decode
         batching = self.backend.batching(decode)
         batching = replace(batching, tokens=batch_tokens or batching.tokens, ahead=batching.ahead if window > 1 else 0)
         windows = self._windows(iter(lines), decode, window, batching)
@@ -233,10 +241,10 @@ class Translator:
         for (source, _), hypotheses in zip(batch.parts, best, strict=True):
             yield [self._writer.translation(source, next(texts), each, decode, next(links)) for each in hypotheses]
 
-    def score(self, pairs: Iterable[tuple[str, str]], decode: DecodeSettings = DEFAULT) -> Iterator[Translation]:
+    def score(self, pairs: Iterable[tuple[str, str]], decode: DecodeSettings | None = None) -> Iterator[Translation]:
         """Yield a `Translation` for each pair of a source and a given translation, with its log-probability."""
         self._check_open()
-        decode = replace(decode, scores=True, log_probabilities=True)
+        decode = replace(decode or self.decode, scores=True, log_probabilities=True)
         remaining = enumerate(pairs, start=1)
         while window := list(islice(remaining, WINDOW)):
             for number, pair in window:

@@ -66,6 +66,7 @@ def make_translator(
         folders[0].tokenizer,
         max_positions=min(folder.settings.max_positions for folder in folders),
         alignment_head=alignment_head,
+        decode=folders[0].decode,
     )
 
 

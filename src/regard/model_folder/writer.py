@@ -56,6 +56,6 @@ def _contents(
         kind=model.pop("kind"),
         directions=[list(languages)],
         model=model,
-        decode={name: value for name, value in asdict(decode).items() if value != getattr(DEFAULT_DECODE, name)},
+        decode=decode.stored_with_model(),
         alignment_head=asdict(alignment) if alignment else None,
     )

@@ -40,8 +40,8 @@ def _requested_kind(overrides: Sequence[str]) -> str | None:
     return {path: value for path, _, value in (one.partition("=") for one in overrides)}.get("model.kind")
 
 
-def decode_settings(overrides: Sequence[str], file: Path | None = None) -> DecodeSettings:
-    """Return the decode settings with the user's changes.
+def decode_overrides(overrides: Sequence[str], file: Path | None = None) -> dict[str, Any]:
+    """Return the decode settings that the user changes, by name, after checking them.
 
     Raise a `SettingsError` for a setting of another section, because it would have no effect.
     """
@@ -52,7 +52,13 @@ def decode_settings(overrides: Sequence[str], file: Path | None = None) -> Decod
             raise SettingsError(
                 f"{section}.{name} has no effect here{nearest(name, setting_names('decode'), 'decode.')}"
             )
-    return assemble(user).decode
+    assemble(user)
+    return dict(user.get("decode", {}))
+
+
+def decode_settings(overrides: Sequence[str], file: Path | None = None) -> DecodeSettings:
+    """Return the default decode settings with the user's changes."""
+    return DecodeSettings(**decode_overrides(overrides, file))
 
 
 def _read_toml(path: Path) -> dict[str, dict[str, Any]]:

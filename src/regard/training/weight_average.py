@@ -34,6 +34,7 @@ def average_models(folders: Paths, *, out: str | Path) -> None:
         weights=mean_parameters(parent.build().state_dict() for parent in parents).weights,
         tokenizer=parents[0].tokenizer,
         languages=parents[0].languages,
+        decode=parents[0].decode,
         card=_card(parents),
     )
     ensure_export(out)

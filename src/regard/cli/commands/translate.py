@@ -7,7 +7,7 @@ import sys
 from collections.abc import Iterable, Iterator
 from dataclasses import replace
 from pathlib import Path
-from typing import IO, TYPE_CHECKING
+from typing import IO, TYPE_CHECKING, Any
 
 import click
 
@@ -17,7 +17,7 @@ from regard.cli.options import BACKEND, BEAM_SIZE, COMPUTE_TYPE, CONFIG, LANGUAG
 from regard.console import follow, say, standard_output
 from regard.errors import SettingsError, UserError
 from regard.settings.decode import DecodeSettings
-from regard.settings.parser import decode_settings, user_overrides
+from regard.settings.parser import decode_overrides
 
 if TYPE_CHECKING:
     from regard.inference.result import Translation
@@ -51,7 +51,7 @@ def translate(
 
     Put a sentence in quotes, so that it is one TEXT. Without TEXT and --file, or with -, standard input is translated.
     """
-    decode = _decode_settings(overrides, config, as_json=as_json)
+    changes = _decode_changes(overrides, config, as_json=as_json)
     for text in texts:
         if os.path.isfile(text):  # noqa: PTH113 (Path.is_file raises an error for a text too long for a file name)
             raise UserError(f"{text} is a file; to translate its lines: regard translate --file {text}")
@@ -64,6 +64,7 @@ def translate(
     from regard.inference.translator_loader import load_translator
 
     translator = load_translator(*models, compute_type=compute_type, backend=backend)
+    decode = replace(translator.decode, **changes)
     inputs, total = _inputs(texts, file)
     with standard_output() as output:
 
@@ -85,14 +86,13 @@ def translate(
             os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
 
-def _decode_settings(overrides: tuple[str, ...], config: Path | None, *, as_json: bool) -> DecodeSettings:
-    """Return the decode settings; with JSON, scores and alignment are computed unless the user turns them off."""
-    decode = decode_settings(overrides, config)
-    users = user_overrides(overrides, config).get("decode", {})
-    extra = [*decode.extra_outputs(), *(["decode.scores"] if users.get("scores") else [])]
+def _decode_changes(overrides: tuple[str, ...], config: Path | None, *, as_json: bool) -> dict[str, Any]:
+    """Return the decode settings to change; with JSON, scores and alignment are computed unless the user says no."""
+    users = decode_overrides(overrides, config)
+    extra = [*DecodeSettings(**users).extra_outputs(), *(["decode.scores"] if users.get("scores") else [])]
     if extra and not as_json:
         raise SettingsError(f"the result of {', '.join(extra)} is shown with --json only; add --json")
-    return replace(decode, scores=users.get("scores", as_json), alignment=users.get("alignment", as_json))
+    return {"scores": as_json, "alignment": as_json, **users}
 
 
 def _inputs(texts: tuple[str, ...], file: Path | None) -> tuple[Iterable[Iterator[str]], int | None]:
