@@ -42,7 +42,7 @@ def main(count: int) -> None:
         )
         done("pieces", pieces=tokenizer.size)
         encoded = run_to_end(
-            build_token_store(folder / "shards", texts, tokenizer, max_positions=settings.model.max_positions)
+            build_token_store(folder / "tokens", texts, tokenizer, max_positions=settings.model.max_positions)
         )
         done("ids", pairs=len(encoded.train) + len(encoded.valid))
 

@@ -227,7 +227,7 @@ def check_run(tiny: TinyRuns, original: Path, out: Path, name: Path) -> str:
         return "harmless (in the log, which does not affect the run)"
     # The prepared data is as before: either not affected by the change, or prepared again.
     for path in files(original):
-        if path.parts[1] in ("texts", "tokenizer", "word_counts", "shards", "plan.json"):
+        if path.parts[1] in ("texts", "tokenizer", "word_counts", "tokens", "plan.json"):
             assert (original / path).read_bytes() == (out / path).read_bytes() or same_json(original / path, out / path)
     if (original / name).read_bytes() == (out / name).read_bytes():
         return "detected in the prepared data, which is then prepared again"

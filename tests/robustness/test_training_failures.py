@@ -78,7 +78,7 @@ def test_steps_that_run_out_of_memory_are_sliced(
     tiny: TinyRuns, report: Report, monkeypatch: pytest.MonkeyPatch, count: int
 ) -> None:
     """Memory runs out in every micro-batch with more than a random number of pairs."""
-    corpus, plan = EncodedCorpus(tiny.prepared / "run" / "shards"), load_plan(tiny.prepared / "run" / "plan.json")
+    corpus, plan = EncodedCorpus(tiny.prepared / "run" / "tokens"), load_plan(tiny.prepared / "run" / "plan.json")
     settings = TrainSettings(dropout=0.0)
     model = build_model(plan.settings.model)
     generator, original, max_error = random.Random(3), backward_in_chunks, 0.0

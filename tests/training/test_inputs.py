@@ -121,7 +121,7 @@ def test_unreadable_lines_are_listed(tiny: "TinyRuns", tmp_path: Path) -> None:
     file.write_bytes(file.read_bytes() + b"\xff\tx\nno tab\n")
     out = tmp_path / "model"
     events = tiny(out, [file], steps=1)
-    listing = out / "run" / "shards" / "dropped.tsv"
+    listing = out / "run" / "tokens" / "dropped.tsv"
     assert notes(events) == [f"left out not 2 columns: 1, not UTF-8: 1; {listing} lists them"]
     assert listing.read_text("utf-8").splitlines()[1:] == ["a.tsv\t61\tnot UTF-8", "a.tsv\t62\tnot 2 columns"]
     assert "1 left out (not UTF-8)" in (out / "card.md").read_text("utf-8")

@@ -42,7 +42,7 @@ POINTS = [
     "sync run/texts.tmp/train/source.txt",
     "rename run/texts.tmp",
     "rename run/tokenizer.tmp",
-    "sync run/shards.tmp/train/target.values",
+    "sync run/tokens.tmp/train/target.values",
     "rename run/plan.json.tmp",
     "sync run/checkpoints/step-00000020.tmp/optimizer.safetensors",
     "rename run/checkpoints/step-00000030.tmp",
@@ -145,7 +145,7 @@ def wait_for_lines(file: Path, lines: int, process: subprocess.Popen) -> None:
     ("number", "code", "point"),
     [
         (signal.SIGTERM, 143, "rename run/texts.tmp"),
-        (signal.SIGINT, 130, "sync run/shards.tmp/train/lines"),
+        (signal.SIGINT, 130, "sync run/tokens.tmp/train/lines"),
         (signal.SIGTERM, 143, "rename run/checkpoints/step-00000020.tmp"),
     ],
 )

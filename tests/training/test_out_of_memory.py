@@ -160,18 +160,18 @@ def test_a_step_is_not_repeated_after_another_error(monkeypatch: pytest.MonkeyPa
 
 
 def test_the_record_is_read_back(tmp_path: Path) -> None:
-    slices = MicroBatchSlices(tmp_path / "splits.json")
+    slices = MicroBatchSlices(tmp_path / "slices.json")
     assert [slices.at(step) for step in (1, 100)] == [1, 1]
     slices.record(7, 2)
     slices.record(9, 8)
-    for each in (slices, MicroBatchSlices(tmp_path / "splits.json")):
+    for each in (slices, MicroBatchSlices(tmp_path / "slices.json")):
         assert [each.at(step) for step in (6, 7, 8, 9, 100)] == [1, 2, 2, 8, 8]
         assert each.until(8) == [(7, 2)]
 
 
 @pytest.mark.parametrize("content", ["", "{}", "[]", '{"since": [[7, 2]], "sha256": "0"}'])
 def test_a_changed_record_is_refused(tmp_path: Path, content: str) -> None:
-    path = tmp_path / "splits.json"
+    path = tmp_path / "slices.json"
     path.write_text(content)
     with pytest.raises(RunError) as caught:
         MicroBatchSlices(path)

@@ -348,7 +348,7 @@ def test_a_damaged_older_checkpoint_is_left_out_of_the_average(
 
 def test_damaged_prepared_data_is_prepared_again(tiny: TinyRuns, uninterrupted: Uninterrupted, tmp_path: Path) -> None:
     out = tiny.fresh(tmp_path / "model")
-    for path in (out / "run" / "shards" / "train" / "source.values", out / "run" / "texts" / "train" / "target.txt"):
+    for path in (out / "run" / "tokens" / "train" / "source.values", out / "run" / "texts" / "train" / "target.txt"):
         path.write_bytes(path.read_bytes()[:-2])
     tiny(out)
     assert Result.of(out) == uninterrupted.result
@@ -369,7 +369,7 @@ def test_each_start_hashes_the_data_once(
     raw = Counter(path.as_posix() for path in tiny.files)
     stored = Counter(
         (out / path.relative_to(uninterrupted.out)).as_posix()
-        for store in ("texts", "word_counts", "shards", "tokenizer")
+        for store in ("texts", "word_counts", "tokens", "tokenizer")
         for path in (uninterrupted.out / "run" / store).rglob("*")
         if path.is_file() and path.name != "manifest.json"
     )
@@ -599,7 +599,7 @@ def test_pairs_that_are_left_out_are_counted_and_listed(tiny: TinyRuns, tmp_path
     overrides = (*tiny.overrides, "model.max_positions=50")
     out = tmp_path / "model"
     events = tiny(out, files, valid=valid, steps=2, overrides=overrides)
-    listing = out / "run" / "shards" / "dropped.tsv"
+    listing = out / "run" / "tokens" / "dropped.tsv"
     assert notes(events)[-1] == f"left out source empty: 1, source too long: 1, target empty: 1; {listing} lists them"
     assert listing.read_text("utf-8").splitlines() == [
         "file\tline\treason",
@@ -972,8 +972,8 @@ def test_an_unfinished_run_of_an_older_version_is_refused(tiny: TinyRuns, tmp_pa
     write_hashed_json(path, plan)
     before = {file: file.read_bytes() for file in out.rglob("*") if file.is_file()}
     assert refused(tiny.events(out)) == (
-        f"{path} was written by an older version of Regard; a finished model can be used, but this version cannot "
-        "continue an unfinished run: start again in a new --out, or finish it with the older version"
+        f"{path} was written by another version of Regard; a finished model can be used, but this version cannot "
+        "continue an unfinished run: start again in a new --out, or finish it with the other version"
     )
     assert {file: file.read_bytes() for file in out.rglob("*") if file.is_file()} == before
 

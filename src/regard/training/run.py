@@ -245,10 +245,10 @@ def _prepare(
     settings, reasons = request.settings(len(texts.train), device) if plan is None else (plan.settings, [])
     tokenizer = request.parent.tokenizer if request.parent else (yield from _tokenizer(run, texts, settings))
     yield from build_word_counts(run / "word_counts", texts)
-    corpus = yield from build_token_store(run / "shards", texts, tokenizer, max_positions=settings.model.max_positions)
+    corpus = yield from build_token_store(run / "tokens", texts, tokenizer, max_positions=settings.model.max_positions)
     if corpus.dropped:
         dropped = ", ".join(f"{reason}: {count:,}" for reason, count in corpus.dropped.items())
-        yield Note(f"left out {dropped}; {run / 'shards' / 'dropped.tsv'} lists them")
+        yield Note(f"left out {dropped}; {run / 'tokens' / 'dropped.tsv'} lists them")
     if plan is None:
         settings = replace(settings, model=settings.model.with_vocab_size(tokenizer.embedding_rows))
         names = " to ".join(side or "unknown" for side in sides)

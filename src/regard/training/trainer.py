@@ -79,7 +79,7 @@ class _Trainer:
         self._state = state
         self._saved_step, self._saved_time = state.step, time.monotonic()
         self._validator = Validator(data.texts, data.corpus, data.tokenizer, plan.settings)
-        self._slices = MicroBatchSlices(out / "run" / "splits.json")
+        self._slices = MicroBatchSlices(out / "run" / "slices.json")
 
     def run(self, log: Log, stop: Callable[[], bool]) -> Generator[Event, None, bool]:
         """Train, save checkpoints and validate, to the last step of the plan or until early stopping.

@@ -20,7 +20,7 @@ from regard.settings.kinds.transformer import TransformerSettings
 from regard.settings.parser import user_overrides
 from regard.settings.sections import Settings, assemble
 from regard.settings.train import TrainSettings
-from regard.storage.json_files import read_json, write_hashed_json
+from regard.storage.json_files import read_hashed_json, read_json, write_hashed_json
 from regard.training.planning import step_time
 from regard.training.planning.choices import (
     choose_model_size,
@@ -36,8 +36,8 @@ from regard.training.planning.step_time import StepTime, measure_step_time
 torch.set_num_threads(1)
 
 OLDER_PLAN = (
-    "{path} was written by an older version of Regard; a finished model can be used, but this version cannot "
-    "continue an unfinished run: start again in a new --out, or finish it with the older version"
+    "{path} was written by another version of Regard; a finished model can be used, but this version cannot "
+    "continue an unfinished run: start again in a new --out, or finish it with the other version"
 )
 
 
@@ -245,6 +245,17 @@ def test_a_plan_with_other_fields_is_refused_with_advice(tmp_path: Path, change:
     else:
         saved["workers"] = 2
     write_hashed_json(path, saved)
+    with pytest.raises(RunError) as caught:
+        load_plan(path)
+    assert str(caught.value) == OLDER_PLAN.format(path=path)
+
+
+@pytest.mark.parametrize("number", [1, 3, None])
+def test_a_plan_of_another_format_is_refused(tmp_path: Path, number: int | None) -> None:
+    path = tmp_path / "plan.json"
+    save_plan(path, make_plan())
+    saved = {name: value for name, value in read_hashed_json(path).items() if name != "format"}
+    write_hashed_json(path, saved if number is None else {**saved, "format": number})
     with pytest.raises(RunError) as caught:
         load_plan(path)
     assert str(caught.value) == OLDER_PLAN.format(path=path)

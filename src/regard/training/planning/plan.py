@@ -33,6 +33,8 @@ from regard.training.planning import choices, memory_estimate, step_time
 from regard.training.planning.request import TrainingRequest
 from regard.training.planning.step_time import StepTime
 
+_FORMAT = 2  # of the files in the folder of a run; a run of another format is not continued
+
 
 @dataclass(frozen=True)
 class Plan:
@@ -95,7 +97,7 @@ def _format(value: Any) -> str:
 
 
 def save_plan(path: Path, plan: Plan) -> None:
-    write_hashed_json(path, asdict(plan))
+    write_hashed_json(path, {"format": _FORMAT, **asdict(plan)})
 
 
 def load_plan(path: Path) -> Plan:
@@ -104,13 +106,16 @@ def load_plan(path: Path) -> Plan:
         saved = read_hashed_json(path)
     except ValueError as error:
         raise RunError(f"{error}; restore it from a copy, or start a new run in another --out") from None
+    other_version = RunError(
+        f"{path} was written by another version of Regard; a finished model can be used, but this version cannot "
+        "continue an unfinished run: start again in a new --out, or finish it with the other version"
+    )
+    if saved.pop("format", 1) != _FORMAT:
+        raise other_version
     try:
         return _plan_from_dict(saved)
     except (KeyError, TypeError, SettingsError) as error:  # the hash is correct, so the file is not damaged
-        raise RunError(
-            f"{path} was written by an older version of Regard; a finished model can be used, but this version cannot "
-            "continue an unfinished run: start again in a new --out, or finish it with the older version"
-        ) from error
+        raise other_version from error
 
 
 def _plan_from_dict(saved: dict[str, Any]) -> Plan:
