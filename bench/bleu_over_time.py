@@ -34,11 +34,12 @@ from systems.trainers import TRAINERS
 
 import regard
 from regard.inference.backends.torch import TorchBackend
+from regard.inference.translator import Translator
 from regard.machine.cpu import cpu_count
 from regard.model_folder.loader import open_folder
 from regard.settings.decode import DecodeSettings
+from regard.settings.kinds.transformer import SIZES
 from regard.settings.sections import assemble
-from regard.settings.sizes import SIZES
 from regard.tokenizers.sentencepiece import SentencePieceTokenizer
 from regard.training.checkpoints import Checkpoints
 from regard.training.tracking.events import Planned
@@ -190,7 +191,8 @@ def train_regard(folder: Path, texts: dict[str, list[str]], minutes: float) -> E
     *evaluations, (end, _) = json.loads(times.read_text("utf-8"))
     for seconds, step in evaluations:
         model.load_state_dict(load_file(folder / f"step-{step}.safetensors"))
-        translator = TorchBackend(model.eval(), tokenizer, max_positions=max_positions)
+        backend = TorchBackend(model.eval(), tokenizer.generable)
+        translator = Translator(backend, tokenizer, max_positions=max_positions)
         translations = translator.translate(texts["valid.en"], DecodeSettings(beam_size=1))
         yield seconds / 60, "valid", [translation.text for translation in translations]
     yield end / 60, "test", [translation.text for translation in regard.load(out).translate(texts["test.en"])]
@@ -204,7 +206,7 @@ def train_other(name: str, folder: Path, texts: dict[str, list[str]], options: a
     tokenizer = SentencePieceTokenizer(tokenizer_data)
     settings = assemble(SIZES["tiny"])
     job = {
-        "shape": asdict(settings.model) | {"vocab_size": tokenizer.embedding_rows},
+        "shape": asdict(settings.model.with_vocab_size(tokenizer.embedding_rows)),
         "dropout": settings.train.dropout,
         "tokens": BATCH_TOKENS,
         "data": str((folder / "data").resolve()),

@@ -20,10 +20,10 @@ import regard
 from regard.api import Model
 from regard.data.synthetic.generator import pairs
 from regard.model_folder.writer import save_folder
-from regard.models.kinds.transformer import Transformer
-from regard.settings.kinds.transformer import TransformerSettings
+from regard.models.build import build_model
+from regard.settings.kinds.transformer import SIZES
+from regard.settings.model import ModelSettings
 from regard.settings.sections import assemble
-from regard.settings.sizes import SIZES
 from regard.tokenizers.sentencepiece import SentencePieceTokenizer
 from regard.tokenizers.vocabulary import train_tokenizer
 
@@ -41,12 +41,12 @@ def main() -> None:
                 print(f"| {size} | {length} | {measure(model, length, Path(folder))} |", flush=True)
 
 
-def random_model(settings: TransformerSettings, folder: Path) -> Model:
+def random_model(settings: ModelSettings, folder: Path) -> Model:
     """Return a model of this shape with random parameters."""
     texts = [text for pair in islice(pairs(seed=1), 500) for text in (pair.source, pair.target)]
     tokenizer = SentencePieceTokenizer(train_tokenizer(iter(texts), kind="unigram", vocab_size=1000))
-    settings = TransformerSettings(**{**vars(settings), "vocab_size": tokenizer.embedding_rows})
-    weights = Transformer(settings).state_dict()
+    settings = settings.with_vocab_size(tokenizer.embedding_rows)
+    weights = build_model(settings).state_dict()
     save_folder(folder, settings=settings, weights=weights, tokenizer=tokenizer, languages=(None, None), card="")
     return regard.load(folder, backend="torch")
 

@@ -14,18 +14,20 @@ import time
 from itertools import islice
 from pathlib import Path
 
+import numpy as np
 import torch
 
 import regard
 from regard.data.batching.batches import Batch
+from regard.data.prepare.ragged import Padded
 from regard.data.synthetic.generator import pairs
 from regard.interchange.ctranslate2.export import ensure_export
 from regard.model_folder.writer import save_folder
-from regard.models.kinds.transformer import Transformer
+from regard.models.build import build_model
+from regard.models.interface import SequenceModel
 from regard.settings.decode import DecodeSettings
-from regard.settings.kinds.transformer import TransformerSettings
+from regard.settings.kinds.transformer import SIZES, TransformerSettings
 from regard.settings.sections import assemble
-from regard.settings.sizes import SIZES
 from regard.settings.train import TrainSettings
 from regard.tokenizers.sentencepiece import SentencePieceTokenizer
 from regard.tokenizers.special_ids import EOS
@@ -51,7 +53,7 @@ def main() -> None:
     print("| shape | parameters | target tokens per second, training | sentences per second, beam 4 |")
     print("|---|---|---|---|")
     for name, shape in SHAPES.items():
-        model = Transformer(dataclasses.replace(shape, vocab_size=ROWS), dropout=0.1)
+        model = build_model(shape.with_vocab_size(ROWS), dropout=0.1)
         count = sum(parameter.numel() for parameter in model.parameters())
         print(
             f"| {name} | {count / 1e6:.1f}M | {training_speed(model):,.0f} | {translation_speed(shape):,.0f} |",
@@ -59,10 +61,11 @@ def main() -> None:
         )
 
 
-def training_speed(model: Transformer) -> float:
+def training_speed(model: SequenceModel) -> float:
     """Return the target tokens per second of training, without the optimizer."""
     ids = torch.randint(EOS + 1, ROWS, (2048 // LENGTH, LENGTH)).numpy()
-    batch, settings = Batch(ids, ids, ids.size), TrainSettings()
+    side = Padded(ids, np.full(len(ids), LENGTH))
+    batch, settings = Batch(side, side), TrainSettings()
     model.train()
     accumulate_gradients([model], [batch], settings, 0)
     began, done = time.perf_counter(), 0
@@ -76,7 +79,7 @@ def translation_speed(shape: TransformerSettings) -> float:
     """Return the sentences per second of CTranslate2. All outputs have the maximum length, to compare shapes."""
     texts = [pair.source for pair in islice(pairs(seed=1), 100)]
     tokenizer = SentencePieceTokenizer(train_tokenizer(iter(texts), kind="unigram", vocab_size=400))
-    model = Transformer(dataclasses.replace(shape, vocab_size=tokenizer.embedding_rows))
+    model = build_model(shape.with_vocab_size(tokenizer.embedding_rows))
     with torch.no_grad():
         model.embedding.weight[EOS] = 0
     with tempfile.TemporaryDirectory() as name:

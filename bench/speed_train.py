@@ -25,8 +25,8 @@ from common.worker_client import running_worker
 from pages.benchmarks import page
 from systems.trainers import TRAINERS
 
+from regard.settings.kinds.transformer import SIZES
 from regard.settings.sections import assemble
-from regard.settings.sizes import SIZES
 from regard.tokenizers.sentencepiece import SentencePieceTokenizer
 from regard.tokenizers.vocabulary import train_tokenizer
 
@@ -97,7 +97,7 @@ def job_for(size: str, scratch: Path) -> Path:
     rows = SentencePieceTokenizer.load(data / "tokenizer.model").embedding_rows
     job = {
         "size": size,
-        "shape": asdict(settings.model) | {"vocab_size": rows},
+        "shape": asdict(settings.model.with_vocab_size(rows)),
         "dropout": settings.train.dropout,
         "tokens": BATCH_TOKENS,
         "data": str(data),

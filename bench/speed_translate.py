@@ -30,8 +30,8 @@ from common.worker_client import Worker, run, running_worker, worker_command
 from pages.benchmarks import page
 from systems.model_weights import read_shape
 
+from regard.settings.kinds.transformer import SIZES
 from regard.settings.sections import assemble
-from regard.settings.sizes import SIZES
 from regard.storage.manifest import sha256
 
 # The environment of each system, and the arguments of its worker after the path of the model.
@@ -45,7 +45,7 @@ SYSTEMS: dict[str, tuple[str, list[str]]] = {
 COMPUTE_TYPES = ["float32", "int8", "int16", "bfloat16"]
 BEAMS = (4, 1)
 TRIAL = {"tiny": 512, "small": 256, "base": 128, "big": 64}  # sentences for trying settings
-WARM_UP = 1280  # sentences for Regard, which chooses its settings while it translates
+WARM_UP = 1280  # sentences for Regard, which has no settings to try
 HEAD_TO_HEAD_ROUNDS = {"tiny": 15, "small": 9, "base": 5, "big": 3}
 COLD_START_ROUNDS = 5
 COLD_START_TEXT = "A man in a blue shirt is standing on a ladder cleaning a window."
@@ -87,7 +87,7 @@ def size_of(folder: Path) -> str:
     """Return the size of a model with this shape."""
     shape = read_shape(folder)
     for size, overrides in SIZES.items():
-        if asdict(assemble(overrides).model) | {"vocab_size": shape["vocab_size"]} == shape:
+        if asdict(assemble(overrides).model.with_vocab_size(shape["source_vocab_size"])) == shape:
             return size
     raise SystemExit(f"error: the shape of {folder} is not that of any size: {shape}")
 
@@ -180,8 +180,7 @@ def with_best_settings(workers: dict[str, Worker], size: str, beams: int) -> dic
 def try_settings(name: str, worker: Worker, lines: list[str], beams: int) -> System:
     """Try every choice after a short warm-up, and then the three fastest twice more.
 
-    A short disturbance can make any choice look slow. A system without choices is warmed up until it has chosen its
-    settings itself.
+    A short disturbance can make any choice look slow. A system without choices is only warmed up.
     """
     choices = worker.choices[str(beams)] if len(worker.choices[str(beams)]) > 1 else []
     rates: list[list[float]] = [[] for _ in choices]
@@ -271,7 +270,7 @@ def describe_model(folder: Path) -> str:
     kind = "A model that copies its source" if is_copy_model(folder) else "A trained model"
     return (
         f"{kind}, {shape['encoder_layers']}+{shape['decoder_layers']} layers, width {shape['width']}, feed-forward "
-        f"{shape['feedforward']}, {shape['heads']} heads, {shape['norm']}-norm, {shape['vocab_size']:,} tokens"
+        f"{shape['feedforward']}, {shape['heads']} heads, {shape['norm']}-norm, {shape['source_vocab_size']:,} tokens"
     )
 
 

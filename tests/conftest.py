@@ -96,7 +96,12 @@ def make_model(tmp_path_factory: pytest.TempPathFactory) -> Callable[..., Path]:
             "decoder_layers": 1,
             "max_positions": 64,
         }
-        settings = TransformerSettings(vocab_size=tokenizer.embedding_rows, norm="pre", **{**plain, **shape})
+        settings = TransformerSettings(
+            source_vocab_size=tokenizer.embedding_rows,
+            target_vocab_size=tokenizer.embedding_rows,
+            norm="pre",
+            **{**plain, **shape},
+        )
         torch.manual_seed(seed)
         model = Transformer(settings)
         with torch.no_grad():

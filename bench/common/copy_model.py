@@ -12,7 +12,6 @@ and its embedding outweighs the rest of the residual stream. All other sublayers
     python -m common.copy_model OUT SIZE SOURCE TARGET [pre|post]    # on two text files
 """
 
-import dataclasses
 import sys
 import tempfile
 from itertools import chain
@@ -24,9 +23,10 @@ from common.corpora import synthetic_sentences
 from regard.data.formats.lines import Lines
 from regard.interchange.ctranslate2.export import ensure_export
 from regard.model_folder.writer import save_folder
+from regard.models.build import build_model
 from regard.models.kinds.transformer import Transformer
+from regard.settings.kinds.transformer import SIZES
 from regard.settings.sections import assemble
-from regard.settings.sizes import SIZES
 from regard.tokenizers.sentencepiece import SentencePieceTokenizer
 from regard.tokenizers.vocabulary import train_tokenizer
 
@@ -57,8 +57,7 @@ def write_copy_model(out: Path, size: str, source: Path, target: Path, norm: str
     settings = assemble(SIZES[size], {"model": {"norm": norm}} if norm else {})
     data = train_tokenizer(chain(Lines(source), Lines(target)), kind=settings.tokenizer.kind, vocab_size=vocab_size)
     tokenizer = SentencePieceTokenizer(data)
-    torch.manual_seed(1)
-    model = Transformer(dataclasses.replace(settings.model, vocab_size=tokenizer.embedding_rows))
+    model = build_model(settings.model.with_vocab_size(tokenizer.embedding_rows), seed=1)
     with torch.no_grad():
         _set_parameters(model)
     card = f"A model of size {size} that copies its source. Its parameters were set by hand to measure speed.\n"

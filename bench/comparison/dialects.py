@@ -19,7 +19,6 @@ OLD_SETTINGS: dict[str, str] = {
     "decode.n_best": "decode.best",
     "decode.no_repeat_ngram_size": "decode.no_repeat",
     "model.max_positions": "model.longest",
-    "model.vocab_size": "model.vocabulary",
     "tokenizer.vocab_size": "tokenizer.pieces",
     "train.label_smoothing": "train.smoothing",
     "train.max_grad_norm": "train.clip",

@@ -77,7 +77,8 @@ def _write_other_model(root: Path, folder: Path) -> None:
     bundled = next((root / "src" / "regard").rglob("fr-en/settings.json")).parent
     shutil.copytree(bundled, folder)
     settings = json.loads((bundled / "settings.json").read_text("utf-8"))
-    data = json.dumps({**settings, "languages": [None, None]}).encode()
+    unknown = {"directions": [[None, None]]} if "directions" in settings else {"languages": [None, None]}  # format 1
+    data = json.dumps(settings | unknown).encode()
     (folder / "settings.json").write_bytes(data)
     manifest = json.loads((bundled / "manifest.json").read_text("utf-8"))
     manifest["settings.json"] = {"bytes": len(data), "sha256": hashlib.sha256(data).hexdigest()}

@@ -9,14 +9,17 @@ import torch
 from safetensors.torch import load_file
 from torch import Tensor
 
-# The names that settings.json of format 1 has for two settings of the model, and today's names.
-FORMAT_1_NAMES = {"longest": "max_positions", "vocabulary": "vocab_size"}
+# For names that only settings.json of format 1 has among the settings of the model, today's names.
+FORMAT_1_NAMES = {"longest": ("max_positions",), "vocabulary": ("source_vocab_size", "target_vocab_size")}
 
 
 def read_shape(folder: Path) -> dict[str, Any]:
-    """Return the settings of the model, by today's names."""
-    settings = json.loads((folder / "settings.json").read_text("utf-8"))["model"]
-    return {FORMAT_1_NAMES.get(name, name): value for name, value in settings.items()}
+    """Return the settings of the model and its kind, by today's names, from a settings.json of format 1 or 2."""
+    contents = json.loads((folder / "settings.json").read_text("utf-8"))
+    shape = {"kind": contents.get("kind", "transformer")}
+    for name, value in contents["model"].items():
+        shape |= dict.fromkeys(FORMAT_1_NAMES.get(name, (name,)), value)
+    return shape
 
 
 def read(folder: Path) -> tuple[dict[str, Any], dict[str, Tensor], Tensor]:

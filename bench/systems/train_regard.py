@@ -4,8 +4,10 @@ import torch
 from training_gate import Gate
 
 import regard
+from regard.machine.malloc import retain_freed_memory
 from regard.training.step import Step
 
+retain_freed_memory()
 gate = Gate()
 data, tokens = gate.job["data"], gate.job["tokens"]
 overrides = [

@@ -11,7 +11,7 @@ class Translator(nn.Module):
     def __init__(self, shape: dict, dropout: float) -> None:
         super().__init__()
         width = shape["width"]
-        self.embedding = nn.Embedding(shape["vocab_size"], width)
+        self.embedding = nn.Embedding(shape["source_vocab_size"], width)
         nn.init.normal_(self.embedding.weight, std=width**-0.5)
         self.register_buffer("positions", sinusoids(shape["max_positions"], width))
         self.dropout = nn.Dropout(dropout)

@@ -9,7 +9,7 @@ from transformers import MarianConfig, MarianMTModel
 gate = Gate()
 shape = gate.job["shape"]
 config = MarianConfig(
-    vocab_size=shape["vocab_size"],
+    vocab_size=shape["source_vocab_size"],
     d_model=shape["width"],
     encoder_layers=shape["encoder_layers"],
     decoder_layers=shape["decoder_layers"],

@@ -53,10 +53,10 @@ def convert(folder: Path, out: Path) -> None:
     tokenizer = sentencepiece.SentencePieceProcessor(model_file=str(folder / "tokenizer.model"))
     names = [tokenizer.id_to_piece(number) for number in range(tokenizer.get_piece_size())]
     names[0] = "<blank>"  # its name for padding
-    names += [f"<row{row}>" for row in range(len(names), shape["vocab_size"])]
+    names += [f"<row{row}>" for row in range(len(names), shape["source_vocab_size"])]
     checkpoint = {
         "model": state,
-        "generator": {"weight": weights["embedding.weight"], "bias": torch.zeros(shape["vocab_size"])},
+        "generator": {"weight": weights["embedding.weight"], "bias": torch.zeros(shape["source_vocab_size"])},
         "vocab": {"src": names, "tgt": names, "data_task": "seq2seq", "decoder_start_token": "<s>"},
         "opt": _model_options(shape),
     }

@@ -7,6 +7,7 @@ import sentencepiece
 from translation_worker import Settings, System, cores, serve
 
 import regard
+from regard.machine.malloc import limit_trimming
 from regard.settings.decode import DecodeSettings
 
 
@@ -32,4 +33,5 @@ class Regard(System):
 
 
 if __name__ == "__main__":
+    limit_trimming()
     serve(Regard)

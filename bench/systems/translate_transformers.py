@@ -36,7 +36,7 @@ def convert(folder: Path, out: Path) -> None:
     shape, weights, positions = read(folder)
     pre = shape["norm"] == "pre"
     config = (M2M100Config if pre else MarianConfig)(
-        vocab_size=shape["vocab_size"],
+        vocab_size=shape["source_vocab_size"],
         d_model=shape["width"],
         encoder_layers=shape["encoder_layers"],
         decoder_layers=shape["decoder_layers"],

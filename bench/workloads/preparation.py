@@ -13,8 +13,8 @@ from regard.data.formats.corpus import corpora
 from regard.data.prepare.text_store import build_text_store
 from regard.data.prepare.token_store import build_token_store
 from regard.progress import run_to_end
+from regard.settings.kinds.transformer import SIZES
 from regard.settings.sections import assemble
-from regard.settings.sizes import SIZES
 from regard.tokenizers.sentencepiece import SentencePieceTokenizer
 from regard.tokenizers.vocabulary import choose_vocab_size, train_tokenizer
 
@@ -42,7 +42,7 @@ def main(count: int) -> None:
         )
         done("pieces", pieces=tokenizer.size)
         encoded = run_to_end(
-            build_token_store(folder / "shards", texts, tokenizer, max_positions=settings.model.max_positions)
+            build_token_store(folder / "tokens", texts, tokenizer, max_positions=settings.model.max_positions)
         )
         done("ids", pairs=len(encoded.train) + len(encoded.valid))
 

@@ -15,10 +15,11 @@ import torch
 from common.child_process import report
 
 from regard.data.batching.batches import Batch, StreamPosition
-from regard.machine.malloc import retain_freed_memory
-from regard.models.kinds.transformer import Transformer
+from regard.data.prepare.ragged import Padded
+from regard.machine.process import tune_for_training
+from regard.models.build import build_model
+from regard.settings.kinds.transformer import SIZES
 from regard.settings.sections import assemble
-from regard.settings.sizes import SIZES
 from regard.tokenizers.special_ids import EOS, FIRST_SUBWORD, PAD
 from regard.training.optimizers.adam import make_optimizer
 from regard.training.step import training_steps
@@ -28,14 +29,13 @@ _WARM_UP = 1  # steps that are not measured
 
 
 def main(length: int, tokens: int, steps: int) -> None:
+    tune_for_training()
     settings = assemble(SIZES[SIZE])
-    shape = dataclasses.replace(settings.model, vocab_size=ROWS, max_positions=length)
+    shape = dataclasses.replace(settings.model.with_vocab_size(ROWS), max_positions=length)
     train = dataclasses.replace(settings.train, steps=_WARM_UP + steps, batch_tokens=tokens, micro_batch_tokens=tokens)
-    torch.manual_seed(1)
-    model = Transformer(shape, train.dropout)
+    model = build_model(shape, train.dropout, seed=1)
     stream = repeat((batch(length, tokens // length), StreamPosition()))
-    with retain_freed_memory():
-        taken = list(training_steps(model, make_optimizer(model, train), stream, train, width=shape.width))[_WARM_UP:]
+    taken = list(training_steps(model, make_optimizer(model, train), stream, train))[_WARM_UP:]
     attentions = shape.encoder_layers + 2 * shape.decoder_layers
     report(
         seconds=[round(step.seconds, 4) for step in taken],
@@ -51,11 +51,12 @@ def batch(length: int, rows: int) -> Batch:
     random = np.random.default_rng(1)
     shorter = np.sort(random.integers(0, length // 8 + 1, rows))
     shorter[0], shorter[-1] = 0, length // 8 if rows > 1 else 0
-    ends = (length - shorter)[:, None]
+    lengths = length - shorter
+    ends = lengths[:, None]
     positions = np.arange(length)
     ids = random.integers(FIRST_SUBWORD, ROWS, (2, rows, length))
     source, target = np.where(positions < ends - 1, ids, np.where(positions == ends - 1, EOS, PAD))
-    return Batch(source, target, int(ends.sum()))
+    return Batch(Padded(source, lengths), Padded(target, lengths))
 
 
 if __name__ == "__main__":

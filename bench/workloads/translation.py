@@ -26,7 +26,7 @@ def one(folder: str, backend: str, length: str, rounds: str) -> None:
 def many(folder: str, count: str, rounds: str) -> None:
     translator = regard.load(folder)
     texts = [source for source, _ in synthetic_sentences()][: int(count)]
-    translator.translate(texts)  # lets the backend choose its settings
+    translator.translate(texts)  # to warm up
     _measure(translator, [texts] * int(rounds))
 
 

@@ -13,14 +13,14 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import fields
 from itertools import islice
 from pathlib import Path
-from typing import TYPE_CHECKING, overload
+from typing import TYPE_CHECKING, Self, overload
 
 from regard.data.formats.corpus import Paths
 from regard.data.formats.records import LanguagePair
 from regard.errors import LookError
 from regard.evaluation.evaluator import check_loaded, score_references
 from regard.inference.result import Translation
-from regard.inference.translator import DEFAULT, WINDOW, Translator
+from regard.inference.translator import WINDOW, Translator
 from regard.inference.translator_loader import make_translator, open_folders
 from regard.interpret.look.inspection import Inspector
 from regard.interpret.report.view import View
@@ -38,7 +38,7 @@ if TYPE_CHECKING:
     from regard.interpret.report.head_report import HeadReport
     from regard.interpret.report.probe_report import ProbeReport
     from regard.interpret.report.pronoun_report import PronounReport
-    from regard.models.kinds.transformer import Transformer
+    from regard.models.interface import AutoregressiveModel
 
 Pairs = Iterable[tuple[str, str]]  # sentence pairs, each as (source, translation)
 
@@ -59,10 +59,12 @@ def load(
     folders = open_folders(folder, *others)
     translator = make_translator(folders, compute_type=compute_type, backend=backend, device=device)
 
-    def build() -> "Transformer":
+    def build() -> "AutoregressiveModel":
+        from regard.models.interface import as_autoregressive
+
         if others:
             raise LookError(f"an ensemble of {len(folders)} models cannot be inspected; load one of the models")
-        return getattr(translator, "model", None) or folders[0].build().to(device)
+        return getattr(translator.backend, "model", None) or as_autoregressive(folders[0].build()).to(device)
 
     name = " + ".join(map(str, (folder or folders[0].path.name, *others)))
     return Model(translator, folders[0].tokenizer, build, name=name, languages=folders[0].languages)
@@ -73,6 +75,7 @@ def train(
     *,
     out: str | Path,
     valid: Paths = (),
+    kind: str | None = None,
     size: str | None = None,
     budget: float | None = None,
     steps: int | None = None,
@@ -93,6 +96,7 @@ def train(
         paths,
         out=out,
         valid=valid,
+        kind=kind,
         size=size,
         budget=budget,
         steps=steps,
@@ -105,7 +109,7 @@ def train(
     return load(out)
 
 
-def score(model: "Model", paths: Paths, decode: DecodeSettings = DEFAULT) -> list[Translation]:
+def score(model: "Model", paths: Paths, decode: DecodeSettings | None = None) -> list[Translation]:
     """Return each reference of a test set with its log-probability, in the order of the files.
 
     `paths` is a TSV (source, tab, one or more references), or a source file and one or more reference files.
@@ -129,7 +133,7 @@ class Model:
         self,
         translator: Translator,
         tokenizer: SentencePieceTokenizer,
-        build: "Callable[[], Transformer]",
+        build: "Callable[[], AutoregressiveModel]",
         *,
         name: str,
         languages: LanguagePair = (None, None),
@@ -139,14 +143,25 @@ class Model:
         self.tokenizer = tokenizer
         self._translator = translator
         self._build = build
-        self._network: Transformer | None = None
+        self._network: AutoregressiveModel | None = None
         self._inspector = Inspector(translator, lambda: self.network, tokenizer, name=name)
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    def close(self) -> None:
+        """Free the memory and the threads of the model, which cannot translate afterwards."""
+        self._translator.close()
+        self._network = None
 
     def __repr__(self) -> str:
         return f"Model({self.name!r}, languages={self.languages!r})"
 
     @property
-    def network(self) -> "Transformer":
+    def network(self) -> "AutoregressiveModel":
         """The neural network, a `torch.nn.Module`; it is built when it is first used."""
         if self._network is None:
             self._network = self._build()
@@ -158,24 +173,29 @@ class Model:
         return self._translator.max_positions
 
     @property
+    def decode(self) -> DecodeSettings:
+        """The decode settings that are stored with the model. They are used by calls that give no others."""
+        return self._translator.decode
+
+    @property
     def alignment_head(self) -> AlignmentHead | None:
         """The attention head that aligns words best, or None if it has not been measured."""
         return self._translator.alignment_head
 
     @overload
-    def translate(self, texts: str, decode: DecodeSettings = DEFAULT) -> Translation: ...  # type: ignore[overload-overlap]
+    def translate(self, texts: str, decode: DecodeSettings | None = None) -> Translation: ...  # type: ignore[overload-overlap]
 
     @overload
-    def translate(self, texts: Sequence[str], decode: DecodeSettings = DEFAULT) -> list[Translation]: ...
+    def translate(self, texts: Sequence[str], decode: DecodeSettings | None = None) -> list[Translation]: ...
 
     def translate(
-        self, texts: str | Sequence[str], decode: DecodeSettings = DEFAULT
+        self, texts: str | Sequence[str], decode: DecodeSettings | None = None
     ) -> Translation | list[Translation]:
         """Translate one text, or a list of texts. A text may have any length and any number of lines."""
         return self._translator.translate(texts, decode)
 
     def translate_iterable(
-        self, lines: Iterable[str], decode: DecodeSettings = DEFAULT, *, window: int = WINDOW
+        self, lines: Iterable[str], decode: DecodeSettings | None = None, *, window: int = WINDOW
     ) -> Iterator[Translation]:
         """Translate lines and yield the translations in the same order, while the lines are still being read.
 
@@ -183,12 +203,12 @@ class Model:
         """
         return self._translator.translate_iterable(lines, decode, window=window)
 
-    def score(self, pairs: Pairs, decode: DecodeSettings = DEFAULT) -> Iterator[Translation]:
+    def score(self, pairs: Pairs, decode: DecodeSettings | None = None) -> Iterator[Translation]:
         """Yield the given translation of each pair with its log-probability under the model."""
         return self._translator.score(pairs, decode)
 
     def look(
-        self, text: str, decode: DecodeSettings = DEFAULT, *, target: str | None = None, without: str | None = None
+        self, text: str, decode: DecodeSettings | None = None, *, target: str | None = None, without: str | None = None
     ) -> View:
         """Translate a text, and return a view of all numbers that the model computes for it.
 
@@ -196,7 +216,7 @@ class Model:
         "scaling" or an attention head such as "encoder.2.self.5" from the model. If a head is removed, the model
         translates without it; if positions or scaling are removed, the translation is still that of the full model.
         """
-        inspection = self._inspector.inspect(text, decode, target=target, without=without)
+        inspection = self._inspector.inspect(text, decode or self.decode, target=target, without=without)
         return View(**{field.name: getattr(inspection, field.name) for field in fields(inspection)})
 
     def trace(self, source: Tokens, written: Tokens, without: str | None = None) -> Trace:

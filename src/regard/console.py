@@ -168,6 +168,14 @@ def show_lines(lines: Iterable[str]) -> None:
             os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
 
-def standard_output() -> io.TextIOWrapper:
-    """Return standard output as a stream that writes UTF-8 and ends lines with `\\n`, on every operating system."""
-    return io.TextIOWrapper(sys.stdout.buffer, encoding="utf-8", newline="\n", write_through=False)
+@contextmanager
+def standard_output() -> Iterator[io.TextIOWrapper]:
+    """Open standard output as a stream that writes UTF-8 and ends lines with `\\n`, on every operating system.
+
+    At the end, the stream is flushed, and standard output stays open.
+    """
+    output = io.TextIOWrapper(sys.stdout.buffer, encoding="utf-8", newline="\n", write_through=False)
+    try:
+        yield output
+    finally:
+        output.detach()

@@ -1,10 +1,12 @@
 """The curves of BLEU rest on tokens that become the text again, and a table of the last scores before each time."""
 
 import importlib
+import json
 import sys
 from collections.abc import Callable
 from pathlib import Path
 from types import ModuleType
+from typing import Any
 
 import pytest
 
@@ -38,9 +40,27 @@ def test_the_table_has_the_last_score_before_each_quarter(module: Callable[[str]
     assert module("pages.bleu_over_time").bleu_at_fractions(record) == [1.0, 3.0, 3.0, 4.0]
 
 
-def test_the_shape_of_a_model_folder_of_format_1_has_todays_names(
-    module: Callable[[str], ModuleType], tmp_path: Path
+@pytest.mark.parametrize(
+    "contents",
+    [
+        {"format": 1, "model": {"longest": 64, "vocabulary": 300, "width": 8}},
+        {
+            "format": 2,
+            "kind": "transformer",
+            "model": {"max_positions": 64, "source_vocab_size": 300, "target_vocab_size": 300, "width": 8},
+        },
+    ],
+    ids=lambda contents: f"format {contents['format']}",
+)
+def test_the_shape_of_a_model_folder_of_any_format_has_todays_names(
+    module: Callable[[str], ModuleType], tmp_path: Path, contents: dict[str, Any]
 ) -> None:
-    (tmp_path / "settings.json").write_text('{"model": {"longest": 64, "vocabulary": 300, "width": 8}}', "utf-8")
+    (tmp_path / "settings.json").write_text(json.dumps(contents), "utf-8")
     shape = module("systems.model_weights").read_shape(tmp_path)
-    assert shape == {"max_positions": 64, "vocab_size": 300, "width": 8}
+    assert shape == {
+        "kind": "transformer",
+        "max_positions": 64,
+        "source_vocab_size": 300,
+        "target_vocab_size": 300,
+        "width": 8,
+    }

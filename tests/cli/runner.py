@@ -44,13 +44,6 @@ def sentences(count: int, seed: int = 1) -> list[str]:
     return list(found)
 
 
-class Kept(io.BytesIO):
-    """A stream that can still be read after it was closed."""
-
-    def close(self) -> None:
-        pass
-
-
 @dataclass(frozen=True)
 class Done:
     """The exit code, standard output and standard error of a command."""
@@ -85,13 +78,15 @@ def fixed_step_time() -> Iterator[None]:
 
 def call(*words: object, typed: bytes = b"") -> Done:
     """Run a command in this process, with its own standard input, output and error."""
-    output, said = Kept(), Kept()
+    output, said = io.BytesIO(), io.BytesIO()
+    # Each has a name here, because a text stream closes its bytes when it is deleted.
+    stdout, stderr = (io.TextIOWrapper(bytes_, encoding="utf-8", write_through=True) for bytes_ in (output, said))
     with pytest.MonkeyPatch.context() as patch, tempfile.TemporaryFile("r+b") as file:
         file.write(typed)
         file.seek(0)
         patch.setattr(sys, "stdin", io.TextIOWrapper(file, encoding="utf-8"))
-        patch.setattr(sys, "stdout", io.TextIOWrapper(output, encoding="utf-8", write_through=True))
-        patch.setattr(sys, "stderr", io.TextIOWrapper(said, encoding="utf-8", write_through=True))
+        patch.setattr(sys, "stdout", stdout)
+        patch.setattr(sys, "stderr", stderr)
         with pytest.raises(SystemExit) as end:
             main([str(word) for word in words])
     return Done(int(end.value.code or 0), output.getvalue(), said.getvalue().decode("utf-8"))

@@ -4,6 +4,7 @@ import json
 from pathlib import Path
 
 import pytest
+import torch
 from tests.cli.runner import call, sentences
 
 from regard.training.planning.choices import SHARE_FOR_STEPS
@@ -35,7 +36,9 @@ def test_the_speed_of_training_is_measured(folder: Path, monkeypatch: pytest.Mon
     monkeypatch.setattr("regard.benchmark.training_speed._PEAK_WIDTH", 64)
     data = (folder / "train.en", folder / "train.fr")
     few = ("--set", "train.batch_tokens=256", "--set", "train.micro_batch_tokens=256")
+    random_state = torch.get_rng_state()
     found = json.loads(call("bench", "train", *data, "--json", *few).output)
+    assert torch.equal(torch.get_rng_state(), random_state)
     assert found["size"] == "tiny"
     assert found["seconds"] == pytest.approx(found["steps"] * found["seconds_per_step"] / SHARE_FOR_STEPS)
     assert found["tokens_per_second"] * found["seconds_per_step"] < 256

@@ -63,6 +63,11 @@ def test_check_as_json(tmp_path: Path) -> None:
     } == {"kind": "duplicates", "split": "training", "count": 1}
 
 
+def test_check_writes_one_duplicate_in_the_singular(tmp_path: Path) -> None:
+    lines = call("check", dirty(tmp_path), "--set", "tokenizer.vocab_size=300").lines
+    assert [line.partition(" (")[0] for line in lines if "duplicate" in line] == ["  training: 1 duplicate"]
+
+
 def test_check_reads_standard_input(tmp_path: Path) -> None:
     done = call("check", "-", "--json", "--set", "tokenizer.vocab_size=300", typed=dirty(tmp_path).read_bytes())
     assert json.loads(done.output)["corpora"][0] == {

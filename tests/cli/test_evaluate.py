@@ -56,7 +56,7 @@ def test_evaluate_against_another_model(model: Path, translations: list[str], tm
     assert found["against"]["verdict"] == (
         "other and model give the same translation for every sentence: there is no difference."
     )
-    assert found["by_rarity"]["by"].endswith(f"in these sources ({other} no longer has its training text)")
+    assert found["by_rarity"]["by"].endswith(f"in these sources ({other} has no word counts of its training text)")
     lines = call("evaluate", "--model", other, "--against", model, *files).lines
     assert found["against"]["verdict"] in lines
     assert lines[6] == "             sentences    BLEU    diff    chrF    diff     TER    diff"
@@ -71,7 +71,7 @@ def test_other_directions_are_refused(model: Path, tmp_path: Path) -> None:
     reverse, tsv = tmp_path / "reverse", write(tmp_path / "test.tsv", ["a bo\tbo a"])
     shutil.copytree(model, reverse, ignore=shutil.ignore_patterns("run"))
     settings = json.loads((reverse / "settings.json").read_text("utf-8"))
-    (reverse / "settings.json").write_text(json.dumps({**settings, "languages": ["fr", "en"]}), "utf-8")
+    (reverse / "settings.json").write_text(json.dumps({**settings, "directions": [["fr", "en"]]}), "utf-8")
     write_manifest(reverse, HASHED)
     done = call("evaluate", "--model", model, "--against", reverse, tsv)
     message = "the model translates from en to fr, but the model to compare with from fr to en; compare models of the "

@@ -93,7 +93,7 @@ def test_measure_refuses_other_languages(model: Path, tmp_path: Path, command: s
     mine = tmp_path / "model"
     shutil.copytree(model, mine)
     facts = json.loads((mine / "settings.json").read_text("utf-8"))
-    (mine / "settings.json").write_text(json.dumps({**facts, "languages": ["en", "de"]}), "utf-8")
+    (mine / "settings.json").write_text(json.dumps({**facts, "directions": [["en", "de"]]}), "utf-8")
     write_manifest(mine, HASHED)
     done = call("measure", command, "--model", mine)
     assert done.code == 2

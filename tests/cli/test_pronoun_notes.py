@@ -6,6 +6,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 import torch
+from tests.building import transformer_of
 
 from regard.cli.pronoun_notes import pronouns_line, with_pronouns
 from regard.data.synthetic.generator import minimal_pairs, pairs
@@ -44,14 +45,16 @@ def events(tmp_path: Path):
 
 def test_each_validation_is_followed_by_pronoun_accuracy(events, tmp_path):
     asked = list(islice(minimal_pairs(1, "valid"), 10))
+    random_state = torch.get_rng_state()
     seen = list(with_pronouns(events, tmp_path / "model", asked))
+    assert torch.equal(torch.get_rng_state(), random_state)
     followed = [(one.step, note) for one, note in pairwise(seen) if isinstance(one, Validation)]
     assert [step for step, _ in followed] == [4, 8]
     notes = [note.text for _, note in followed if isinstance(note, Note)]
     assert len(notes) == 2 and all("of 10 minimal pairs" in note for note in notes)
     assert isinstance(seen[-1], Finished) and seen[-1].kept == "the last checkpoint"
     opened = open_folder(tmp_path / "model")
-    assert notes[-1] == pronouns_line(opened.build(), opened.tokenizer, asked)
+    assert notes[-1] == pronouns_line(transformer_of(opened), opened.tokenizer, asked)
 
 
 def test_a_minimal_pair_counts_if_both_sentences_are_right(model_of, monkeypatch):

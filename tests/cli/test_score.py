@@ -21,7 +21,7 @@ def test_score_gives_the_log_probability_of_each_reference(
     numbers = [float(line.split("\t")[0]) for line in done.lines]
     assert numbers == pytest.approx([one.log_probability for one in wanted], abs=1e-3)
     tokens = sum(len(one.log_probabilities) for one in wanted)
-    mean = sum(one.log_probability for one in wanted) / tokens
+    mean = sum(sum(one.log_probabilities) for one in wanted) / tokens
     assert done.said == f"6 pairs, {tokens} tokens with EOS: mean log-probability of a token {mean:.4f}\n"
     told = [json.loads(line) for line in call("score", "--model", model, tsv, "--json").lines]
     assert [one["tokens"] for one in told] == [list(one.tokens) for one in wanted]

@@ -124,7 +124,7 @@ def test_settings_are_read_from_a_file(folder: Path, tmp_path: Path) -> None:
     assert done.code == 0, done.said
     facts = json.loads((out / "settings.json").read_text("utf-8"))
     assert (facts["model"]["width"], facts["model"]["feedforward"]) == (8, 24)
-    assert facts["languages"] == ["de", "nl"]
+    assert facts["directions"] == [["de", "nl"]]
 
 
 def test_left_out_lines_are_reported(folder: Path, tmp_path: Path) -> None:
@@ -132,7 +132,7 @@ def test_left_out_lines_are_reported(folder: Path, tmp_path: Path) -> None:
     source, target = write(tmp_path / "a.en", lines), write(tmp_path / "a.fr", [*lines[:-1], ""])
     out = tmp_path / "model"
     done = call("train", source, target, "--out", out, "--steps", 1, *SMALL)
-    assert f"left out target empty: 1; {out / 'run' / 'shards' / 'dropped.tsv'} lists them\n" in done.said
+    assert f"left out target empty: 1; {out / 'run' / 'tokens' / 'dropped.tsv'} lists them\n" in done.said
 
 
 def test_validation_files_and_fine_tuning(folder: Path, model: Path, tmp_path: Path) -> None:

@@ -3,18 +3,23 @@
 import io
 import json
 import os
+import shutil
 import signal
 import sys
+from collections.abc import Iterable
 from itertools import chain
 from pathlib import Path
+from typing import Any
 
 import pytest
 from tests.cli.runner import Done, call, process, sentences, write
 
 import regard
 from regard.cli.line_input import ready_lines
-from regard.data.formats.lines import Lines
+from regard.data.formats.lines import MAX_LINE_BYTES, STANDARD_INPUT_COPY, Lines
 from regard.errors import DataError
+from regard.model_folder.folder import AlignmentHead
+from regard.model_folder.writer import save_alignment_head
 from regard.settings.decode import DecodeSettings
 
 
@@ -76,6 +81,30 @@ def test_json_has_scores_tokens_and_alternatives(model: Path) -> None:
         "source": "", "text": "", "score": 0.0, "log_probability": 0.0, "tokens": [], "log_probabilities": [],
         "alternatives": [], "alignment": None,
     }  # fmt: skip
+
+
+def test_json_leaves_out_what_the_user_does_not_want(model: Path, tmp_path: Path) -> None:
+    aligned = tmp_path / "model"
+    shutil.copytree(model, aligned, ignore=shutil.ignore_patterns("run"))
+    save_alignment_head(aligned, AlignmentHead("decoder.1.cross.1", "written"))
+
+    def translation(*settings: str) -> dict[str, object]:
+        options = [word for setting in settings for word in ("--set", setting)]
+        (line,) = call("translate", "--model", aligned, "--json", "--n-best", 2, *options, "a bo cat").lines
+        return json.loads(line, parse_constant=lambda name: pytest.fail(f"{name} is not JSON"))  # type: ignore[no-any-return]
+
+    complete = translation()
+    assert complete["alignment"]
+    assert complete == translation("decode.alignment=true", "decode.scores=true")
+    unaligned, unscored = translation("decode.alignment=false"), translation("decode.scores=false")
+    for whole, one, other in zip(*(map(_with_alternatives, (complete, unaligned, unscored))), strict=True):
+        assert one == {**whole, "alignment": None}
+        assert other == {**whole, "score": None, "log_probability": None}
+
+
+def _with_alternatives(translation: dict[str, Any]) -> list[dict[str, Any]]:
+    best = {**translation, "alternatives": []}
+    return [best, *translation["alternatives"]]
 
 
 def test_json_has_token_log_probabilities_on_request(model: Path) -> None:
@@ -164,6 +193,10 @@ def test_windows_line_ends_and_byte_order_marks_are_ignored(model: Path) -> None
         (
             ["--model", "none", "--set", "decode.log_probabilities=true", "--set", "decode.alignment=true"],
             "error: the result of decode.log_probabilities, decode.alignment is shown with --json only; add --json\n",
+        ),
+        (
+            ["--model", "none", "--set", "decode.scores=true"],
+            "error: the result of decode.scores is shown with --json only; add --json\n",
         ),
         (
             ["--model", "none", "--set", "model.max_positions=12"],
@@ -260,6 +293,41 @@ def test_standard_input_is_read_like_a_file(size: int, tmp_path: Path) -> None:
     assert [next(read), next(read)] == ["a", "b"]
     with pytest.raises(DataError, match="standard input:3: byte 1"):
         next(read)
+
+
+@pytest.mark.parametrize("length", [MAX_LINE_BYTES - 1, MAX_LINE_BYTES, MAX_LINE_BYTES + 1])
+@pytest.mark.parametrize("end", [b"", b"\n", b"\nb\n"])
+def test_a_line_on_standard_input_may_be_as_long_as_in_a_file(length: int, end: bytes, tmp_path: Path) -> None:
+    def read(lines: Iterable[str]) -> tuple[list[str], str]:
+        found: list[str] = []
+        try:
+            found.extend(lines)
+        except DataError as error:
+            return found, str(error)
+        return found, ""
+
+    typed = b"a\n" + b"x" * length + end
+    file = tmp_path / STANDARD_INPUT_COPY
+    file.write_bytes(typed)
+    assert read(chain.from_iterable(ready_lines(io.BytesIO(typed)))) == read(Lines(file))
+
+
+def test_a_line_without_an_end_is_refused_before_it_fills_the_memory() -> None:
+    class Endless(io.BytesIO):
+        blocks = 0
+
+        def read1(self, most: int | None = -1, /) -> bytes:
+            self.blocks += 1
+            return b"x" * (1 << 16) if self.blocks <= 1000 else b""
+
+    stream = Endless()
+    with pytest.raises(DataError) as error:
+        list(chain.from_iterable(ready_lines(stream)))
+    assert str(error.value) == (
+        "standard input:1: the text has 1,048,576 bytes or more; write a sentence or a paragraph per line, and end "
+        "each line with a line feed (\\n)"
+    )
+    assert stream.blocks == MAX_LINE_BYTES >> 16
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="a pipe does not tell there whether more is waiting")

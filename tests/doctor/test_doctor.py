@@ -184,7 +184,9 @@ def by_name(results: Iterator[CheckResult]) -> dict[str, CheckResult]:
     return {result.name: result for result in results}
 
 
-@pytest.mark.parametrize(("value", "valid"), [("2", True), ("0", False), ("-1", False), ("", False), ("4,2", False)])
+@pytest.mark.parametrize(
+    ("value", "valid"), [("2", True), ("0", False), ("-1", False), ("", False), ("4,2", True), ("4,0", False)]
+)
 def test_the_number_of_threads_must_be_positive(monkeypatch: pytest.MonkeyPatch, value: str, valid: bool) -> None:
     monkeypatch.setenv("OMP_NUM_THREADS", value)
     assert (by_name(check_machine())["OMP_NUM_THREADS"].wrong is None) == valid
@@ -200,8 +202,8 @@ def test_variables_that_regard_has_set_are_marked(monkeypatch: pytest.MonkeyPatc
 def test_the_size_of_the_cache_is_reported(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     monkeypatch.setattr("platformdirs.user_cache_path", lambda name: tmp_path / name)
     assert by_name(check_paths())["cache"].found.endswith(" free; holds 0 files, 0 MB")
-    (tmp_path / "regard" / "fast").mkdir()
-    (tmp_path / "regard" / "fast" / "model.bin").write_bytes(bytes(3_000_000))
+    (tmp_path / "regard" / "ctranslate2").mkdir()
+    (tmp_path / "regard" / "ctranslate2" / "model.bin").write_bytes(bytes(3_000_000))
     assert by_name(check_paths())["cache"].found.endswith(" free; holds 1 file, 3 MB")
 
 

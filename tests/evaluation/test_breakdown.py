@@ -1,4 +1,4 @@
-"""Every sentence is in one group of each breakdown; frequencies are those of the training text if it exists."""
+"""Every sentence is in one group of each breakdown; frequencies are those of the training text if it was counted."""
 
 import shutil
 from collections import Counter
@@ -10,13 +10,14 @@ from hypothesis import strategies as st
 
 from regard.data.formats.corpus import corpora
 from regard.data.prepare.text_store import build_text_store
+from regard.data.prepare.word_counts import build_word_counts
 from regard.evaluation.breakdown import NO_WORDS, by_length, by_rarity, word_frequencies
 from regard.progress import run_to_end
 
 
 @given(st.lists(st.text(alphabet="ab 今.'", max_size=120), max_size=30))
 def test_every_sentence_is_in_one_group(sources: list[str]) -> None:
-    own, _ = run_to_end(word_frequencies(sources, None))
+    own, _ = word_frequencies(sources, None)
     for groups in (by_length(sources), by_rarity(sources, own)):
         assert sorted(index for indices in groups.values() for index in indices) == list(range(len(sources)))
         assert all(groups.values())
@@ -45,38 +46,39 @@ def test_sentences_are_grouped_by_their_rarest_word() -> None:
     }
 
 
-def test_without_training_text_words_are_counted_in_the_sources(tmp_path: Path) -> None:
+def test_without_word_counts_words_are_counted_in_the_sources(tmp_path: Path) -> None:
     sources = ["A cat.", "a dog", "A"]
     own = Counter({"a": 3, "cat": 1, "dog": 1})
-    assert run_to_end(word_frequencies(sources, None)) == (own, "these sources")
-    assert run_to_end(word_frequencies(sources, tmp_path)) == (
+    assert word_frequencies(sources, None) == (own, "these sources")
+    assert word_frequencies(sources, tmp_path) == (
         own,
-        f"these sources ({tmp_path} no longer has its training text)",
+        f"these sources ({tmp_path} has no word counts of its training text)",
     )
 
 
 @pytest.fixture
 def model(tmp_path: Path) -> Path:
-    """A model folder that has only its training text."""
+    """A model folder that has only its word counts; the training text was deleted, so it cannot be read."""
     sides = [tmp_path / "train.en", tmp_path / "train.fr"]
     for side in sides:
         side.write_text("a cat\nA dog, a cat\nthe end\n", "utf-8")
     valid = tmp_path / "valid.tsv"
     valid.write_text("cat\tcat\n", "utf-8")
-    run_to_end(build_text_store(tmp_path / "run" / "texts", corpora(sides), corpora([valid]), seed=1))
+    texts = run_to_end(build_text_store(tmp_path / "run" / "texts", corpora(sides), corpora([valid]), seed=1))
+    run_to_end(build_word_counts(tmp_path / "run" / "word_counts", texts))
+    shutil.rmtree(tmp_path / "run" / "texts")
     return tmp_path
 
 
-def test_words_are_counted_in_the_training_text(model: Path) -> None:
-    assert run_to_end(word_frequencies(["Cat a a", "mouse"], model)) == (
-        Counter({"a": 3, "cat": 2}),
-        "the 3 training sources",
-    )
+def test_frequencies_are_those_of_the_training_text(model: Path) -> None:
+    frequencies, counted_in = word_frequencies(["Cat a a", "mouse"], model)
+    assert frequencies == {"a": 3, "cat": 2, "mouse": 0}
+    assert counted_in == "the 3 training sources"
 
 
-def test_a_damaged_training_text_is_ignored(model: Path) -> None:
-    (model / "run" / "texts" / "train" / "source.txt").write_bytes(b"a cat\n")
-    assert run_to_end(word_frequencies(["cat"], model))[0] == Counter({"cat": 1})
+def test_damaged_word_counts_are_ignored(model: Path) -> None:
+    (model / "run" / "word_counts" / "table").write_bytes(bytes(16))
+    assert word_frequencies(["cat"], model)[0] == Counter({"cat": 1})
     shutil.rmtree(model / "run")
     (model / "run").write_text("not a folder", "utf-8")
-    assert run_to_end(word_frequencies(["cat"], model))[0] == Counter({"cat": 1})
+    assert word_frequencies(["cat"], model)[0] == Counter({"cat": 1})

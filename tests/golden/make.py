@@ -1,6 +1,6 @@
 """Make the golden folder of the current format: a model of a few kilobytes that has memorised eight sentences.
 
-    python tests/golden/make.py tests/golden/format-1
+    python tests/golden/make.py tests/golden/format-2
 
 The folder of a released format is never made again: it proves that later versions still read that format.
 """
@@ -48,7 +48,7 @@ def main(out: Path) -> None:
         for _ in run:
             pass
     # The training run is not needed, and the CTranslate2 files are for one version of CTranslate2.
-    for name in ("run", "fast"):
+    for name in ("run", "ctranslate2"):
         shutil.rmtree(out / name)
 
 

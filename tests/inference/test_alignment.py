@@ -19,7 +19,7 @@ from regard.model_folder.folder import AlignmentHead
 from regard.model_folder.loader import open_folder
 from regard.model_folder.writer import save_alignment_head, save_folder
 from regard.settings.decode import DecodeSettings
-from regard.settings.kinds.transformer import TransformerSettings
+from regard.settings.model import ModelSettings
 from regard.tokenizers.sentencepiece import SentencePieceTokenizer
 from regard.tokenizers.special_ids import BOS, EOS, FIRST_SUBWORD
 from regard.tokenizers.vocabulary import train_tokenizer
@@ -49,9 +49,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return parent / "model"
 
 
-def save(
-    folder: Path, settings: TransformerSettings, weights: dict[str, Any], tokenizer: SentencePieceTokenizer
-) -> None:
+def save(folder: Path, settings: ModelSettings, weights: dict[str, Any], tokenizer: SentencePieceTokenizer) -> None:
     save_folder(folder, settings=settings, weights=weights, tokenizer=tokenizer, languages=(None, None), card="")
 
 

@@ -11,6 +11,7 @@ from typing import Any
 
 import pytest
 import torch
+from tests.padded import batch
 
 from regard.inference.backends.torch import TorchBackend
 from regard.inference.search import beam
@@ -24,7 +25,7 @@ from regard.settings.decode import DecodeSettings
 from regard.settings.kinds.transformer import TransformerSettings
 from regard.settings.train import TrainSettings
 from regard.tokenizers.sentencepiece import SentencePieceTokenizer
-from regard.tokenizers.special_ids import BOS, EOS, PAD
+from regard.tokenizers.special_ids import EOS, PAD
 from regard.tokenizers.vocabulary import train_tokenizer
 from regard.training.loss import backward_in_chunks
 from regard.training.optimizers.adam import make_optimizer
@@ -55,13 +56,14 @@ STEPS = 250
 
 
 @pytest.fixture(scope="module")
-def translator() -> TorchBackend:
+def translator() -> Translator:
     """A small model that is partly trained to convert numbers in words to digits."""
     tokenizer = SentencePieceTokenizer(
         train_tokenizer((text for pair in TRAINED for text in pair), kind="unigram", vocab_size=320)
     )
     settings = TransformerSettings(
-        vocab_size=tokenizer.embedding_rows,
+        source_vocab_size=tokenizer.embedding_rows,
+        target_vocab_size=tokenizer.embedding_rows,
         width=32,
         heads=2,
         feedforward=64,
@@ -79,11 +81,10 @@ def translator() -> TorchBackend:
         for group in optimizer.param_groups:
             group["lr"] = 0.01 * (1 - step / STEPS)
         model.zero_grad()
-        source_BS, target_BT = (padded([side[index] for index in chosen]) for side in (sources, targets))
-        tokens = int((target_BT != PAD).sum())
-        backward_in_chunks(model, source_BS, target_BT, bos=BOS, pad=PAD, label_smoothing=0.1, tokens=tokens)
+        chosen_pairs = batch(*(padded([side[index] for index in chosen]) for side in (sources, targets)))
+        backward_in_chunks(model, chosen_pairs, label_smoothing=0.1, tokens=chosen_pairs.target_tokens)
         optimizer.step()
-    return TorchBackend(model.eval(), tokenizer, max_positions=64)
+    return Translator(TorchBackend(model.eval(), tokenizer.generable), tokenizer, max_positions=64)
 
 
 def padded(rows: list[list[int]]) -> torch.Tensor:
@@ -95,14 +96,14 @@ DECODE = DecodeSettings(max_length_offset=5)
 
 
 @pytest.fixture(scope="module")
-def alone(translator: TorchBackend) -> dict[str, tuple[str, float]]:
+def alone(translator: Translator) -> dict[str, tuple[str, float | None]]:
     """The translation and the score of each text, translated alone."""
     assert len(TEXTS) == len(set(TEXTS)) == 1000
     translations = [translator.translate(text, DECODE) for text in TEXTS]
     return {each.source: (each.text, each.score) for each in translations}
 
 
-def test_the_translations_differ_enough_to_be_compared(alone: dict[str, tuple[str, float]]) -> None:
+def test_the_translations_differ_enough_to_be_compared(alone: dict[str, tuple[str, float | None]]) -> None:
     """An untrained model would give many texts the same translation."""
     assert len({text for text, _ in alone.values()}) > 300
     assert len({len(text) for text in TEXTS}) > 20
@@ -110,7 +111,7 @@ def test_the_translations_differ_enough_to_be_compared(alone: dict[str, tuple[st
 
 @pytest.mark.parametrize("size", [2, 8, 64])
 def test_a_batch_gives_the_translations_of_the_sentences_alone(
-    translator: TorchBackend, alone: dict[str, tuple[str, float]], size: int
+    translator: Translator, alone: dict[str, tuple[str, float | None]], size: int
 ) -> None:
     texts = random.Random(size).sample(TEXTS, len(TEXTS))
     different = []
@@ -125,7 +126,7 @@ def test_a_batch_gives_the_translations_of_the_sentences_alone(
 
 @pytest.mark.parametrize(("window", "batch_tokens"), [(2048, 8192), (100, 300)])
 def test_a_stream_gives_the_translations_of_the_sentences_alone(
-    translator: TorchBackend, alone: dict[str, tuple[str, float]], window: int, batch_tokens: int
+    translator: Translator, alone: dict[str, tuple[str, float | None]], window: int, batch_tokens: int
 ) -> None:
     translations = translator.translate_iterable(TEXTS, DECODE, window=window, batch_tokens=batch_tokens)
     assert [each.text for each in translations] == [alone[text][0] for text in TEXTS]
@@ -145,15 +146,17 @@ def different(translator: Translator, texts: list[str], sizes: list[int], decode
                     yield each.source
 
 
-def test_a_batch_gives_the_samples_of_the_sentences_alone(translator: TorchBackend) -> None:
+def test_a_batch_gives_the_samples_of_the_sentences_alone(translator: Translator) -> None:
     assert list(different(translator, TEXTS[:200], [7], SAMPLED)) == []
 
 
 @pytest.fixture(scope="module")
-def folder(translator: TorchBackend, tmp_path_factory: pytest.TempPathFactory) -> Path:
+def folder(translator: Translator, tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The folder of the same model, exported to CTranslate2."""
     folder = tmp_path_factory.mktemp("model")
-    model, tokenizer = translator.model, translator.tokenizer
+    backend, tokenizer = translator.backend, translator.tokenizer
+    assert isinstance(backend, TorchBackend)
+    model = backend.model
     assert isinstance(model, Transformer) and isinstance(tokenizer, SentencePieceTokenizer)
     save_folder(
         folder,

@@ -39,7 +39,7 @@ def write_model(folder: Path, shape: dict[str, Any]) -> Path:
         "decoder_layers": 2,
         "max_positions": 128,
     }
-    settings = TransformerSettings(vocab_size=tokenizer.embedding_rows, **{**defaults, **shape})
+    settings = TransformerSettings(**{**defaults, **shape}).with_vocab_size(tokenizer.embedding_rows)
     torch.manual_seed(3)
     model = Transformer(settings)
     with torch.no_grad():

@@ -4,7 +4,7 @@ import json
 import os
 import subprocess
 import sys
-from collections.abc import Iterable, Iterator
+from concurrent.futures import Future
 from dataclasses import replace
 from itertools import pairwise
 from pathlib import Path
@@ -17,11 +17,13 @@ import torch.nn.functional as F
 import regard
 from regard.api import Model
 from regard.errors import LookError
+from regard.inference.backends.interface import Sources, SourceTokens
 from regard.inference.backends.torch import TorchBackend
 from regard.inference.search.hypothesis import Hypothesis
-from regard.inference.translator import Sources, SourceTokens
+from regard.inference.translator import Translator
 from regard.interpret.report.sentence_text import heading
 from regard.interpret.trace import HEAD_QUANTITIES, Recorder, Trace
+from regard.models.inputs import Inputs
 from regard.render.terminal import TerminalStyle
 from regard.settings.decode import DecodeSettings
 from regard.tokenizers.special_ids import BOS, EOS, PAD
@@ -70,8 +72,8 @@ def test_all_other_numbers_equal_those_of_the_model_without_a_lens(model, option
         for number, layer in getattr(model.network, stack).layers()
     ]
     with torch.inference_mode():
-        outputs["encoder.output"] = model.network.encode(source_1S).hidden_BSD
-        logits = model.network(source_1S, read_1T)
+        outputs["encoder.output"] = model.network.encode(Inputs(source_1S)).hidden_BSD
+        logits = model.network(Inputs(source_1S), read_1T)
     for hook in hooks:
         hook.remove()
     for name, output in outputs.items():
@@ -87,9 +89,7 @@ def test_a_sentence_recorded_in_a_padded_batch_equals_it_recorded_alone(model):
     long, short = [*trace.source.ids[:-1], *trace.source.ids], list(trace.source.ids)
     lens = Recorder()
     with torch.inference_mode():
-        model.network(
-            torch.tensor([long, short + [PAD] * (len(long) - len(short))]), torch.tensor([trace.read.ids] * 2), lens
-        )
+        model.network(Inputs.from_ids([long, short], pad=PAD), torch.tensor([trace.read.ids] * 2), lens)
     for attention in trace.attentions:
         weights = lens.tensors[f"{attention.address}.weight"][1]
         alone = tensor(trace[f"{attention.address}.weight"])
@@ -175,11 +175,14 @@ def test_both_translations_are_shown_where_the_backends_differ(model_of):
     plain = model_of("pre")
 
     class OtherBackend(TorchBackend):
-        def _generate(self, batches: Iterable[Sources], decode: DecodeSettings) -> Iterator[list[list[Hypothesis]]]:
+        def generate(self, batch: Sources, decode: DecodeSettings) -> Future[list[list[Hypothesis]]]:
+            future: Future[list[list[Hypothesis]]] = Future()
             ids = plain.tokenizer.encode(["a dog"])[0]
-            return ([[Hypothesis(tuple(ids), -1.0, -0.5, ())] for _ in batch] for batch in batches)
+            future.set_result([[Hypothesis(tuple(ids), -1.0, -0.5, ())] for _ in batch])
+            return future
 
-    other = OtherBackend(plain.network, plain.tokenizer, max_positions=plain.max_positions)
+    backend = OtherBackend(plain.network, plain.tokenizer.generable)
+    other = Translator(backend, plain.tokenizer, max_positions=plain.max_positions)
     view = Model(other, plain.tokenizer, lambda: plain.network, name="other").look(TEXT, BEAM)
     assert view.text == "a dog"
     assert view.torch_text == plain.translate(TEXT, BEAM).text
@@ -198,7 +201,8 @@ def test_the_recorded_beams_equal_those_of_the_search(model):
     view = model.look(TEXT, BEAM)
     search = view.search
     ids = list(view.trace.source.ids[:-1])
-    expected = next(model._translator._generate([[SourceTokens(tuple(ids), len(ids) + 9)]], BEAM))
+    backend = TorchBackend(model.network, model.tokenizer.generable)
+    expected = backend.generate([SourceTokens(tuple(ids), len(ids) + 9)], BEAM).result()
     assert list(search.hypotheses) == expected[0]
     paths = {search.path(step, i): beam for step, beams in enumerate(search.steps) for i, beam in enumerate(beams)}
     assert len(paths) == sum(map(len, search.steps))
@@ -249,7 +253,7 @@ def test_a_blank_or_long_text_is_refused(model_of, text, message):
     [
         ("encoder.3.self.1.weight", r"no attention 'encoder.3.self'; this model has 2 encoder and 2 decoder layers"),
         ("encoder.1.cross.1.weight", r"no attention 'encoder.1.cross'"),
-        ("encoder.1.self.3.weight", r"no head 3; this model's heads are 1 to 2"),
+        ("encoder.1.self.3.weight", r"no head 3; the heads of encoder.1.self are 1 to 2"),
         ("nonsense", r"nothing has the address 'nonsense'; examples are encoder.embedding"),
     ],
 )

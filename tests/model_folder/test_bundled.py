@@ -181,7 +181,7 @@ def test_fine_tuning_a_bundled_model_does_not_change_it(bundle: Path) -> None:
 
 
 def test_a_bundled_model_is_exported_once_with_a_message(bundle: Path) -> None:
-    shutil.rmtree(bundle / "en-fr" / "fast")
+    shutil.rmtree(bundle / "en-fr" / "ctranslate2")
     before = sorted(bundle.rglob("*"))
     assert call("translate", TEXT).said == "exporting en-fr to CTranslate2 in float32; this happens once\n"
     assert call("translate", TEXT).said == ""
@@ -248,7 +248,6 @@ def test_both_bundled_models_are_complete_and_small() -> None:
         assert opened.languages == tuple(name.split("-"))
         assert opened.alignment is not None
         assert {file.name for file in opened.path.iterdir()} == {
-            "alignment.json",
             "card.md",
             "manifest.json",
             "settings.json",

@@ -4,18 +4,24 @@ import os
 import shutil
 import zipfile
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
+from typing import Literal
 
 import pytest
 import torch
 from safetensors.torch import load_file, save_file
+from tests.building import transformer_of
+from tests.padded import inputs
 from torch import Tensor
 
 import regard
 from regard.errors import FolderError
 from regard.model_folder.folder import FORMAT, HASHED
 from regard.model_folder.loader import open_folder
+from regard.model_folder.verification import HOW_TO_FIX
 from regard.model_folder.writer import save_folder
+from regard.models.interface import SequenceModel
 from regard.models.kinds.transformer import Transformer
 from regard.settings.kinds.transformer import TransformerSettings
 from regard.storage.json_files import read_json, write_json
@@ -29,7 +35,8 @@ TOKENIZER = SentencePieceTokenizer(
     train_tokenizer(iter(["a small text", "of a few words"]), kind="unigram", vocab_size=300)
 )
 SETTINGS = TransformerSettings(
-    vocab_size=TOKENIZER.embedding_rows,
+    source_vocab_size=TOKENIZER.embedding_rows,
+    target_vocab_size=TOKENIZER.embedding_rows,
     width=16,
     heads=2,
     feedforward=24,
@@ -59,9 +66,12 @@ def folder(tmp_path: Path) -> Path:
     return path
 
 
-def output(model: Transformer) -> Tensor:
+def output(model: SequenceModel) -> Tensor:
     with torch.inference_mode():
-        return model.forward(torch.tensor([[5, 270, 3], [6, 3, 0]]), torch.tensor([[2, 8, 9, 10], [2, 7, 0, 0]]))
+        logits: Tensor = model(
+            inputs(torch.tensor([[5, 270, 3], [6, 3, 0]])), torch.tensor([[2, 8, 9, 10], [2, 7, 0, 0]])
+        )
+        return logits
 
 
 def refused(folder: Path) -> str:
@@ -83,15 +93,42 @@ def test_a_loaded_model_equals_the_saved_one(folder: Path) -> None:
     assert torch.equal(output(loaded), output(model))
 
 
-def test_a_folder_has_five_files_and_format_1(folder: Path) -> None:
+@pytest.mark.parametrize("positions", ["sinusoid", "learned"])
+def test_building_a_model_uses_no_random_numbers(tmp_path: Path, positions: Literal["sinusoid", "learned"]) -> None:
+    """The parameters come from the file, so random ones would be wasted, and would change the caller's next ones."""
+    settings = replace(SETTINGS, positions=positions)
+    saved = Transformer(settings).eval()
+    weights = saved.state_dict()
+    save_folder(tmp_path, settings=settings, weights=weights, tokenizer=TOKENIZER, languages=("en", None), card="")
+    before = torch.get_rng_state()
+    built = open_folder(tmp_path).build()
+    assert torch.equal(torch.get_rng_state(), before)
+    tensors, expected = ({**dict(m.named_parameters()), **dict(m.named_buffers())} for m in (built, saved))
+    assert tensors.keys() == expected.keys()
+    for name, tensor in tensors.items():
+        assert tensor.device.type == "cpu"
+        assert torch.equal(tensor, expected[name])
+        assert tensor.requires_grad == expected[name].requires_grad
+
+
+def test_changing_a_loaded_model_does_not_change_its_file(folder: Path) -> None:
+    before = (folder / "weights.safetensors").read_bytes()
+    model = open_folder(folder).build()
+    with torch.no_grad():
+        for parameter in model.parameters():
+            parameter.add_(1)
+    assert (folder / "weights.safetensors").read_bytes() == before
+
+
+def test_a_folder_has_five_files_and_format_2(folder: Path) -> None:
     names = sorted(path.name for path in folder.iterdir())
     assert names == ["card.md", "manifest.json", "settings.json", "tokenizer.model", "weights.safetensors"]
     assert sorted(read_json(folder / "manifest.json")) == sorted(HASHED)
     contents = read_json(folder / "settings.json")
-    assert contents["format"] == FORMAT == 1
-    assert contents["languages"] == ["en", None]
+    assert contents["format"] == FORMAT == 2
+    assert contents["directions"] == [["en", None]]
     assert contents["model"]["width"] == 16
-    assert contents["tokenizer"] == {"pieces": TOKENIZER.size}
+    assert contents["tokenizer"] == {"source": "tokenizer.model", "target": "tokenizer.model"}
 
 
 def test_saving_a_loaded_model_gives_the_same_bytes(folder: Path, tmp_path: Path) -> None:
@@ -112,7 +149,7 @@ def test_parameters_in_half_precision_are_loaded_in_single_precision(folder: Pat
     weights = {name: tensor.half() for name, tensor in load_file(folder / "weights.safetensors").items()}
     save_file(weights, folder / "weights.safetensors")
     write_manifest(folder, HASHED)
-    loaded = open_folder(folder).build()
+    loaded = transformer_of(open_folder(folder))
     assert {tensor.dtype for tensor in loaded.state_dict().values()} == {torch.float32}
     assert torch.equal(loaded.embedding.weight, weights["embedding.weight"].float())
 
@@ -229,12 +266,12 @@ def rewrite(folder: Path, change: Callable[[dict], object]) -> None:
     write_manifest(folder, HASHED)
 
 
-@pytest.mark.parametrize("number", [2, None, "1"])
+@pytest.mark.parametrize("number", [3, None, "1"])
 def test_another_format_is_refused(folder: Path, number: object) -> None:
     rewrite(folder, lambda contents: contents.update(format=number))
     message = refused(folder)
     assert message.startswith(f"{folder / 'settings.json'}: format {number!r}, but this ")
-    assert message.endswith("reads format 1")
+    assert message.endswith("reads the formats 1 to 2")
 
 
 @pytest.mark.parametrize(
@@ -243,11 +280,10 @@ def test_another_format_is_refused(folder: Path, number: object) -> None:
         ({"widht": 3}, "unknown setting model.widht; did you mean model.width?"),
         ({"width": 17}, "model.width (17) must be a multiple of model.heads (2)"),
         ({"heads": "two"}, "model.heads must be a whole number, got 'two'"),
-        ({"kind": "oracle"}, "model.kind must be one of "),
         ({"width": 1 << 40}, "model.width must be at most 16,384, got 1,099,511,627,776"),
         ({"encoder_layers": 10**9}, "model.encoder_layers must be at most 256, got 1,000,000,000"),
-        ({"longest": 10**12}, "model.max_positions must be at most 65,536, got 1,000,000,000,000"),
-        ({"vocabulary": 10**12}, "model.vocab_size must be at most 1,048,576, got 1,000,000,000,000"),
+        ({"max_positions": 10**12}, "model.max_positions must be at most 65,536, got 1,000,000,000,000"),
+        ({"source_vocab_size": 10**12}, "model.source_vocab_size must be at most 1,048,576, got 1,000,000,000,000"),
     ],
 )
 def test_invalid_model_settings_are_refused(folder: Path, change: dict, message: str) -> None:
@@ -255,19 +291,34 @@ def test_invalid_model_settings_are_refused(folder: Path, change: dict, message:
     assert refused(folder).startswith(f"{folder / 'settings.json'}: {message}")
 
 
-@pytest.mark.parametrize("lost", ["model", "languages"])
+@pytest.mark.parametrize(
+    "lost", ["kind", "task", "directions", "source", "model", "tokenizer", "decode", "alignment_head"]
+)
 def test_a_missing_entry_of_the_settings_is_named(folder: Path, lost: str) -> None:
     rewrite(folder, lambda contents: contents.pop(lost))
-    assert refused(folder) == f"{folder / 'settings.json'}: {lost} is missing"
+    assert refused(folder) == f"{folder / 'settings.json'}: {lost} is missing; {HOW_TO_FIX}"
 
 
 @pytest.mark.parametrize(
     ("change", "message"),
     [
         ({"model": [1]}, "model is [1]; restore"),
-        ({"languages": "en"}, "languages is 'en'; restore"),
-        ({"languages": ["en", 5]}, "languages is ['en', 5], not two names, each of which may be null; restore"),
-        ({"languages": ["en"]}, "languages is ['en'], not two names, each of which may be null; restore"),
+        ({"directions": "en"}, "directions is 'en'; restore"),
+        (
+            {"directions": [["en", 5]]},
+            "directions is [['en', 5]], not one pair of languages, each of which may be null",
+        ),
+        ({"directions": [["en"]]}, "directions is [['en']], not one pair of languages, each of which may be null"),
+        ({"kind": "oracle"}, "unknown kind 'oracle'; the kinds are "),
+        ({"task": "painting"}, "task is 'painting', which needs a newer version of Regard"),
+        ({"source": "sound"}, "source is 'sound', which needs a newer version of Regard"),
+        ({"tokenizer": {"source": "a", "target": "b"}}, "tokenizer is {'source': 'a', 'target': 'b'}, which needs"),
+        ({"decode": {"beams": 3}}, "decode.beams is now decode.beam_size"),
+        (
+            {"alignment_head": {"head": "decoder.9.cross.1", "row": "read"}},
+            "alignment_head names a head that the model",
+        ),
+        ({"alignment_head": {"head": 3}}, "alignment_head is {'head': 3}; restore"),
     ],
 )
 def test_entries_of_the_wrong_type_are_refused(folder: Path, change: dict, message: str) -> None:
@@ -418,7 +469,7 @@ def test_an_archive_is_unpacked_once_and_again_if_the_cache_is_damaged(folder: P
 def test_archives_of_the_same_name_are_told_apart(folder: Path, cache: Path) -> None:
     archive = zipped(folder)
     first = open_folder(archive)
-    rewrite(folder, lambda contents: contents.update(languages=["de", "fr"]))
+    rewrite(folder, lambda contents: contents.update(directions=[["de", "fr"]]))
     second = open_folder(zipped(folder))
     assert first.path != second.path
     assert second.languages == ("de", "fr")

@@ -155,12 +155,13 @@ def test_the_lens_records_every_step_from_the_query_to_the_output(options):
     (q, k, v), lens = inputs(), RecordingLens()
     mixed = attend(q, k, v, **options(L), name="here", lens=lens)
     recorded = {name.removeprefix("here."): tensor for name, tensor in lens.tensors.items()}
-    assert set(recorded) - {"mask"} == {"query", "key", "value", "score", "mixed"}
+    assert set(recorded) - {"mask"} == {"query", "key", "value", "score", "scaled", "mixed"}
     for name, tensor in {"query": q, "key": k, "value": v, "mixed": mixed}.items():
         assert recorded[name] is tensor
     torch.testing.assert_close(recorded["score"], torch.einsum("bhle,bhme->bhlm", q, k), atol=1e-5, rtol=0)
+    assert torch.equal(recorded["scaled"], recorded["score"] / E**0.5)
     allowed = recorded.get("mask", torch.tensor(True))
-    weights = (recorded["score"] / E**0.5).masked_fill(~allowed, -torch.inf).softmax(dim=-1)
+    weights = recorded["scaled"].masked_fill(~allowed, -torch.inf).softmax(dim=-1)
     assert torch.equal(weights, lens.recorded_weights)
 
 

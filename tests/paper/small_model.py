@@ -10,6 +10,7 @@ import torch
 from torch import Tensor, nn
 
 from regard.models.attention import MultiHeadAttention
+from regard.models.inputs import Inputs
 from regard.models.kinds.transformer import Transformer
 from regard.settings.kinds.transformer import TransformerSettings
 from regard.tokenizers.special_ids import EOS
@@ -32,11 +33,17 @@ class AttentionLens:
 def tiny(*, dropout: float = 0.0, **shape: Any) -> Transformer:
     """Return a small model of the paper's architecture."""
     values = {"width": 16, "heads": 2, "feedforward": 32, "encoder_layers": 2, "decoder_layers": 2, "max_positions": 16}
-    return Transformer(TransformerSettings(vocab_size=24, **{**values, **shape}), dropout).eval()
+    return Transformer(
+        TransformerSettings(source_vocab_size=24, target_vocab_size=24, **{**values, **shape}), dropout
+    ).eval()
 
 
 def random_tokens(sentences: int, length: int) -> Tensor:
     return torch.randint(EOS + 1, 24, (sentences, length))
+
+
+def random_source(sentences: int, length: int) -> Inputs:
+    return Inputs(random_tokens(sentences, length))
 
 
 def record_inputs(module: nn.Module, run: Any) -> list[Tensor]:

@@ -7,11 +7,13 @@ from typing import Any
 import pytest
 import torch
 import torch.nn.functional as F
-from tests.paper.paper_sizes import BASE, BIG, PAPER_VOCAB_SIZE
+from tests.padded import batch
+from tests.paper.paper_sizes import BASE, BASE_MODEL, BIG, BIG_MODEL, PAPER_VOCAB_SIZE
 from tests.paper.small_model import (
     StepCounter,
     influence,
     layer_norm,
+    random_source,
     random_tokens,
     record_inputs,
     reference_attention,
@@ -24,13 +26,13 @@ from regard.models.attention import MultiHeadAttention, causal_mask
 from regard.models.kinds.transformer import Transformer
 from regard.models.layers import DecoderLayer, EncoderLayer, FeedForward, KVCache
 from regard.settings.decode import DecodeSettings
-from regard.tokenizers.special_ids import BOS, EOS, PAD
+from regard.tokenizers.special_ids import BOS, EOS
 from regard.training.loss import loss_only
 
 
 def test_the_encoder_returns_one_vector_per_token():
     """Section 3: the encoder maps a sequence of symbols to a sequence of vectors of the same length."""
-    assert tiny().encode(random_tokens(2, 5)).hidden_BSD.shape == (2, 5, 16)
+    assert tiny().encode(random_source(2, 5)).hidden_BSD.shape == (2, 5, 16)
 
 
 def test_the_decoder_is_autoregressive():
@@ -74,7 +76,7 @@ def test_layers_have_the_same_shape_and_share_no_parameters():
 
 def test_the_sizes_of_the_paper_use_post_norm():
     """Section 3.1: the norm is applied to x + Sublayer(x)."""
-    assert (BASE.model.norm, BIG.model.norm) == ("post", "post")
+    assert (BASE_MODEL.norm, BIG_MODEL.norm) == ("post", "post")
 
 
 def test_an_encoder_layer_is_attention_then_feed_forward_with_residuals_and_norms():
@@ -103,7 +105,7 @@ def test_every_sublayer_and_the_embedding_have_the_models_width(size, width):
     """Section 3.1: for the residual connections, all of them have outputs of d_model numbers, 512 in the base model."""
     assert size.model.width == width
     with torch.device("meta"):
-        model = Transformer(replace(size.model, vocab_size=PAPER_VOCAB_SIZE))
+        model = Transformer(replace(size.model, source_vocab_size=PAPER_VOCAB_SIZE, target_vocab_size=PAPER_VOCAB_SIZE))
     attentions = [module for module in model.modules() if isinstance(module, MultiHeadAttention)]
     networks = [module for module in model.modules() if isinstance(module, FeedForward)]
     assert (len(attentions), len(networks)) == (6 + 12, 12)
@@ -121,7 +123,7 @@ def test_the_targets_are_offset_by_one():
             inputs.append(tokens_NT)
             return super().decode(tokens_NT, state, lens)
 
-    loss_only(Spy(tiny().settings), random_tokens(1, 3), torch.tensor([[7, 8, 9, EOS]]), bos=BOS, pad=PAD)
+    loss_only(Spy(tiny().settings), batch(random_tokens(1, 3), [[7, 8, 9, EOS]]))
     assert inputs[0].tolist() == [[BOS, 7, 8, 9]]
 
 
@@ -129,6 +131,6 @@ def test_a_prediction_depends_on_earlier_targets_only():
     """Section 3.1: with the mask and the offset, the prediction for position i depends only on positions before i."""
     model = tiny()
     out: list[Tensor] = []
-    state = model.start(model.encode(random_tokens(1, 4)))
+    state = model.start(model.encode(random_source(1, 4)))
     (embedded,) = record_inputs(model.decoder["1"], lambda: out.append(model.decode(random_tokens(1, 6), state)[0]))
     assert torch.equal(influence(out[0], embedded), torch.ones(6, 6, dtype=torch.bool).tril())

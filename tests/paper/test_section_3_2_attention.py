@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 import torch
 from tests.paper.paper_sizes import BASE, BIG
-from tests.paper.small_model import AttentionLens, influence, random_tokens, reference_attention, tiny
+from tests.paper.small_model import AttentionLens, influence, random_source, random_tokens, reference_attention, tiny
 from torch.utils.flop_counter import FlopCounterMode
 
 from regard.models.attention import MultiHeadAttention, attend
@@ -35,22 +35,34 @@ def test_dot_products_are_divided_by_the_square_root_of_the_key_width():
 
 
 @pytest.mark.parametrize("width", [16, 64, 256])
-def test_dot_products_of_random_vectors_have_variance_d_k(width):
-    """Section 3.2.1, note 4: with components of mean 0 and variance 1, a dot product has mean 0 and variance d_k."""
-    products = (torch.randn(20_000, width) * torch.randn(20_000, width)).sum(dim=-1)
-    assert products.mean().item() == pytest.approx(0, abs=0.03 * width**0.5)
-    assert products.var().item() == pytest.approx(width, rel=0.05)
+def test_scores_of_random_vectors_have_the_same_variance_at_any_width(width):
+    """Section 3.2.1, note 4: with components of mean 0 and variance 1, a dot product has mean 0 and variance d_k.
+
+    Attention divides it by the square root of d_k, so that the variance of a score is 1 at any width.
+    """
+    q, k = torch.randn(20_000, 1, 1, width), torch.randn(20_000, 1, 2, width)
+    lens = AttentionLens()
+    attend(q, k, k, name="here", lens=lens)
+    first, second = lens.recorded["here"].log()[:, 0, 0].unbind(dim=-1)
+    scores = first - second  # the difference of the scores of two independent keys: their variances add up
+    assert scores.mean().item() == pytest.approx(0, abs=0.03 * 2**0.5)
+    assert scores.var().item() == pytest.approx(2, rel=0.05)  # divided by d_k, as the scores are divided by its root
 
 
 def test_softmax_has_almost_no_gradient_without_the_scaling():
     """Section 3.2.1: large dot products push softmax into regions with extremely small gradients."""
 
-    def gradient(scale: float) -> float:
-        scores = torch.randn(200, 10, generator=torch.Generator().manual_seed(1)) * 512**0.5 * scale
-        weights = scores.softmax(dim=-1)
+    q, k = torch.randn(1, 1, 200, 512), torch.randn(1, 1, 10, 512)
+
+    def gradient(factor: float) -> float:
+        lens = AttentionLens()
+        attend(factor * q, k, k, name="here", lens=lens)
+        weights = lens.recorded["here"]
         return float((weights * (1 - weights)).mean())  # the derivative of a weight by its score
 
-    assert gradient(1.0) < 0.2 * gradient(512**-0.5)
+    scaled, unscaled = gradient(1.0), gradient(512**0.5)
+    assert scaled > 0.05
+    assert unscaled < 0.2 * scaled
 
 
 @pytest.mark.parametrize("size", [BASE, BIG], ids=["base", "big"])
@@ -93,8 +105,8 @@ def test_many_heads_cost_as_much_as_one():
 
 def test_encoder_decoder_attention_takes_queries_from_the_decoder_and_keys_and_values_from_the_encoder():
     """Section 3.2.3: queries come from the previous decoder layer, keys and values from the output of the encoder."""
-    model, source_BS = tiny(), random_tokens(2, 5)
-    encoded = model.encode(source_BS)
+    model = tiny()
+    encoded = model.encode(random_source(2, 5))
     state = model.start(encoded)
     for number, layer in enumerate(state.layers, start=1):
         block: Any = model.decoder[str(number)]
@@ -140,7 +152,7 @@ def test_no_decoder_position_depends_on_later_positions():
 def test_illegal_connections_are_masked_before_the_softmax():
     """Section 3.2.3: they are masked inside the attention, before the softmax, so that their weight is zero."""
     lens = AttentionLens()
-    tiny()(random_tokens(2, 4), random_tokens(2, 6), lens)
+    tiny()(random_source(2, 4), random_tokens(2, 6), lens)
     for name in ("decoder.1.self", "decoder.2.self"):
         assert torch.equal(lens.recorded[name] > 0, torch.ones(6, 6, dtype=torch.bool).tril().expand(2, 2, 6, 6))
         torch.testing.assert_close(lens.recorded[name].sum(dim=-1), torch.ones(2, 2, 6))

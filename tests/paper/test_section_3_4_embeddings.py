@@ -6,12 +6,14 @@ from typing import Any
 import pytest
 import torch
 from tests.paper.small_model import (
+    random_source,
     random_tokens,
     record_inputs,
     tiny,
 )
 from torch import Tensor
 
+from regard.models.inputs import Inputs
 from regard.models.positions import sinusoids
 
 
@@ -28,7 +30,7 @@ def test_one_matrix_is_both_embeddings_and_the_projection():
             return function(*args, **(kwargs or {}))
 
     with Watch():
-        model(random_tokens(1, 3), random_tokens(1, 4))
+        model(random_source(1, 3), random_tokens(1, 4))
     assert used == [matrix.data_ptr()] * 3
 
 
@@ -42,8 +44,8 @@ def test_the_projection_is_the_embedding_matrix_without_a_bias():
 def test_embeddings_are_multiplied_by_the_square_root_of_the_width(width):
     """Section 3.4: embeddings are multiplied by sqrt(d_model); section 3.5: positions are added."""
     model, tokens = tiny(width=width), random_tokens(2, 5)
-    recorded = record_inputs(model.encoder["1"], lambda: model(tokens, random_tokens(2, 5)))
+    recorded = record_inputs(model.encoder["1"], lambda: model(Inputs(tokens), random_tokens(2, 5)))
     expected = model.embedding.weight[tokens] * math.sqrt(width) + sinusoids(5, width)
     torch.testing.assert_close(recorded[0], expected)
-    recorded = record_inputs(model.decoder["1"], lambda: model(random_tokens(2, 5), tokens))
+    recorded = record_inputs(model.decoder["1"], lambda: model(random_source(2, 5), tokens))
     torch.testing.assert_close(recorded[0], expected)

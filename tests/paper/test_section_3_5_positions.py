@@ -5,13 +5,15 @@ import math
 
 import pytest
 import torch
-from tests.paper.paper_sizes import BASE, BIG, parameter_count
+from tests.paper.paper_sizes import BASE_MODEL, BIG_MODEL, parameter_count
 from tests.paper.small_model import (
+    random_source,
     random_tokens,
     record_inputs,
     tiny,
 )
 
+from regard.models.inputs import Inputs
 from regard.models.positions import Positions, sinusoids
 
 
@@ -50,13 +52,13 @@ def test_a_shift_of_positions_is_a_linear_map(shift):
 def test_sinusoids_extend_to_any_length():
     """Section 3.5: they may generalise to sequences longer than in training: a longer table only adds rows."""
     assert torch.equal(sinusoids(300, 16)[:100], sinusoids(100, 16))
-    assert BASE.model.positions == BIG.model.positions == "sinusoid"
+    assert BASE_MODEL.positions == BIG_MODEL.positions == "sinusoid"
 
 
 def test_both_stacks_add_positions_to_their_inputs_only():
     """Section 3.5: positions have d_model numbers and are added to the embeddings at the bottom of both stacks."""
     model = tiny(encoder_layers=3, decoder_layers=3)
-    calls = record_inputs(model.positions, lambda: model(random_tokens(2, 4), random_tokens(2, 6)))
+    calls = record_inputs(model.positions, lambda: model(random_source(2, 4), random_tokens(2, 6)))
     assert calls == [0, 0]  # once for each stack, from position 0
     assert model.positions(0, 4).shape == (4, 16)
 
@@ -71,8 +73,8 @@ def test_positions_can_be_learned():
 
 def test_without_positions_the_model_ignores_the_order_of_the_source():
     """Section 3.5: without recurrence and convolution, only the positions carry the order."""
-    model, source_BS, target_BT = tiny(), random_tokens(2, 6), random_tokens(2, 4)
-    order = torch.tensor([3, 0, 5, 1, 4, 2])
-    assert not torch.allclose(model(source_BS[:, order], target_BT), model(source_BS, target_BT), atol=1e-2)
+    model, source, target_BT = tiny(), random_source(2, 6), random_tokens(2, 4)
+    reordered = Inputs(source.values[:, [3, 0, 5, 1, 4, 2]])
+    assert not torch.allclose(model(reordered, target_BT), model(source, target_BT), atol=1e-2)
     model.positions.weight.zero_()
-    torch.testing.assert_close(model(source_BS[:, order], target_BT), model(source_BS, target_BT), atol=1e-5, rtol=0)
+    torch.testing.assert_close(model(reordered, target_BT), model(source, target_BT), atol=1e-5, rtol=0)

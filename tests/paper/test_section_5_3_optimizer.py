@@ -5,6 +5,7 @@ from collections.abc import Iterator
 import numpy as np
 import pytest
 import torch
+from tests.padded import batch
 from tests.paper.paper_sizes import BASE, BIG
 from tests.paper.small_model import tiny
 
@@ -30,7 +31,7 @@ def toy_stream() -> Iterator[tuple[Batch, StreamPosition]]:
     random = np.random.default_rng(1)
     while True:
         source, target = random.integers(EOS + 1, 24, (2, 5)), random.integers(EOS + 1, 24, (2, 6))
-        yield Batch(source, target, 12), StreamPosition()
+        yield batch(source, target), StreamPosition()
 
 
 def test_a_training_step_is_adams_with_the_scheduled_learning_rate():
@@ -41,7 +42,7 @@ def test_a_training_step_is_adams_with_the_scheduled_learning_rate():
     weight = model.embedding.weight
     expected = weight.detach().double()
     first, second = torch.zeros_like(expected), torch.zeros_like(expected)
-    for done in training_steps(model, optimizer, toy_stream(), settings, width=16):
+    for done in training_steps(model, optimizer, toy_stream(), settings):
         rate = 50 * 16**-0.5 * done.step * 4000**-1.5
         assert done.learning_rate == pytest.approx(rate)
         assert weight.grad is not None

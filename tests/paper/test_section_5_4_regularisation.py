@@ -6,8 +6,9 @@ from dataclasses import replace
 import pytest
 import torch
 import torch.nn.functional as F
-from tests.paper.paper_sizes import BASE, BIG
-from tests.paper.small_model import AttentionLens, layer_norm, random_tokens, tiny
+from tests.padded import batch
+from tests.paper.paper_sizes import BASE, BASE_MODEL, BIG
+from tests.paper.small_model import AttentionLens, layer_norm, random_source, random_tokens, tiny
 from torch import Tensor, nn
 
 from regard.models.dropout import Dropout
@@ -40,7 +41,7 @@ def test_dropout_has_one_rate_everywhere(size, rate):
     """Section 5.4: 0.1 in the base model; Table 3: 0.3 in the big one (0.1 for English-French, section 6.1)."""
     assert size.train.dropout == rate
     with torch.device("meta"):
-        model = Transformer(replace(size.model, vocab_size=8), size.train.dropout)
+        model = Transformer(replace(size.model, source_vocab_size=8, target_vocab_size=8), size.train.dropout)
     assert {module.rate for module in model.modules() if isinstance(module, Dropout)} == {rate}
     assert not any(isinstance(module, nn.Dropout) for module in model.modules())
     assert assemble(size_overrides("big"), user_overrides(["train.dropout=0.1"])).train.dropout == 0.1
@@ -48,18 +49,19 @@ def test_dropout_has_one_rate_everywhere(size, rate):
 
 def test_dropout_is_applied_to_sublayers_and_embeddings_and_nowhere_else(dropped):
     """Section 5.4: to the output of each sublayer, and to the sums of embeddings and positions in both stacks."""
-    model = Transformer(replace(BASE.model, vocab_size=24, width=16, feedforward=32), BASE.train.dropout).train()
-    source_BS, target_BT = random_tokens(2, 3), random_tokens(2, 5)
-    trained = model(source_BS, target_BT)
+    shape = replace(BASE_MODEL.with_vocab_size(24), width=16, feedforward=32)
+    model = Transformer(shape, BASE.train.dropout).train()
+    source, target_BT = random_source(2, 3), random_tokens(2, 5)
+    trained = model(source, target_BT)
     assert len(dropped) == 2 + 6 * 2 + 6 * 3
     encoder, decoder = dropped[: 1 + 6 * 2], dropped[1 + 6 * 2 :]
     assert {tuple(x.shape) for x in encoder} == {(2, 3, 16)}
     assert {tuple(x.shape) for x in decoder} == {(2, 5, 16)}
-    for stack, tokens in ((encoder, source_BS), (decoder, target_BT)):
+    for stack, tokens in ((encoder, source.values), (decoder, target_BT)):
         summed = model.embedding.weight[tokens] * math.sqrt(16) + sinusoids(tokens.size(1), 16)
         torch.testing.assert_close(stack[0], summed)
     # Without dropout, training mode and evaluation mode give the same logits.
-    assert torch.equal(model.eval()(source_BS, target_BT), trained)
+    assert torch.equal(model.eval()(source, target_BT), trained)
 
 
 def test_dropout_precedes_the_residual_sum_and_the_norm(monkeypatch):
@@ -77,7 +79,7 @@ def test_dropout_precedes_the_residual_sum_and_the_norm(monkeypatch):
 def test_there_is_no_dropout_of_attention_weights():
     """Section 5.4 names three places for dropout; attention weights are not among them."""
     model, lens = tiny(dropout=0.5).train(), AttentionLens()
-    model(random_tokens(2, 5), random_tokens(2, 7), lens)
+    model(random_source(2, 5), random_tokens(2, 7), lens)
     assert len(lens.recorded) == 6
     for name, weights in lens.recorded.items():
         torch.testing.assert_close(weights.sum(dim=-1), torch.ones(weights.shape[:-1]))
@@ -100,10 +102,10 @@ def test_label_smoothing_is_one_tenth():
 
 def test_training_minimises_the_smoothed_loss_of_every_real_token():
     """Section 5.4: the training loss is the smoothed loss without padding."""
-    model, source_BS = tiny(), random_tokens(2, 5)
+    model, source = tiny(), random_source(2, 5)
     target_BT = torch.tensor([[7, 8, 9, EOS], [7, EOS, PAD, PAD]])
-    total = backward_in_chunks(model, source_BS, target_BT, bos=BOS, pad=PAD, label_smoothing=0.1, tokens=6)
-    logits = model(source_BS, torch.tensor([[BOS, 7, 8, 9], [BOS, 7, PAD, PAD]]))
+    total = backward_in_chunks(model, batch(source.values, target_BT), label_smoothing=0.1, tokens=6)
+    logits = model(source, torch.tensor([[BOS, 7, 8, 9], [BOS, 7, PAD, PAD]]))
     expected = F.cross_entropy(
         logits.flatten(0, 1), target_BT.flatten(), label_smoothing=0.1, ignore_index=PAD, reduction="sum"
     )

@@ -1,7 +1,8 @@
 """Section 6.1: checkpoint averaging and beam search."""
 
 import itertools
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Sequence
+from concurrent.futures import Future
 from dataclasses import replace
 from typing import Any
 
@@ -14,9 +15,10 @@ from tests.paper.small_model import (
 )
 from torch import Tensor
 
+from regard.inference.backends.interface import Backend, Batching, Sources, TokenPairs
 from regard.inference.search.beam import search
 from regard.inference.search.hypothesis import Hypothesis, length_penalty, rank
-from regard.inference.translator import Sources, TokenPairs, Translator
+from regard.inference.translator import Translator
 from regard.settings.decode import DecodeSettings
 from regard.settings.sections import Settings
 from regard.tokenizers.special_ids import BOS, EOS
@@ -86,30 +88,37 @@ class WordTokenizer:
         return [token_id >= EOS for token_id in range(EOS + 2)]
 
 
-class LimitRecorder(Translator):
-    """A translator that generates nothing, but records the length limit of each source."""
+class LimitRecorder(Backend):
+    """A backend that generates nothing, but records the length limit of each source."""
 
-    def __init__(self, max_positions: int) -> None:
-        super().__init__(WordTokenizer(), max_positions=max_positions)
+    def __init__(self) -> None:
         self.limits: dict[int, int] = {}
 
-    def _generate(self, batches: Iterable[Sources], decode: DecodeSettings) -> Iterator[list[list[Hypothesis]]]:
-        for batch in batches:
-            self.limits |= {len(source.ids): source.limit for source in batch}
-            yield [[Hypothesis.of((), (-1.0,), decode.length_penalty)] for _ in batch]
+    def batching(self, decode: DecodeSettings) -> Batching:
+        return Batching(tokens=1000)
 
-    def _score_tokens(self, pairs: TokenPairs) -> list[tuple[float, ...]]:
+    def generate(self, batch: Sources, decode: DecodeSettings) -> Future[list[list[Hypothesis]]]:
+        self.limits |= {len(source.ids): source.limit for source in batch}
+        future: Future[list[list[Hypothesis]]] = Future()
+        future.set_result([[Hypothesis.of((), (-1.0,), decode.length_penalty)] for _ in batch])
+        return future
+
+    def score(self, pairs: TokenPairs) -> list[tuple[float, ...]]:
         raise AssertionError("it cannot score")
 
-    def _attend(self, pairs: TokenPairs) -> list[Any]:
+    def attend(self, pairs: TokenPairs) -> list[Any]:
         raise AssertionError("it has no alignment head")
+
+    def close(self) -> None:
+        pass
 
 
 def test_a_translation_may_be_50_tokens_longer_than_its_source():
     """Section 6.1: the maximum output length is the input length + 50, for each sentence separately."""
-    translator = LimitRecorder(BASE.model.max_positions)
+    backend = LimitRecorder()
+    translator = Translator(backend, WordTokenizer(), max_positions=BASE.model.max_positions)
     translator.translate(["one", "one two three", "one two three four five"])
-    assert translator.limits == {1: 51, 3: 53, 5: 55}
+    assert backend.limits == {1: 51, 3: 53, 5: 55}
 
 
 def test_search_terminates_early():

@@ -22,7 +22,7 @@ def train(files: list[Path]) -> regard.Model:
 def score(model: regard.Model) -> float:
     references: list[regard.Translation] = regard.score(model, ["test.tsv"])
     bleu: float = regard.evaluate(model, ["test.tsv"]).scores.bleu
-    return bleu + sum(reference.log_probability for reference in references)
+    return bleu + sum(reference.log_probability or 0.0 for reference in references)
 
 
 def inspect(model: regard.Model) -> dict[str, object]:

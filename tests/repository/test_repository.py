@@ -8,6 +8,7 @@ import sys
 from collections.abc import Iterator
 from pathlib import Path
 
+import click
 import pytest
 
 from regard.cli import main
@@ -149,10 +150,14 @@ def test_the_doctor_imports_no_library_that_may_be_broken():
     assert imported_by("import regard.doctor.diagnosis, regard.cli") == set()
 
 
-COMMANDS = sorted(main.commands)
+def commands(command: click.Command, *words: str) -> Iterator[list[str]]:
+    """Yield the words of a command, and those of all commands below it."""
+    yield list(words)
+    for name, below in sorted(command.commands.items()) if isinstance(command, click.Group) else ():
+        yield from commands(below, *words, name)
 
 
-@pytest.mark.parametrize("command", [[], *([name] for name in COMMANDS)], ids=" ".join)
+@pytest.mark.parametrize("command", list(commands(main)), ids=" ".join)
 def test_help_imports_no_heavy_module(command):
     code = f"""
 import runpy

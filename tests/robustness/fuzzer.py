@@ -19,11 +19,14 @@ from pathlib import Path
 from typing import Any
 
 from regard.errors import UserError
+from regard.inference.backends.core_allocation import allocate_cores
 from regard.inference.backends.ctranslate2 import CTranslate2Backend
 from regard.inference.backends.torch import TorchBackend
+from regard.inference.translator import Translator
 from regard.interchange.ctranslate2.cache import FILES, export_key, is_intact_export, is_trusted_export
 from regard.model_folder.folder import HASHED, ModelFolder
 from regard.model_folder.loader import open_folder
+from regard.models.interface import as_autoregressive
 from regard.settings.decode import DecodeSettings
 from regard.storage.manifest import write_manifest
 from regard.tokenizers.sentencepiece import SentencePieceTokenizer
@@ -71,17 +74,20 @@ def check(opened: ModelFolder) -> None:
     """Translate with the model folder on every backend."""
     tokenizer: SentencePieceTokenizer = opened.tokenizer
     text = "the cat eats \u2581 été\t\0 🐈"
-    torch = TorchBackend(opened.build(), tokenizer, max_positions=opened.settings.max_positions)
-    torch.translate(text, DECODE)
-    fast = opened.path / "fast"
-    if is_intact_export(fast, export_key(opened.path, "float32")) and is_trusted_export(fast, opened):
-        CTranslate2Backend(
-            fast, tokenizer, max_positions=opened.settings.max_positions, fallback=lambda: torch
-        ).translate(text, DECODE)
+    max_positions = opened.settings.max_positions
+    torch = TorchBackend(as_autoregressive(opened.build()), tokenizer.generable)
+    Translator(torch, tokenizer, max_positions=max_positions).translate(text, DECODE)
+    fast = opened.path / "ctranslate2"
+    if is_intact_export(fast, export_key(opened.path, "float32", opened.alignment)) and is_trusted_export(fast, opened):
+        backend = CTranslate2Backend(
+            fast, tokenizer, max_positions=max_positions, cores=allocate_cores(opened.settings.width, cores=1)
+        )
+        with Translator(backend, tokenizer, max_positions=max_positions) as translator:
+            translator.translate(text, DECODE)
 
 
 def mutate(out: Path, generator: random.Random) -> None:
-    folder, names = (out, HASHED) if generator.random() < 0.7 else (out / "fast", FILES)
+    folder, names = (out, HASHED) if generator.random() < 0.7 else (out / "ctranslate2", FILES)
     name = generator.choice([*names, "manifest.json"])
     path = folder / name
     for _ in range(generator.choice([1, 1, 1, 2, 5])):
@@ -95,9 +101,9 @@ def mutate(out: Path, generator: random.Random) -> None:
         write_manifest(folder, names)
     if folder == out and name != "manifest.json" and generator.random() < 0.5:
         # The CTranslate2 export is read only if it names this model.
-        key = json.dumps(export_key(out, "float32"))
-        (out / "fast" / "made_for.json").write_text(key)
-        write_manifest(out / "fast", FILES)
+        key = json.dumps(export_key(out, "float32", None))
+        (out / "ctranslate2" / "made_for.json").write_text(key)
+        write_manifest(out / "ctranslate2", FILES)
 
 
 def mutated_bytes(data: bytes, generator: random.Random) -> bytes:

@@ -169,7 +169,7 @@ def check_corpus(folder: Path, corpus: Corpus, lines: list[Line], reasons: dict[
     kept = {number: line for number, line in enumerate(lines, start=1) if line.dropped is None}
     assert encoded.train.lines[:, 1].tolist() == list(kept)
     for index, line in enumerate(kept.values()):
-        ids = [side(index)[:-1].tolist() for side in (encoded.train.source, encoded.train.target)]
+        ids = [side[index][:-1].tolist() for side in (encoded.train.source, encoded.train.target)]
         assert TOKENIZER.decode(ids) == list(line.texts)
 
     expected = [
@@ -195,7 +195,7 @@ def _check_batches(pairs: EncodedPairs, kept: list[Line]) -> None:
     """Check that an epoch contains each pair that was kept exactly once, with its sides aligned."""
     seen: list[tuple[str, ...]] = []
     for batch, position in batches(pairs, tokens=4 * MAX_POSITIONS, seed=1):
-        rows = zip(batch.source_BS, batch.target_BT, strict=True)
+        rows = zip(batch.source.values, batch.target.values, strict=True)
         seen += [tuple(TOKENIZER.decode([ids[ids > EOS].tolist() for ids in sides])) for sides in rows]
         if position.epoch:
             break

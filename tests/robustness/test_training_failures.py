@@ -11,12 +11,12 @@ from safetensors.torch import load_file
 from tests.robustness.conftest import Report
 from tests.robustness.counts import campaign
 from tests.training.conftest import TinyRuns
-from torch import Tensor
 
 from regard.data.batching.batches import Batch, batches
 from regard.data.prepare.token_store import EncodedCorpus
 from regard.errors import RunError
-from regard.models.kinds.transformer import Transformer
+from regard.models.build import build_model
+from regard.models.interface import SequenceModel
 from regard.settings.train import TrainSettings
 from regard.training import step as step_module
 from regard.training.loss import backward_in_chunks
@@ -36,7 +36,7 @@ def test_steps_with_gradients_that_are_not_finite_are_skipped(
     bad = set(generator.sample(range(1, steps + 1), count))
 
     def corrupted(
-        replicas: Sequence[Transformer], batches: list[Batch], settings: TrainSettings, step: int
+        replicas: Sequence[SequenceModel], batches: list[Batch], settings: TrainSettings, step: int
     ) -> tuple[float, int]:
         result = original(replicas, batches, settings, step)
         if step in bad:
@@ -78,20 +78,20 @@ def test_steps_that_run_out_of_memory_are_sliced(
     tiny: TinyRuns, report: Report, monkeypatch: pytest.MonkeyPatch, count: int
 ) -> None:
     """Memory runs out in every micro-batch with more than a random number of pairs."""
-    corpus, plan = EncodedCorpus(tiny.prepared / "run" / "shards"), load_plan(tiny.prepared / "run" / "plan.json")
+    corpus, plan = EncodedCorpus(tiny.prepared / "run" / "tokens"), load_plan(tiny.prepared / "run" / "plan.json")
     settings = TrainSettings(dropout=0.0)
-    model = Transformer(plan.settings.model)
+    model = build_model(plan.settings.model)
     generator, original, max_error = random.Random(3), backward_in_chunks, 0.0
     stream = batches(corpus.train, tokens=120, seed=1)
     for step in range(count):
         micro_batches = [next(stream)[0] for _ in range(3)]
         expected_loss, tokens = accumulate_gradients([model], micro_batches, settings, step)
         expected = {name: each.grad.clone() for name, each in model.named_parameters() if each.grad is not None}
-        max_rows = generator.randrange(1, max(len(batch.source_BS) for batch in micro_batches))
+        max_rows = generator.randrange(1, max(map(len, micro_batches)))
 
-        def backward(model: Transformer, source_BS: Tensor, *rest: Any, limit: int = max_rows, **options: Any) -> float:
-            loss_sum = original(model, source_BS, *rest, **options)
-            if len(source_BS) > limit:
+        def backward(model: SequenceModel, batch: Batch, limit: int = max_rows, **options: Any) -> float:
+            loss_sum = original(model, batch, **options)
+            if len(batch) > limit:
                 raise RuntimeError("DefaultCPUAllocator: can't allocate memory")
             return loss_sum
 

@@ -121,7 +121,7 @@ def payloads(canary: Path, folder: Path) -> list[bytes]:
 def test_no_code_in_a_folder_is_run(model: Path, tmp_path: Path, report: Report, count: int) -> None:
     canary = tmp_path / "executed"
     contents = payloads(canary, tmp_path)
-    names = [*HASHED, "fast/model.bin", "fast/config.json"]
+    names = [*HASHED, "ctranslate2/model.bin", "ctranslate2/config.json"]
     cases = [(name, payload) for payload in contents for name in names]
     assert len(cases) == 40
     refused = 0
@@ -130,7 +130,7 @@ def test_no_code_in_a_folder_is_run(model: Path, tmp_path: Path, report: Report,
         shutil.copytree(model, out)
         (out / name).write_bytes(payload)
         write_manifest(out, HASHED)
-        write_manifest(out / "fast", FILES)
+        write_manifest(out / "ctranslate2", FILES)
         try:
             check(open_folder(out))
         except UserError:
@@ -185,9 +185,9 @@ def hostile_archives(model: Path, outside: Path) -> dict[str, Callable[[Path], o
     return {
         "parent": named("../evil"),
         "distant parent": named(f"{deep}{outside.relative_to('/')}/evil"),
-        "parent, from a subfolder": named("fast/../../evil"),
+        "parent, from a subfolder": named("ctranslate2/../../evil"),
         "parent, with a backslash": named("..\\evil"),
-        "parent, with mixed slashes": named("fast/..\\..\\evil"),
+        "parent, with mixed slashes": named("ctranslate2/..\\..\\evil"),
         "absolute": named(f"{outside}/evil"),
         "absolute, with two slashes": named(f"/{outside}/evil"),
         "a drive": named("C:\\evil"),
@@ -195,9 +195,9 @@ def hostile_archives(model: Path, outside: Path) -> dict[str, Callable[[Path], o
         "a network path": named("\\\\host\\share\\evil"),
         "home folder": lambda path: write_archive(path, [("~/evil", b"bad"), ("../~/evil", b"bad")]),
         "a dot": named("./evil"),
-        "an empty folder name": named("fast//evil"),
+        "an empty folder name": named("ctranslate2//evil"),
         "a NUL": named("card.md\0/../../evil"),
-        "a line break": named("fast/\n../evil"),
+        "a line break": named("ctranslate2/\n../evil"),
         "an alternate data stream": named("card.md:evil"),
         "a symbolic link to a file": named("link", stat.S_IFLNK | 0o777, b"/etc/passwd"),
         "a symbolic link to a folder": lambda path: write_archive(
@@ -213,8 +213,8 @@ def hostile_archives(model: Path, outside: Path) -> dict[str, Callable[[Path], o
             path, [*good, ("é", b"1"), ("e\u0301", b"2")]
         ),
         "a folder with the name of a file": named("card.md/", content=b""),
-        "a zip bomb": named("fast/bomb.bin", content=zeros),
-        "a zip bomb with a small declared size": named("fast/bomb.bin", content=zeros, file_size=10),
+        "a zip bomb": named("ctranslate2/bomb.bin", content=zeros),
+        "a zip bomb with a small declared size": named("ctranslate2/bomb.bin", content=zeros, file_size=10),
         "a zip bomb as settings": lambda path: write_archive(path, [("settings.json", zeros)]),
         "overlapping files": patched(overlap),
         "a directory with too many entries": patched(

@@ -5,10 +5,10 @@ from dataclasses import fields
 import pytest
 
 from regard.errors import SettingsError
+from regard.settings.kinds.transformer import SIZES
 from regard.settings.parser import user_overrides
 from regard.settings.reference import as_markdown, find_settings
 from regard.settings.sections import Settings, assemble
-from regard.settings.sizes import SIZES
 
 
 def test_every_setting_is_listed_once_with_its_help_text() -> None:

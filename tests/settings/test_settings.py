@@ -3,16 +3,17 @@
 from collections.abc import Sequence
 from dataclasses import FrozenInstanceError, asdict, fields
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 import pytest
 
 from regard.errors import SettingsError
 from regard.settings.decode import DecodeSettings
-from regard.settings.kinds.transformer import TransformerSettings
+from regard.settings.kinds.transformer import SIZES, TransformerSettings
 from regard.settings.parser import decode_settings, user_overrides
+from regard.settings.recipes import FINE_TUNE
 from regard.settings.sections import Settings, assemble, from_dict
-from regard.settings.sizes import FINE_TUNE, SIZES, size_overrides
+from regard.settings.sizes import size_overrides
 from regard.settings.tokenizer import TokenizerSettings
 from regard.settings.train import TrainSettings
 
@@ -45,7 +46,7 @@ def refused(*overrides: str) -> str:
 def test_each_size_has_its_shape(
     size: str, layers: tuple[int, int], width: int, feedforward: int, heads: int, norm: str
 ) -> None:
-    model = sized(size).model
+    model = cast(TransformerSettings, sized(size).model)
     assert (model.encoder_layers, model.decoder_layers) == layers
     assert (model.width, model.feedforward, model.heads, model.norm) == (width, feedforward, heads, norm)
     assert model.positions == "sinusoid"
@@ -91,7 +92,9 @@ def test_small_sizes_have_a_recipe_for_short_training(size: str) -> None:
 def test_an_unknown_size_is_refused_with_the_nearest() -> None:
     with pytest.raises(SettingsError) as caught:
         size_overrides("tinny")
-    assert str(caught.value) == "unknown size 'tinny'; the sizes are tiny, small, base, big; did you mean tiny?"
+    assert str(caught.value) == (
+        "unknown size 'tinny'; the sizes of transformer models are tiny, small, base, big; did you mean tiny?"
+    )
 
 
 # Layers
@@ -101,10 +104,11 @@ def test_overrides_win_over_the_file_and_the_file_over_the_size(tmp_path: Path) 
     file = tmp_path / "settings.toml"
     file.write_text("[model]\nwidth = 64\nfeedforward = 96\n[decode]\nlength_penalty = 1\n", "utf-8")
     settings = assemble(size_overrides("tiny"), user_overrides(["model.width=32", "train.steps=7"], file))
-    assert settings.model.width == 32  # override
-    assert settings.model.feedforward == 96  # file
-    assert settings.model.encoder_layers == 4  # size
-    assert settings.model.max_positions == 1024  # default
+    model = cast(TransformerSettings, settings.model)
+    assert model.width == 32  # override
+    assert model.feedforward == 96  # file
+    assert model.encoder_layers == 4  # size
+    assert model.max_positions == 1024  # default
     assert settings.decode.length_penalty == 1.0
     assert settings.train.steps == 7
 
@@ -120,6 +124,22 @@ def test_user_overrides_contain_only_what_the_user_set() -> None:
 
 def test_a_micro_batch_is_no_larger_than_a_batch() -> None:
     assert assemble(user_overrides(["train.batch_tokens=100"])).train.micro_batch_tokens == 100
+    assert assemble(size_overrides("tiny"), user_overrides(["train.batch_tokens=99"])).train.micro_batch_tokens == 99
+
+
+@pytest.mark.parametrize(
+    ("size", "values", "batch"),
+    [
+        ("tiny", ["train.micro_batch_tokens=2049"], "2,048"),
+        ("base", ["train.micro_batch_tokens=25001"], "25,000"),
+        ("base", ["train.batch_tokens=100", "train.micro_batch_tokens=101"], "100"),
+    ],
+)
+def test_a_micro_batch_above_the_batch_is_refused(size: str, values: list[str], batch: str) -> None:
+    with pytest.raises(SettingsError, match=f"micro_batch_tokens is .*, but a step has only {batch} tokens"):
+        assemble(size_overrides(size), user_overrides(values))
+    equal = [*values, f"train.micro_batch_tokens={batch.replace(',', '')}"]
+    assert assemble(size_overrides(size), user_overrides(equal)).train.micro_batch_tokens == int(batch.replace(",", ""))
 
 
 def test_no_overrides_give_the_defaults() -> None:

@@ -11,7 +11,7 @@ from torch import Tensor, nn
 
 from regard.data.batching.batches import StreamPosition
 from regard.settings.train import TrainSettings
-from regard.training.checkpoints import Checkpoints, RunState
+from regard.training.checkpoints import Checkpoints, DamagedCheckpointsError, RunState
 from regard.training.optimizers.adam import make_optimizer
 
 torch.set_num_threads(1)
@@ -163,28 +163,33 @@ def test_a_damaged_newest_checkpoint_is_reported_and_the_previous_one_used(
     assert problems[0].startswith(str(damaged))
 
 
-def test_if_all_checkpoints_are_damaged_the_run_starts_at_the_beginning(checkpoints: Checkpoints) -> None:
-    save_at(checkpoints, 3, 6)
-    for step in (3, 6):
-        flip_bit(checkpoints.path(step) / "weights.safetensors")
-    trainer, state, problems = resume(checkpoints)
-    assert state == RunState()
-    assert equal(trainer.parameters, Trainer(seed=99).parameters)
-    assert [problem.split("/")[-2] for problem in problems] == ["step-00000006", "step-00000003"]
+def test_if_all_checkpoints_are_damaged_the_run_stops_and_nothing_is_deleted(checkpoints: Checkpoints) -> None:
+    save_at(checkpoints, 10, 20, 30, 40, 50)
+    checkpoints.prune({10, 20, 30})
+    flip_bit(checkpoints.path(20) / "weights.safetensors")
+    damaged = [checkpoints.path(50) / "weights.safetensors", checkpoints.path(40) / "progress.json"]
+    for path in damaged:
+        flip_bit(path)
+    before = {path: path.read_bytes() for path in checkpoints.folder.rglob("*") if path.is_file()}
+    with pytest.raises(DamagedCheckpointsError) as error:
+        resume(checkpoints)
+    changed = "was changed after it was written (its SHA-256 differs)"
+    assert error.value.problems == [f"{path} {changed}" for path in damaged]
+    assert error.value.with_parameters == [10, 30, 40]
+    assert {path: path.read_bytes() for path in checkpoints.folder.rglob("*") if path.is_file()} == before
 
 
 def test_after_a_fallback_the_next_checkpoint_keeps_its_optimizer_state(checkpoints: Checkpoints) -> None:
     """Damaged checkpoints of later steps must not count as newer, or the new one would be pruned at once."""
     save_at(checkpoints, 10, 20, 30, 40)
-    checkpoints.prune({10, 20, 30, 40})
-    for step in (30, 40):
-        flip_bit(checkpoints.path(step) / "weights.safetensors")
-    assert resume(checkpoints)[1].step == 0
-    assert checkpoints.steps() == [10, 20, 30, 40]  # nothing is deleted before a new checkpoint exists
-    save_at(checkpoints, 10)
     checkpoints.prune({10})
-    assert kept(checkpoints) == {10: True}
-    assert resume(checkpoints)[1].step == 10
+    flip_bit(checkpoints.path(40) / "weights.safetensors")
+    assert resume(checkpoints)[1].step == 30
+    assert checkpoints.steps() == [10, 30, 40]  # nothing is deleted before a new checkpoint exists
+    save_at(checkpoints, 35)
+    checkpoints.prune({10})
+    assert kept(checkpoints) == {10: False, 30: True, 35: True}
+    assert resume(checkpoints)[1].step == 35
 
 
 def test_a_partly_written_checkpoint_is_ignored(checkpoints: Checkpoints) -> None:
@@ -233,7 +238,8 @@ def test_a_checkpoint_without_its_optimizer_state_is_never_resumed(checkpoints: 
     checkpoints.prune({1})
     for step in (2, 3):
         flip_bit(checkpoints.path(step) / "progress.json")
-    assert resume(checkpoints)[1] == RunState()
+    with pytest.raises(DamagedCheckpointsError):
+        resume(checkpoints)
 
 
 # The average

@@ -113,7 +113,7 @@ def test_all_formats_give_the_same_model(tiny: "TinyRuns", tmp_path: Path) -> No
     for name, files in {"plain": tiny.files, "jsonl": [jsonl], "tmx": [tmx], "po": [po]}.items():
         tiny(tmp_path / name, files, steps=3)
     assert len({sha256(tmp_path / name / "weights.safetensors") for name in ("plain", "jsonl", "tmx", "po")}) == 1
-    assert read_json(tmp_path / "tmx" / "settings.json")["languages"] == ["en", "fr"]
+    assert read_json(tmp_path / "tmx" / "settings.json")["directions"] == [["en", "fr"]]
 
 
 def test_unreadable_lines_are_listed(tiny: "TinyRuns", tmp_path: Path) -> None:
@@ -121,7 +121,7 @@ def test_unreadable_lines_are_listed(tiny: "TinyRuns", tmp_path: Path) -> None:
     file.write_bytes(file.read_bytes() + b"\xff\tx\nno tab\n")
     out = tmp_path / "model"
     events = tiny(out, [file], steps=1)
-    listing = out / "run" / "shards" / "dropped.tsv"
+    listing = out / "run" / "tokens" / "dropped.tsv"
     assert notes(events) == [f"left out not 2 columns: 1, not UTF-8: 1; {listing} lists them"]
     assert listing.read_text("utf-8").splitlines()[1:] == ["a.tsv\t61\tnot UTF-8", "a.tsv\t62\tnot 2 columns"]
     assert "1 left out (not UTF-8)" in (out / "card.md").read_text("utf-8")
@@ -132,7 +132,7 @@ def test_the_data_report_is_shown_once_and_kept(tiny: "TinyRuns", tmp_path: Path
     files, valid = tiny.write(tmp_path, "a", pairs), tiny.write(tmp_path, "v", pairs[:1])
     out = tmp_path / "model"
     events = tiny(out, files, valid=valid, steps=1)
-    note = "validation data: 1 pairs also in training (scores on them are too high); the first is v.en:1"
+    note = "validation data: 1 pair also in training (scores on them are too high); the first is v.en:1"
     assert note in notes(events)
     assert read_json(out / "run" / "check.json")["corpora"][0]["pairs"] == 60
     assert note not in notes(tiny(out, files, valid=valid, steps=1))

@@ -42,7 +42,7 @@ POINTS = [
     "sync run/texts.tmp/train/source.txt",
     "rename run/texts.tmp",
     "rename run/tokenizer.tmp",
-    "sync run/shards.tmp/train/target.ids",
+    "sync run/tokens.tmp/train/target.values",
     "rename run/plan.json.tmp",
     "sync run/checkpoints/step-00000020.tmp/optimizer.safetensors",
     "rename run/checkpoints/step-00000030.tmp",
@@ -73,10 +73,10 @@ def test_a_run_killed_before_the_ctranslate2_export_writes_it_when_resumed(
     tiny: TinyRuns, server: Server, expected: str, tmp_path: Path
 ) -> None:
     out = tmp_path / "model"
-    assert server.run(command(tiny, out), out, at="rename fast.tmp").code == -signal.SIGKILL
+    assert server.run(command(tiny, out), out, at="rename ctranslate2.tmp").code == -signal.SIGKILL
     assert server.run(command(tiny, out), out).code == 0
     assert sha256(out / "weights.safetensors") == expected
-    assert (out / "fast" / "manifest.json").exists()
+    assert (out / "ctranslate2" / "manifest.json").exists()
 
 
 @pytest.mark.slow
@@ -145,7 +145,7 @@ def wait_for_lines(file: Path, lines: int, process: subprocess.Popen) -> None:
     ("number", "code", "point"),
     [
         (signal.SIGTERM, 143, "rename run/texts.tmp"),
-        (signal.SIGINT, 130, "sync run/shards.tmp/train/lines"),
+        (signal.SIGINT, 130, "sync run/tokens.tmp/train/lines"),
         (signal.SIGTERM, 143, "rename run/checkpoints/step-00000020.tmp"),
     ],
 )

@@ -3,11 +3,14 @@
 import itertools
 import random
 from dataclasses import replace
+from typing import Any
 
 import numpy as np
 import pytest
 import torch
 import torch.nn.functional as F
+from tests.padded import batch as padded_batch
+from tests.padded import inputs
 from torch import Tensor
 
 from regard.data.batching.batches import Batch
@@ -28,7 +31,14 @@ PLAIN = TrainSettings(dropout=0.0)
 def make_model(dropout: float = 0.0) -> Transformer:
     torch.manual_seed(7)
     shape = TransformerSettings(
-        vocab_size=VOCABULARY, width=16, heads=2, feedforward=24, encoder_layers=1, decoder_layers=2, norm="pre"
+        source_vocab_size=VOCABULARY,
+        target_vocab_size=VOCABULARY,
+        width=16,
+        heads=2,
+        feedforward=24,
+        encoder_layers=1,
+        decoder_layers=2,
+        norm="pre",
     )
     return Transformer(shape, dropout)
 
@@ -50,7 +60,7 @@ def padded(rows: list[list[int]], extra: int = 0) -> np.ndarray:
 
 def make_batch(chosen: list[tuple[list[int], list[int]]], extra: int = 0) -> Batch:
     targets = [target for _, target in chosen]
-    return Batch(padded([source for source, _ in chosen], extra), padded(targets, extra), sum(map(len, targets)))
+    return padded_batch(padded([source for source, _ in chosen], extra), padded(targets, extra))
 
 
 def gradients(model: Transformer) -> dict[str, Tensor]:
@@ -67,9 +77,9 @@ def reference(model: Transformer, chosen: list[tuple[list[int], list[int]]], smo
     """Return the summed loss and the gradient of its mean, computed by torch's loss on all logits at once."""
     model.zero_grad()
     batch = make_batch(chosen)
-    target_BT = torch.from_numpy(batch.target_BT)
+    target_BT = torch.from_numpy(batch.target.values)
     shifted_BT = torch.cat([torch.full_like(target_BT[:, :1], BOS), target_BT[:, :-1]], dim=1)
-    logits_BTV = model.forward(torch.from_numpy(batch.source_BS), shifted_BT)
+    logits_BTV = model.forward(inputs(torch.from_numpy(batch.source.values)), shifted_BT)
     total = F.cross_entropy(
         logits_BTV.flatten(0, 1), target_BT.flatten(), ignore_index=PAD, label_smoothing=smoothing, reduction="sum"
     )
@@ -144,9 +154,8 @@ def test_loss_only_has_no_label_smoothing() -> None:
     model, chosen = make_model().eval(), pairs(6)
     total, _ = reference(model, chosen, 0.0)
     batch = make_batch(chosen, extra=2)
-    source_BS, target_BT = torch.from_numpy(batch.source_BS), torch.from_numpy(batch.target_BT)
     with torch.inference_mode():
-        assert loss_only(model, source_BS, target_BT, bos=BOS, pad=PAD) == pytest.approx(total, rel=1e-6)
+        assert loss_only(model, batch) == pytest.approx(total, rel=1e-6)
     assert validation_loss(model, iter([batch])) == pytest.approx(total / batch.target_tokens, rel=1e-6)
 
 
@@ -208,13 +217,10 @@ def test_accumulation_starts_from_zero_gradients() -> None:
 
 
 def test_backward_in_chunks_adds_to_existing_gradients() -> None:
-    model, chosen = make_model(), pairs(3)
-    batch = make_batch(chosen)
-    source_BS, target_BT = torch.from_numpy(batch.source_BS), torch.from_numpy(batch.target_BT)
-    options = {"bos": BOS, "pad": PAD, "label_smoothing": 0.1}
-    backward_in_chunks(model, source_BS, target_BT, tokens=10, **options)  # type: ignore[arg-type]
+    model, batch = make_model(), make_batch(pairs(3))
+    backward_in_chunks(model, batch, label_smoothing=0.1, tokens=10)
     once = gradients(model)
-    backward_in_chunks(model, source_BS, target_BT, tokens=5, **options)  # type: ignore[arg-type]
+    backward_in_chunks(model, batch, label_smoothing=0.1, tokens=5)
     assert_close(gradients(model), {name: 3 * tensor for name, tensor in once.items()}, within=1e-5)
 
 
@@ -223,16 +229,14 @@ def test_backward_in_chunks_adds_to_existing_gradients() -> None:
 
 @pytest.mark.parametrize("rows", [1, 2, 3, 7, 1000])
 def test_any_chunk_size_gives_the_same_loss_and_gradient(monkeypatch: pytest.MonkeyPatch, rows: int) -> None:
-    model, chosen = make_model(), pairs(6)
-    batch = make_batch(chosen)
-    source_BS, target_BT = torch.from_numpy(batch.source_BS), torch.from_numpy(batch.target_BT)
+    model, batch = make_model(), make_batch(pairs(6))
     whole = accumulate_gradients([model], [batch], PLAIN, 1)
     expected = gradients(model)
-    alone = loss_only(model, source_BS, target_BT, bos=BOS, pad=PAD)
+    alone = loss_only(model, batch)
     monkeypatch.setattr(loss, "CHUNK_LOGITS", rows * VOCABULARY)
     assert accumulate_gradients([model], [batch], PLAIN, 1) == pytest.approx(whole, rel=1e-6)
     assert_close(gradients(model), expected)
-    assert loss_only(model, source_BS, target_BT, bos=BOS, pad=PAD) == pytest.approx(alone, rel=1e-6)
+    assert loss_only(model, batch) == pytest.approx(alone, rel=1e-6)
 
 
 def test_no_more_logits_than_a_chunk_are_held_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -293,20 +297,20 @@ def test_bfloat16_stays_close_to_float32() -> None:
 def test_token_weights_apply_to_the_right_tokens_across_chunks(monkeypatch: pytest.MonkeyPatch) -> None:
     """Weights on padding change nothing; with all weight on one pair, the loss is the loss of that pair."""
     model, batch = make_model(), make_batch(pairs(6), extra=2)
-    source_BS, target_BT = torch.from_numpy(batch.source_BS), torch.from_numpy(batch.target_BT)
-    options = {"bos": BOS, "pad": PAD, "label_smoothing": 0.0, "tokens": 1}
+    source_BS, target_BT = batch.source.values, batch.target.values
 
-    def total(weight_BT: Tensor | None) -> float:
+    def total(weight_BT: Any) -> float:
         model.zero_grad()
-        return backward_in_chunks(model, source_BS, target_BT, weight_BT=weight_BT, **options)  # type: ignore[arg-type]
+        return backward_in_chunks(model, replace(batch, weight_BT=weight_BT), label_smoothing=0.0, tokens=1)
 
     plain, real_BT = total(None), target_BT != PAD
-    assert total(torch.where(real_BT, 3.0, 100.0)) == pytest.approx(3 * plain, rel=1e-5)
+    assert total(np.where(real_BT, np.float32(3), np.float32(100))) == pytest.approx(3 * plain, rel=1e-5)
     monkeypatch.setattr(loss, "CHUNK_LOGITS", 5 * VOCABULARY)
     for row in range(6):
         only = slice(row, row + 1)
-        alone = backward_in_chunks(model, source_BS[only], target_BT[only], **options)  # type: ignore[arg-type]
-        weight_BT = torch.zeros(target_BT.shape)
+        one = padded_batch(source_BS[only], target_BT[only])
+        alone = backward_in_chunks(model, one, label_smoothing=0.0, tokens=1)
+        weight_BT = np.zeros(target_BT.shape, dtype=np.float32)
         weight_BT[row] = 1
         assert total(weight_BT) == pytest.approx(alone, rel=1e-5)
 
@@ -315,7 +319,7 @@ def test_gradients_are_accumulated_with_token_weights() -> None:
     model, batch = make_model(), make_batch(pairs(6))
     plain, _ = accumulate_gradients([model], [batch], PLAIN, 1)
     expected = gradients(model)
-    weighted = replace(batch, weight_BT=np.full(batch.target_BT.shape, 3, dtype=np.float32))
+    weighted = replace(batch, weight_BT=np.full(batch.target.values.shape, 3, dtype=np.float32))
     total, _ = accumulate_gradients([model], [weighted], PLAIN, 1)
     assert total == pytest.approx(3 * plain, rel=1e-5)
     assert_close(gradients(model), {name: 3 * tensor for name, tensor in expected.items()}, within=1e-5)

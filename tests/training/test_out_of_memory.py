@@ -6,6 +6,7 @@ from typing import Any
 import numpy as np
 import pytest
 import torch
+from tests.padded import batch as padded_batch
 from torch import Tensor
 
 from regard.data.batching.batches import Batch
@@ -27,7 +28,14 @@ def make_model() -> Transformer:
     torch.manual_seed(1)
     return Transformer(
         TransformerSettings(
-            vocab_size=24, width=16, heads=2, feedforward=24, encoder_layers=1, decoder_layers=1, norm="pre"
+            source_vocab_size=24,
+            target_vocab_size=24,
+            width=16,
+            heads=2,
+            feedforward=24,
+            encoder_layers=1,
+            decoder_layers=1,
+            norm="pre",
         )
     )
 
@@ -35,13 +43,13 @@ def make_model() -> Transformer:
 def make_batch(rows: int, seed: int = 1, *, weighted: bool = False) -> Batch:
     """Return random pairs of very different lengths as padded ids."""
     generator = np.random.default_rng(seed)
-    sides = []
+    sides: list[np.ndarray] = []
     for _ in range(2):
         lengths = generator.integers(1, 9, rows)
         ids = generator.integers(4, 24, (rows, lengths.max()))
         sides.append(np.where(np.arange(lengths.max()) < lengths[:, None], ids, 0))
     weights = generator.integers(1, 4, sides[1].shape).astype(np.float32) if weighted else None
-    return Batch(sides[0], sides[1], int((sides[1] != 0).sum()), weights)
+    return padded_batch(sides[0], sides[1], weights)
 
 
 def gradients(model: Transformer) -> dict[str, Tensor]:
@@ -60,7 +68,8 @@ def test_every_pair_is_in_exactly_one_slice_without_needless_padding(slices: int
     assert sum(batch.target_tokens for batch in sliced) == sum(batch.target_tokens for batch in batches)
     if slices > 1:
         assert all(
-            (batch.source_BS != 0).any(axis=0).all() and (batch.target_BT != 0).any(axis=0).all() for batch in sliced
+            (batch.source.values != 0).any(axis=0).all() and (batch.target.values != 0).any(axis=0).all()
+            for batch in sliced
         )
 
 
@@ -68,7 +77,7 @@ def unpadded_pairs(batches: list[Batch]) -> list[tuple[list[int], list[int]]]:
     return [
         (source[source != 0].tolist(), target[target != 0].tolist())
         for batch in batches
-        for source, target in zip(batch.source_BS, batch.target_BT, strict=True)
+        for source, target in zip(batch.source.values, batch.target.values, strict=True)
     ]
 
 
@@ -124,9 +133,9 @@ def test_slicing_until_it_fits_does_not_change_the_gradient(
     expected = gradients(model)
     original = loss.backward_in_chunks
 
-    def backward(model: Transformer, source_BS: Tensor, *rest: Any, **options: Any) -> float:
-        loss_sum = original(model, source_BS, *rest, **options)
-        if len(source_BS) > max_rows:
+    def backward(model: Transformer, batch: Batch, **options: Any) -> float:
+        loss_sum = original(model, batch, **options)
+        if len(batch) > max_rows:
             raise error
         return loss_sum
 
@@ -151,18 +160,18 @@ def test_a_step_is_not_repeated_after_another_error(monkeypatch: pytest.MonkeyPa
 
 
 def test_the_record_is_read_back(tmp_path: Path) -> None:
-    slices = MicroBatchSlices(tmp_path / "splits.json")
+    slices = MicroBatchSlices(tmp_path / "slices.json")
     assert [slices.at(step) for step in (1, 100)] == [1, 1]
     slices.record(7, 2)
     slices.record(9, 8)
-    for each in (slices, MicroBatchSlices(tmp_path / "splits.json")):
+    for each in (slices, MicroBatchSlices(tmp_path / "slices.json")):
         assert [each.at(step) for step in (6, 7, 8, 9, 100)] == [1, 2, 2, 8, 8]
         assert each.until(8) == [(7, 2)]
 
 
 @pytest.mark.parametrize("content", ["", "{}", "[]", '{"since": [[7, 2]], "sha256": "0"}'])
 def test_a_changed_record_is_refused(tmp_path: Path, content: str) -> None:
-    path = tmp_path / "splits.json"
+    path = tmp_path / "slices.json"
     path.write_text(content)
     with pytest.raises(RunError) as caught:
         MicroBatchSlices(path)

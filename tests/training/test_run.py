@@ -7,6 +7,7 @@ import re
 import shutil
 import subprocess
 import sys
+from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -16,6 +17,7 @@ import numpy as np
 import pytest
 import torch
 from safetensors.torch import load_file
+from tests.padded import batch, inputs
 from tests.training.conftest import Result, TinyRuns
 from torch import Tensor
 
@@ -34,6 +36,7 @@ from regard.storage.manifest import find_damage, sha256, write_manifest
 from regard.tokenizers.special_ids import BOS, EOS, PAD
 from regard.training import loss
 from regard.training import step as step_module
+from regard.training.checkpoints import Average, Checkpoints
 from regard.training.optimizers.adam import make_optimizer
 from regard.training.planning import memory_estimate
 from regard.training.step import Step, derived_seed, training_steps
@@ -105,18 +108,31 @@ def test_the_run_has_several_epochs_and_several_micro_batches_per_step(uninterru
     assert train.dropout == 0.1
 
 
-def test_the_model_folder_loads_and_translates(uninterrupted: Uninterrupted) -> None:
-    translator = regard.load(uninterrupted.out, backend="torch")
-    assert isinstance(translator.translate("a bo cat").text, str)
+def test_the_model_folder_translates_alike_with_both_backends(tiny: TinyRuns, uninterrupted: Uninterrupted) -> None:
+    sources = [source for source, _ in tiny.sentences(20, seed=2)]
+    ctranslate2, torchs = (
+        [translation.text for translation in regard.load(uninterrupted.out, backend=backend).translate(sources)]
+        for backend in ("ctranslate2", "torch")
+    )
+    assert ctranslate2 == torchs
+    assert len(set(torchs)) > 10  # the translation depends on the source
     assert open_folder(uninterrupted.out).languages == ("en", "fr")
 
 
 def test_validation_uses_the_translations_that_users_get(uninterrupted: Uninterrupted) -> None:
+    """It translates with torch, and users translate with CTranslate2."""
     last = uninterrupted.events[-1]
     assert isinstance(last, Finished) and last.scores is not None
     source, translation, _ = last.scores.example
     settings = of_type(Planned, uninterrupted.events)[0].plan.settings
-    assert regard.load(uninterrupted.out, backend="torch").translate(source, settings.decode).text == translation
+    assert regard.load(uninterrupted.out, backend="ctranslate2").translate(source, settings.decode).text == translation
+
+
+def test_a_run_leaves_the_random_numbers_of_the_caller_alone(tiny: TinyRuns, tmp_path: Path) -> None:
+    before = torch.get_rng_state()
+    for event in tiny.events(tmp_path / "model", steps=2):
+        assert torch.equal(torch.get_rng_state(), before), event
+    assert torch.equal(torch.get_rng_state(), before)
 
 
 def test_the_model_card_describes_data_model_and_scores(tiny: TinyRuns, uninterrupted: Uninterrupted) -> None:
@@ -220,16 +236,85 @@ def test_a_damaged_newest_checkpoint_is_reported_and_the_previous_one_used(
     out = tiny.fresh(tmp_path / "model")
     tiny.stopped(out, 33)
     damaged = out / "run" / "checkpoints" / "step-00000033" / "optimizer.safetensors"
-    data = bytearray(damaged.read_bytes())
-    data[-1] ^= 1
-    damaged.write_bytes(data)
+    flip_last_bit(damaged)
     events = tiny(out)
     assert notes(events) == [
-        f"a checkpoint is damaged, so the run continues from the previous one, if any: {damaged} was changed after it "
+        f"a checkpoint is damaged, so the run continues from the previous one: {damaged} was changed after it "
         "was written (its SHA-256 differs)"
     ]
     assert of_type(Planned, events)[0].resumed == 30
     assert Result.of(out) == uninterrupted.result
+
+
+def flip_last_bit(path: Path) -> None:
+    data = bytearray(path.read_bytes())
+    data[-1] ^= 1
+    path.write_bytes(data)
+
+
+def test_a_run_without_an_undamaged_checkpoint_stops_with_advice_that_works(tiny: TinyRuns, tmp_path: Path) -> None:
+    out = tiny.fresh(tmp_path / "model")
+    tiny.stopped(out, 33)
+    folder = out / "run" / "checkpoints"
+    damaged = [folder / "step-00000033" / "weights.safetensors", folder / "step-00000030" / "weights.safetensors"]
+    for path in damaged:
+        flip_last_bit(path)
+    before = {path: path.read_bytes() for path in (out / "run").rglob("*") if path.is_file()}
+    recovered = out / "run" / "recovered-step-00000020"
+    message = (
+        "the run cannot continue, because all checkpoints with an optimizer state are damaged:\n"
+        f"  {damaged[0]} was changed after it was written (its SHA-256 differs)\n"
+        f"  {damaged[1]} was changed after it was written (its SHA-256 differs)\n"
+        "restore one of them from a copy and run the same command again, or start a new run in another --out; the "
+        "parameters of steps 10, 20 are undamaged, and those of step 20 were written as a model folder, from which the "
+        f"new run can start: --from {recovered}"
+    )
+    for _ in range(2):
+        assert refused(tiny.events(out)) == message
+    assert before.items() <= {path: path.read_bytes() for path in (out / "run").rglob("*") if path.is_file()}.items()
+    expected = load_file(folder / "step-00000020" / "weights.safetensors")
+    assert_mean(load_file(recovered / "weights.safetensors"), [expected])
+    events = tiny(tmp_path / "new", size=None, steps=2, parent=recovered, overrides=FINE_TUNING)
+    assert isinstance(events[-1], Finished)
+
+
+def test_a_run_whose_only_checkpoints_are_damaged_stops(tiny: TinyRuns, tmp_path: Path) -> None:
+    out = tiny.fresh(tmp_path / "model")
+    tiny.stopped(out, 5)
+    damaged = out / "run" / "checkpoints" / "step-00000005" / "weights.safetensors"
+    flip_last_bit(damaged)
+    assert refused(tiny.events(out)) == (
+        "the run cannot continue, because all checkpoints with an optimizer state are damaged:\n"
+        f"  {damaged} was changed after it was written (its SHA-256 differs)\n"
+        "restore one of them from a copy and run the same command again, or start a new run in another --out"
+    )
+
+
+def test_checkpoints_damaged_during_the_last_steps_are_named(
+    tiny: TinyRuns, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The parameters to keep are read from disk, and a disk may fail at any time."""
+    out = tiny.fresh(tmp_path / "model")
+    average = Checkpoints.average
+
+    def damage(checkpoints: Checkpoints, steps: list[int]) -> Average:
+        for step in checkpoints.steps():
+            if step != 40:
+                flip_last_bit(checkpoints.path(step) / "weights.safetensors")
+        return average(checkpoints, steps)
+
+    monkeypatch.setattr(Validator, "quick", fake_losses(3.0, 4.0, 4.0, 4.0, 4.0))  # step 10 is the best
+    with monkeypatch.context() as patch:
+        patch.setattr(Checkpoints, "average", damage)
+        message = refused(tiny.events(out))
+    last = out / "run" / "checkpoints" / "step-00000050" / "weights.safetensors"
+    assert message == (
+        f"the parameters to keep cannot be read: {last} was changed after it was written (its SHA-256 differs); check "
+        "the disk, and run the same command again, which continues from the newest undamaged checkpoint"
+    )
+    events = tiny(out)
+    assert of_type(Planned, events)[0].resumed == 40
+    assert isinstance(events[-1], Finished)
 
 
 def test_the_comparison_would_notice_another_position_in_the_data(
@@ -263,9 +348,47 @@ def test_a_damaged_older_checkpoint_is_left_out_of_the_average(
 
 def test_damaged_prepared_data_is_prepared_again(tiny: TinyRuns, uninterrupted: Uninterrupted, tmp_path: Path) -> None:
     out = tiny.fresh(tmp_path / "model")
-    for path in (out / "run" / "shards" / "train" / "source.ids", out / "run" / "texts" / "train" / "target.txt"):
+    for path in (out / "run" / "tokens" / "train" / "source.values", out / "run" / "texts" / "train" / "target.txt"):
         path.write_bytes(path.read_bytes()[:-2])
     tiny(out)
+    assert Result.of(out) == uninterrupted.result
+
+
+def test_each_start_hashes_the_data_once(
+    tiny: TinyRuns, uninterrupted: Uninterrupted, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Hashing reads every byte, which takes minutes for a large corpus."""
+    hashed: Counter[str] = Counter()
+
+    def count(path: Path) -> str:
+        hashed[path.as_posix().replace(".tmp/", "/")] += 1
+        return sha256(path)
+
+    monkeypatch.setattr("regard.storage.manifest.sha256", count)
+    out = tmp_path / "model"
+    raw = Counter(path.as_posix() for path in tiny.files)
+    stored = Counter(
+        (out / path.relative_to(uninterrupted.out)).as_posix()
+        for store in ("texts", "word_counts", "tokens", "tokenizer")
+        for path in (uninterrupted.out / "run" / store).rglob("*")
+        if path.is_file() and path.name != "manifest.json"
+    )
+    assert len(stored) > 15
+
+    def hashes() -> Counter[str]:
+        """Return how often each input file and each file of the stores was hashed since the last call."""
+        counts = Counter({path: hashed[path] for path in (*raw, *stored) if hashed[path]})
+        hashed.clear()
+        return counts
+
+    tiny.stopped(out, 5)
+    assert hashes() == raw + stored  # the stores are hashed when they are written
+    tiny.stopped(out, 7)
+    assert hashes() == raw + stored  # and verified when they are read
+    tiny(out)
+    hashes()
+    tiny(out)
+    assert hashes() == raw  # a finished run reads no store
     assert Result.of(out) == uninterrupted.result
 
 
@@ -313,7 +436,7 @@ def test_another_command_for_the_same_folder_is_refused_with_the_differences(
         ({"languages": ("en", "de")}, "  languages: was en fr, is now en de"),
         (
             {"parent": uninterrupted.out, "size": None, "overrides": ()},
-            f"  from: was not given, is now {sha256(uninterrupted.out / 'manifest.json')}",
+            f"  from: was not given, is now {sha256(uninterrupted.out / 'weights.safetensors')}",
         ),
         ({"overrides": (*tiny.overrides, "train.max_grad_norm=2")}, f"  settings: was {settings}, is now "),
     ]
@@ -330,6 +453,23 @@ def test_a_folder_with_other_files_is_refused(tiny: TinyRuns, tmp_path: Path) ->
         f"{tmp_path} already holds other files; choose another --out, or an empty folder"
     )
     assert [path.name for path in tmp_path.iterdir()] == ["thesis.tex"]
+
+
+def test_the_validation_interval_of_a_size_is_used_if_it_is_shorter_than_the_run(
+    tiny: TinyRuns, tmp_path: Path
+) -> None:
+    """Otherwise the run would not validate before its end."""
+
+    def interval(steps: int, *overrides: str) -> int:
+        free = [override for override in tiny.overrides if not override.startswith("train.validate_every")]
+        options: dict[str, Any] = {"size": "base", "steps": None, "stop": lambda: True}
+        out = tmp_path / f"{steps} {overrides}"
+        events = tiny(out, overrides=(*free, f"train.steps={steps}", *overrides), **options)
+        return of_type(Planned, events)[0].plan.validate_every
+
+    assert interval(1_501) == 1_500
+    assert [interval(steps) for steps in (1_000, 1_500)] == [250, 375]
+    assert interval(1_000, "train.validate_every=1500") == 1_500
 
 
 def test_checkpoints_between_validations_are_pruned(
@@ -353,7 +493,11 @@ def test_a_file_as_model_folder_is_refused(tiny: TinyRuns, tmp_path: Path) -> No
     ("changes", "kind", "message"),
     [
         ({"budget": 60.0}, RunError, "use either --steps or --budget, not both: a budget is converted to steps"),
-        ({"size": "huge"}, SettingsError, "unknown size 'huge'; the sizes are tiny, small, base, big"),
+        (
+            {"size": "huge"},
+            SettingsError,
+            "unknown size 'huge'; the sizes of transformer models are tiny, small, base, big",
+        ),
         ({"overrides": ("train.stepz=1",)}, SettingsError, "unknown setting train.stepz; did you mean train.steps?"),
         (
             {"overrides": ("model.width=30",)},
@@ -455,7 +599,7 @@ def test_pairs_that_are_left_out_are_counted_and_listed(tiny: TinyRuns, tmp_path
     overrides = (*tiny.overrides, "model.max_positions=50")
     out = tmp_path / "model"
     events = tiny(out, files, valid=valid, steps=2, overrides=overrides)
-    listing = out / "run" / "shards" / "dropped.tsv"
+    listing = out / "run" / "tokens" / "dropped.tsv"
     assert notes(events)[-1] == f"left out source empty: 1, source too long: 1, target empty: 1; {listing} lists them"
     assert listing.read_text("utf-8").splitlines() == [
         "file\tline\treason",
@@ -683,13 +827,15 @@ def test_a_run_may_start_with_a_skipped_step_and_resume_after_it(
 
 def test_a_skipped_step_changes_neither_parameters_nor_optimizer_state(monkeypatch: pytest.MonkeyPatch) -> None:
     ids = np.array([[5, 6, EOS]])
-    stream = itertools.repeat((Batch(ids, ids, 3), StreamPosition()))
-    shape = TransformerSettings(vocab_size=16, width=8, heads=2, feedforward=8, encoder_layers=1, decoder_layers=1)
+    stream = itertools.repeat((batch(ids, ids), StreamPosition()))
+    shape = TransformerSettings(
+        source_vocab_size=16, target_vocab_size=16, width=8, heads=2, feedforward=8, encoder_layers=1, decoder_layers=1
+    )
     settings = TrainSettings(steps=3, batch_tokens=8, micro_batch_tokens=8, max_grad_norm=1.0)
     model = Transformer(shape)
     optimizer = make_optimizer(model, settings)
     corrupt_gradients(monkeypatch, 2)
-    steps = training_steps(model, optimizer, stream, settings, width=8)
+    steps = training_steps(model, optimizer, stream, settings)
     next(steps)
     before = copy.deepcopy((model.state_dict(), optimizer.state_dict()["state"]))
     assert next(steps).skipped
@@ -729,9 +875,9 @@ def limit_memory(monkeypatch: pytest.MonkeyPatch, rows: int, steps: Sequence[int
     """Let memory run out in the middle of each micro-batch that has more pairs than `rows`."""
     original = loss.backward_in_chunks
 
-    def backward(model: Transformer, source_BS: Tensor, *rest: Any, **options: Any) -> float:
-        loss_sum = original(model, source_BS, *rest, **options)
-        if len(source_BS) > rows and limit_memory.step in steps:  # type: ignore[attr-defined]
+    def backward(model: Transformer, batch: Batch, **options: Any) -> float:
+        loss_sum = original(model, batch, **options)
+        if len(batch) > rows and limit_memory.step in steps:  # type: ignore[attr-defined]
             raise RuntimeError(
                 "[enforce fail at alloc_cpu.cpp:127] err == 0. DefaultCPUAllocator: can't allocate memory"
             )
@@ -826,8 +972,8 @@ def test_an_unfinished_run_of_an_older_version_is_refused(tiny: TinyRuns, tmp_pa
     write_hashed_json(path, plan)
     before = {file: file.read_bytes() for file in out.rglob("*") if file.is_file()}
     assert refused(tiny.events(out)) == (
-        f"{path} was written by an older version of Regard; a finished model can be used, but this version cannot "
-        "continue an unfinished run: start again in a new --out, or finish it with the older version"
+        f"{path} was written by another version of Regard; a finished model can be used, but this version cannot "
+        "continue an unfinished run: start again in a new --out, or finish it with the other version"
     )
     assert {file: file.read_bytes() for file in out.rglob("*") if file.is_file()} == before
 
@@ -864,10 +1010,9 @@ def test_fine_tuning_continues_from_the_parent(tiny: TinyRuns, uninterrupted: Un
     assert planned.plan.settings.model == open_folder(uninterrupted.out).settings
     assert planned.plan.settings.train.learning_rate == 5e-4
     assert (out / "tokenizer.model").read_bytes() == (uninterrupted.out / "tokenizer.model").read_bytes()
-    manifest = sha256(uninterrupted.out / "manifest.json")
-    assert f"Fine-tuned from the model `model` (SHA-256 of its manifest: `{manifest}`)." in (out / "card.md").read_text(
-        "utf-8"
-    )
+    parameters = sha256(uninterrupted.out / "weights.safetensors")
+    card = (out / "card.md").read_text("utf-8")
+    assert f"Fine-tuned from the model `model` (SHA-256 of its parameters: `{parameters}`)." in card
     assert (
         of_type(Step, events)[0].loss < of_type(Step, uninterrupted.events)[0].loss - 1
     )  # training does not start from the beginning
@@ -926,7 +1071,7 @@ def test_a_minimal_pair_weight_changes_the_model_and_the_run_resumes_exactly(
         ),
         (
             {"overrides": ("model.width=32",)},
-            "fine-tuning keeps the model settings of the parent model; leave out model.* settings",
+            "fine-tuning keeps the model settings of the parent model; leave out model.* settings and --kind",
         ),
     ],
 )
@@ -974,10 +1119,17 @@ def test_a_tiny_model_learns_to_reverse() -> None:
                 if sequence not in forbidden:
                     chosen.append(sequence)
             target = padded([sequence[::-1] for sequence in chosen])
-            yield Batch(padded(chosen).numpy(), target.numpy(), int((target != PAD).sum())), StreamPosition()
+            yield batch(padded(chosen), target), StreamPosition()
 
     shape = TransformerSettings(
-        vocab_size=16, width=64, heads=4, feedforward=128, encoder_layers=1, decoder_layers=1, norm="pre"
+        source_vocab_size=16,
+        target_vocab_size=16,
+        width=64,
+        heads=4,
+        feedforward=128,
+        encoder_layers=1,
+        decoder_layers=1,
+        norm="pre",
     )
     settings = TrainSettings(
         steps=400,
@@ -991,7 +1143,7 @@ def test_a_tiny_model_learns_to_reverse() -> None:
     )
     torch.manual_seed(1)
     model = Transformer(shape)
-    steps = training_steps(model, make_optimizer(model, settings), stream(), settings, width=shape.width)
+    steps = training_steps(model, make_optimizer(model, settings), stream(), settings)
     losses = [step.loss for step in steps]
     assert losses[-1] < losses[0]
     assert sum(reversed_by(model.eval(), unseen)) >= 0.95 * len(unseen)
@@ -1007,7 +1159,7 @@ def reversed_by(model: Transformer, rows: list[tuple[int, ...]]) -> list[bool]:
     with torch.inference_mode():
         hypotheses = search(
             lambda tokens, state: project_last(model, tokens, state),
-            model.start(model.encode(padded(rows))),
+            model.start(model.encode(inputs(padded(rows)))),
             limits_B=torch.full((len(rows),), 10),
             decode=DecodeSettings(beam_size=1),
             generable_V=torch.arange(16) >= EOS,

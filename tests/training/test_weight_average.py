@@ -46,7 +46,7 @@ def test_the_average_is_a_complete_model_folder(make_model: Make, tmp_path: Path
     card = (out / "card.md").read_text("utf-8")
     assert card.startswith("# A translator from en to xx\n")
     for folder in folders:
-        assert f"- `{folder.name}` (SHA-256 of its manifest: `{sha256(folder / 'manifest.json')}`)\n" in card
+        assert f"- `{folder.name}` (SHA-256 of its parameters: `{sha256(folder / 'weights.safetensors')}`)\n" in card
     assert "Transformer, 1 + 1 layers, width 16, feed-forward 24, 2 heads, pre-norm, sinusoid positions" in card
 
 

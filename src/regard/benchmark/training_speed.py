@@ -16,14 +16,17 @@ from torch.utils.flop_counter import FlopCounterMode
 from regard.data.batching.batches import batches
 from regard.data.check.corpus_report import CorpusReport
 from regard.data.formats.corpus import Corpus
-from regard.machine.malloc import retain_freed_memory
 from regard.machine.memory import peak_memory_mb
-from regard.models.kinds.transformer import Transformer
+from regard.models.build import build_model
+from regard.models.interface import SequenceModel
 from regard.progress import Progress, Work
-from regard.settings.sections import Overrides, Settings, assemble
+from regard.settings.fields import Overrides
+from regard.settings.kinds import get_kind
+from regard.settings.sections import Settings, assemble, kind_of
 from regard.settings.sizes import size_overrides
 from regard.training.optimizers.adam import make_optimizer
 from regard.training.out_of_memory import explain_out_of_memory
+from regard.training.parallel.threads import default_threads, torch_threads
 from regard.training.planning import choices
 from regard.training.planning.corpus_sample import CorpusSample, take_sample, training_pairs
 from regard.training.planning.step_time import StepTime
@@ -55,14 +58,16 @@ def measure_training(
     train: Sequence[Corpus], report: CorpusReport, size: str | None, user: Overrides
 ) -> Work[TrainingSpeed]:
     """Measure training steps on a sample of the data with the settings of the user."""
-    requested = assemble(size_overrides(size or "tiny"), user).train  # device and precision do not depend on the size
+    kind = kind_of(user)
+    any_size = size or next(iter(get_kind(kind).sizes))  # device and precision do not depend on the size
+    requested = assemble(size_overrides(any_size, kind), user).train
     device = choices.pick_device(requested.device, requested.precision)
-    size = size or choices.choose_model_size(training_pairs(report), device)[0]
-    settings = assemble(size_overrides(size), user)
-    with tempfile.TemporaryDirectory() as folder, retain_freed_memory():
+    size = size or choices.choose_model_size(training_pairs(report), device, kind)[0]
+    settings = assemble(size_overrides(size, kind), user)
+    with tempfile.TemporaryDirectory() as folder, torch_threads(default_threads()):
         sample = yield from take_sample(Path(folder), train, report, settings)
-        settings = replace(settings, model=replace(settings.model, vocab_size=sample.tokenizer.embedding_rows))
-        model = Transformer(settings.model, settings.train.dropout).to(device)
+        settings = replace(settings, model=settings.model.with_vocab_size(sample.tokenizer.embedding_rows))
+        model = build_model(settings.model, settings.train.dropout).to(device)
         yield Progress("counting operations", 0, 1)
         operations_per_token = _operations_per_token(model, settings, sample)
         yield Progress("measuring training steps", 0, 1)
@@ -84,7 +89,7 @@ def measure_training(
     )
 
 
-def _operations_per_token(model: Transformer, settings: Settings, sample: CorpusSample) -> float:
+def _operations_per_token(model: SequenceModel, settings: Settings, sample: CorpusSample) -> float:
     """Return the number of operations in matrix products per target token, in forward and backward pass together."""
     stream = batches(sample.corpus.train, tokens=settings.train.micro_batch_tokens, seed=settings.train.seed)
     with FlopCounterMode(display=False) as counter:
@@ -92,10 +97,10 @@ def _operations_per_token(model: Transformer, settings: Settings, sample: Corpus
     return float(counter.get_total_flops()) / tokens
 
 
-def _measure_steps(model: Transformer, settings: Settings, sample: CorpusSample) -> StepTime:
+def _measure_steps(model: SequenceModel, settings: Settings, sample: CorpusSample) -> StepTime:
     train = replace(settings.train, steps=sys.maxsize)  # this function decides when to stop
     stream = batches(sample.corpus.train, tokens=train.micro_batch_tokens, seed=train.seed)
-    steps = training_steps(model, make_optimizer(model, train), stream, train, width=settings.model.width)
+    steps = training_steps(model, make_optimizer(model, train), stream, train)
     for _ in range(_WARMUP_STEPS):
         next(steps)
     measured = [next(steps)]
@@ -107,7 +112,8 @@ def _measure_steps(model: Transformer, settings: Settings, sample: CorpusSample)
 
 def peak_speed(device: str) -> float:
     """Return the operations per second of the fastest of several large matrix products."""
-    matrix = torch.randn(_PEAK_WIDTH, _PEAK_WIDTH, device=device)
+    generator = torch.Generator(device).manual_seed(1)  # the caller's random numbers do not change
+    matrix = torch.randn(_PEAK_WIDTH, _PEAK_WIDTH, device=device, generator=generator)
     best = 0.0
     for _ in range(8):
         start = time.perf_counter()

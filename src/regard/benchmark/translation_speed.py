@@ -10,11 +10,14 @@ from itertools import cycle, islice
 from pathlib import Path
 
 from regard.errors import DataError, SettingsError
-from regard.inference.backends.ctranslate2 import CTranslate2Backend, supports
+from regard.inference.backends.ctranslate2 import CTranslate2Backend
+from regard.inference.joiner import is_blank
+from regard.inference.translator import Translator
 from regard.inference.translator_loader import load_translator
+from regard.interchange.ctranslate2.support import supports_decode
 from regard.machine.memory import peak_memory_mb
 from regard.settings.decode import DecodeSettings
-from regard.settings.parser import decode_settings
+from regard.settings.parser import decode_overrides
 
 _SECONDS = 10.0  # approximate time of each measurement
 
@@ -43,10 +46,11 @@ def measure_translation(
 
     `overrides` are the values of `--set`.
     """
-    decode = replace(decode_settings(overrides), scores=False)  # `regard translate` computes scores only with --json
+    changes = decode_overrides(overrides)
+    decode = DecodeSettings(**changes)
     if extra := decode.extra_outputs():
         raise SettingsError(f"only the speed of plain translation is measured; leave out {', '.join(extra)}")
-    if not supports(decode):
+    if not supports_decode(decode):
         raise SettingsError(
             f"only CTranslate2 is measured, and it does not support {', '.join(overrides)}; leave it out"
         )
@@ -55,7 +59,10 @@ def measure_translation(
     if not texts:
         raise DataError("there is no text to translate; give some lines: regard bench translate --model … < lines")
     translator = load_translator(folder, compute_type=compute_type, backend="ctranslate2")
-    assert isinstance(translator, CTranslate2Backend)
+    # `regard translate` computes scores only with --json.
+    decode = replace(translator.decode, **changes, scores=False)
+    backend = translator.backend
+    assert isinstance(backend, CTranslate2Backend)
     yield "many sentences"
     sample = texts[: _sample_size(translator, texts, decode)]
     total_times, ctranslate2_times = [], []
@@ -63,7 +70,7 @@ def measure_translation(
         start = time.perf_counter()
         translations = translator.translate(sample, decode)
         middle = time.perf_counter()
-        translator.translate_bare(sample, decode)
+        _translate_bare(translator, backend, sample, decode)
         total_times.append(middle - start)
         ctranslate2_times.append(time.perf_counter() - middle)
     seconds = statistics.median(total_times)
@@ -78,7 +85,7 @@ def measure_translation(
         sentences=len(texts),
         sentences_per_second=len(sample) / seconds,
         tokens_per_second=sum(len(translation.tokens) for translation in translations) / seconds,
-        workers=max(1, translator.workers(decode)),
+        workers=backend.cores.large.workers,
         share_of_ctranslate2=statistics.median(ctranslate2_times) / seconds,
         p50_milliseconds=1000 * statistics.median(latencies),
         p99_milliseconds=1000 * latencies[int(0.99 * len(latencies))],
@@ -87,7 +94,23 @@ def measure_translation(
     )
 
 
-def _sample_size(translator: CTranslate2Backend, texts: list[str], decode: DecodeSettings) -> int:
+def _translate_bare(
+    translator: Translator, backend: CTranslate2Backend, texts: Sequence[str], decode: DecodeSettings
+) -> None:
+    """Translate texts with CTranslate2 only and discard the result, to measure how much time Regard adds."""
+    parts = [part for text in texts for part, _ in translator.reader.parts(text) if not is_blank(part)]
+    sources = [translator.tokenizer.tokens(ids) for ids in translator.tokenizer.encode(parts)]
+    backend.engine(len(sources), decode.beam_size).translate_batch(
+        sources,
+        beam_size=decode.beam_size,
+        max_batch_size=max(1, backend.batching(decode).tokens // decode.beam_size),
+        batch_type="tokens",
+        max_input_length=0,
+        max_decoding_length=min(256, translator.max_positions),  # CTranslate2's default is 256
+    )
+
+
+def _sample_size(translator: Translator, texts: list[str], decode: DecodeSettings) -> int:
     """Return how many texts to translate, so that measuring takes long enough. This also warms up the translator."""
     count = 64
     while True:
@@ -98,7 +121,7 @@ def _sample_size(translator: CTranslate2Backend, texts: list[str], decode: Decod
         count *= 2
 
 
-def _latencies(translator: CTranslate2Backend, texts: list[str], decode: DecodeSettings) -> Iterator[float]:
+def _latencies(translator: Translator, texts: list[str], decode: DecodeSettings) -> Iterator[float]:
     """Translate sentences one at a time for about `_SECONDS`, and yield the time of each in seconds."""
     deadline = time.perf_counter() + _SECONDS
     for text in islice(cycle(texts), 1000):

@@ -12,6 +12,7 @@ from contextlib import suppress
 from functools import partial
 from io import BufferedReader
 from itertools import chain
+from pathlib import Path
 from typing import IO, cast
 
 # A group of lines ends when no input arrives for _MAX_PAUSE seconds, or when all pauses since its start add up to
@@ -31,27 +32,31 @@ def ready_lines(stream: IO[bytes]) -> Iterator[Iterator[str]]:
 
 def _lines(stream: BufferedReader) -> Iterator[str | None]:
     """Yield each line, and None at the end of each group."""
-    from regard.data.formats.lines import decode_line
+    from regard.data.formats.lines import MAX_LINE_BYTES, STANDARD_INPUT_COPY, decode_line, too_long_record
+    from regard.errors import DataError
 
     number, waited = 0, 0.0
-    rest = [b""]  # parts of a line whose end has not been read yet
+    rest = bytearray()  # the start of a line whose end has not been read yet
     while block := _read(stream):
-        begin, *others = block.split(b"\n")
-        rest.append(begin)
-        if others:
-            complete = [b"".join(rest), *others]
-            rest = [complete.pop()]
-            for line in complete:
-                number += 1
-                yield decode_line(line + b"\n", "standard input", number)
+        *complete, last = block.split(b"\n")
+        for line in complete:
+            rest += line
+            number += 1
+            if len(rest) >= MAX_LINE_BYTES:
+                raise DataError(too_long_record(Path(STANDARD_INPUT_COPY), number).message)
+            yield decode_line(bytes(rest) + b"\n", "standard input", number)
+            rest.clear()
+        rest += last
+        if len(rest) >= MAX_LINE_BYTES:
+            raise DataError(too_long_record(Path(STANDARD_INPUT_COPY), number + 1).message)
         began = time.monotonic()
         if _is_waiting(stream, min(_MAX_PAUSE, _MAX_GROUP_WAIT - waited)):
             waited += time.monotonic() - began
         else:
             waited = 0
             yield None
-    if last := b"".join(rest):
-        yield decode_line(last, "standard input", number + 1)
+    if rest:
+        yield decode_line(bytes(rest), "standard input", number + 1)
 
 
 def _read(stream: BufferedReader) -> bytes:

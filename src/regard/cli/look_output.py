@@ -5,7 +5,6 @@ from pathlib import Path
 
 from regard.api import Model
 from regard.errors import LookError
-from regard.interpret.interventions import COMPONENTS
 from regard.interpret.look.arithmetic import find_token, head_arithmetic, token_stages
 from regard.interpret.look.component_ablation import position_effect, scaling_effect
 from regard.interpret.report.architecture import draw_model, model_svg
@@ -20,6 +19,7 @@ from regard.interpret.report.sentence_text import heading, show_all_heads, show_
 from regard.interpret.report.view import View
 from regard.interpret.tokens import get_word
 from regard.render.terminal import TerminalStyle
+from regard.settings.anatomy import Side, Stack
 from regard.storage.atomic_files import write_atomically
 
 
@@ -47,7 +47,7 @@ def view_lines(
     if not addresses or word is None:
         yield from heading(view, style)
         yield ""
-    if view.without in COMPONENTS and not addresses and word is None:
+    if view.without in view.trace.anatomy.removable and not addresses and word is None:
         yield from _without(model, view, style)
     elif addresses:
         for address in addresses:
@@ -55,23 +55,33 @@ def view_lines(
     elif word is not None:
         yield from _word(view, word, style, by_token=by_token)
     else:
-        last = f"decoder.{view.trace.settings.decoder_layers}.cross.mean"
-        yield from show_map(view.attention(last, tokens=by_token), style)
-        yield ""
-        yield from show_all_heads(view, style)
-        word = view.trace.source.words[0].text
-        yield f"More: --word {word}, --trace {view.heads[0]}, --trace search, --html page.html"
+        yield from _overview(view, style, by_token=by_token)
+
+
+def _overview(view: View, style: TerminalStyle, *, by_token: bool) -> Iterator[str]:
+    """Yield the attention from the target to the source in the last layer, then every head."""
+    anatomy = view.trace.anatomy
+    word = view.trace.source.words[0].text
+    if not anatomy.attentions:
+        yield "This model has no attention."
+        yield f"More: --trace {anatomy.stacks[0].name} --word {word}, --trace search, --html page.html"
+        return
+    last = anatomy.main_attention
+    yield from show_map(view.attention(f"{last.address}.mean", tokens=by_token), style)
+    yield ""
+    yield from show_all_heads(view, style)
+    yield f"More: --word {word}, --trace {view.heads[0]}, --trace search, --html page.html"
 
 
 def _at(view: View, address: str, word: str | None, style: TerminalStyle, *, by_token: bool) -> Iterator[str]:
     if address == "search":
         yield from show_steps(view, style)
-    elif address in ("encoder", "decoder"):
+    elif stack := next((one for one in view.trace.anatomy.stacks if one.name == address), None):
         if word is None:
             raise LookError(
                 f"name the word to follow through the {address}, for example --word {view.trace.source.words[0].text}"
             )
-        yield from _followed(view, address, word, style, by_token=by_token)
+        yield from _followed(view, stack, word, style, by_token=by_token)
     elif word is None:
         yield from show_map(view.attention(address, tokens=by_token), style)
     elif view.trace.find_head(address) is None:
@@ -86,18 +96,19 @@ def _at(view: View, address: str, word: str | None, style: TerminalStyle, *, by_
         yield from show_arithmetic(head_arithmetic(view.trace, address, found.begin), style)
 
 
-def _followed(view: View, stack: str, word: str, style: TerminalStyle, *, by_token: bool) -> Iterator[str]:
-    """Yield how the vector of one token changes from layer to layer in the encoder or the decoder (`stack`).
+def _followed(view: View, stack: Stack, word: str, style: TerminalStyle, *, by_token: bool) -> Iterator[str]:
+    """Yield how the vector of one token changes from layer to layer of a stack.
 
-    In the encoder, it is the first token of `word`. In the decoder, it is the input token from which the model predicts
-    the first token of `word`.
+    On the source side, it is the first token of `word`. On the target side, it is the input token from which the model
+    predicts the first token of `word`.
     """
-    _, found = find_token(view.trace, stack, word, tokens=by_token)
-    tokens = view.trace.source if stack == "encoder" else view.trace.read
-    before = "" if stack == "encoder" else f"predicting {found.text}, after "
+    is_source = stack.side == "source"
+    found = get_word(word, (view.trace.source if is_source else view.trace.written).units(tokens=by_token))
+    tokens = view.trace.source if is_source else view.trace.read
+    before = "" if is_source else f"predicting {found.text}, after "
     yield f"{before}{tokens.texts[found.begin]}, which is token {tokens.ids[found.begin]} of {len(view.vocabulary)}"
     yield from show_stages(list(token_stages(view.trace, stack, found.begin)), style)
-    if stack == "decoder":
+    if not is_source:
         most_probable = ", ".join(f"{name} {value:.3f}" for name, value in view.steps()[found.begin].alternatives)
         yield f"probability: multiplied by the embedding matrix, then softmax: {most_probable}"
 
@@ -105,8 +116,10 @@ def _followed(view: View, stack: str, word: str, style: TerminalStyle, *, by_tok
 def _word(view: View, word: str, style: TerminalStyle, *, by_token: bool) -> Iterator[str]:
     source, written = view.trace.source.units(tokens=by_token), view.trace.written.units(tokens=by_token)
     found = get_word(word, source, written)
-    decoder = not any(found is one for one in source)
-    yield from show_word(view, (written if decoder else source).index(found), style, decoder=decoder, tokens=by_token)
+    side: Side = "source" if any(found is one for one in source) else "target"
+    yield from show_word(
+        view, (source if side == "source" else written).index(found), style, side=side, tokens=by_token
+    )
 
 
 def _without(model: Model, view: View, style: TerminalStyle) -> Iterator[str]:

@@ -9,6 +9,8 @@ import click
 
 from regard.errors import UserError
 from regard.model_folder import bundled
+from regard.settings.kinds import KINDS
+from regard.settings.sizes import SIZE_NAMES
 
 _Function = TypeVar("_Function", bound=Callable[..., Any])
 
@@ -33,8 +35,13 @@ def _remember_override(context: click.Context, parameter: click.Parameter, given
         context.meta.setdefault("overrides", []).append(f"decode.{parameter.name}={given}")
 
 
+def _remember_kind(context: click.Context, parameter: click.Parameter, given: str | None) -> None:
+    if given is not None:
+        context.meta.setdefault("overrides", []).append(f"model.kind={given}")
+
+
 def _all_overrides(context: click.Context, parameter: click.Parameter, given: tuple[str, ...]) -> tuple[str, ...]:
-    """Return the settings from --set, followed by those from --beam-size and --n-best."""
+    """Return the settings from --set, followed by those from --kind, --beam-size and --n-best."""
     return (*given, *context.meta.get("overrides", ()))
 
 
@@ -88,6 +95,19 @@ def _set_option(example: str) -> Callable[[_Function], _Function]:
 
 
 SET, TRAIN_SET = _set_option("decode.length_penalty=1"), _set_option("train.dropout=0.1")
+
+KIND = click.option(
+    "--kind",
+    type=click.Choice(list(KINDS)),
+    is_eager=True,  # processed before --set, which adds the value to the settings
+    expose_value=False,
+    callback=_remember_kind,
+    help="Kind of model. The same as --set model.kind=KIND.",
+)
+
+SIZE = click.option(
+    "--size", type=click.Choice(SIZE_NAMES), help="Size of the model. Default: chosen from the data and the machine."
+)
 
 BEAM_SIZE = click.option(
     "--beam-size",

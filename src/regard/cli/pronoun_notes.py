@@ -6,7 +6,8 @@ from pathlib import Path
 from regard.data.synthetic import Pair
 from regard.interpret.measure.pronoun_baselines import pronoun_accuracy
 from regard.interpret.measure.pronoun_task import PronounTask, contrast
-from regard.models.kinds.transformer import Transformer
+from regard.models.build import build_model
+from regard.models.interface import AutoregressiveModel, as_autoregressive
 from regard.tokenizers.sentencepiece import SentencePieceTokenizer
 from regard.training.checkpoints import Checkpoints
 from regard.training.tracking.events import Event, Note, Planned
@@ -20,11 +21,11 @@ def with_pronouns(events: Iterable[Event], out: Path, pairs: Sequence[tuple[Pair
 
     The note gives the pronoun accuracy, which is measured on `pairs`, the held-out minimal pairs.
     """
-    model: Transformer | None = None
+    model: AutoregressiveModel | None = None
     for event in events:
         yield event
         if isinstance(event, Planned):
-            model = Transformer(event.plan.settings.model)
+            model = as_autoregressive(build_model(event.plan.settings.model))
         if isinstance(event, Validation) and model is not None:
             weights = Checkpoints(out / "run" / "checkpoints").weights(event.step)
             if weights is not None:
@@ -33,7 +34,9 @@ def with_pronouns(events: Iterable[Event], out: Path, pairs: Sequence[tuple[Pair
                 yield Note(pronouns_line(model.eval(), tokenizer, pairs))
 
 
-def pronouns_line(model: Transformer, tokenizer: SentencePieceTokenizer, pairs: Sequence[tuple[Pair, Pair]]) -> str:
+def pronouns_line(
+    model: AutoregressiveModel, tokenizer: SentencePieceTokenizer, pairs: Sequence[tuple[Pair, Pair]]
+) -> str:
     """Return a line of text with the proportion of minimal pairs for which the model gets both pronouns right.
 
     A pronoun is right if the model finds it more probable than the other pronoun.

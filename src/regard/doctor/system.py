@@ -10,7 +10,7 @@ from pathlib import Path
 
 import regard
 from regard.doctor.check_result import CheckResult
-from regard.machine.cpu import cpu_count
+from regard.machine.cpu import cpu_count, requested_threads
 from regard.machine.process import set_by_regard
 from regard.render.units import format_bytes, format_count
 
@@ -29,7 +29,7 @@ def check_machine() -> Iterator[CheckResult]:
     for name in _VARIABLES:
         value = os.environ.get(name)
         wrong = None
-        if name.endswith("_THREADS") and value is not None and not (value.isdigit() and int(value)):
+        if name.endswith("_THREADS") and value is not None and requested_threads(value) is None:
             wrong = f"{name}={value} is not a number of threads; set it to a positive number, or unset it"
         found = "not set" if value is None else f"{value} (set by Regard)" if name in set_by_regard else value
         yield CheckResult("Machine", name, found, wrong)

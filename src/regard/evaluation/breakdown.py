@@ -1,7 +1,7 @@
 """Scores of groups of sentences: by the length of the source, and by the frequency of the rarest word in the source.
 
 Words are sequences of letters and digits, ignoring case; in scripts without spaces, each letter is a word. Frequencies
-are counted in the training text if the model folder still has it, otherwise in the sources of the test set.
+are those in the training text if the model folder has its word counts, otherwise those in the sources of the test set.
 """
 
 from bisect import bisect_left
@@ -11,9 +11,8 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from regard.data.code_points import words
-from regard.data.prepare.text_store import TextStore
+from regard.data.prepare.word_counts import WordCounts
 from regard.evaluation.scores import MetricScores
-from regard.progress import Progress, Work
 from regard.storage.manifest import find_damage
 
 LENGTH_LIMITS = (5, 10, 20, 40)  # upper limits of the groups, in words per sentence
@@ -65,19 +64,13 @@ def _group(values: Sequence[int | None], limits: Sequence[int]) -> dict[str, lis
     return {name: indices for name, indices in groups.items() if indices}
 
 
-def word_frequencies(sources: Sequence[str], trained_in: Path | None) -> Work[tuple[Counter[str], str]]:
+def word_frequencies(sources: Sequence[str], trained_in: Path | None) -> tuple[Counter[str], str]:
     """Return the frequency of each word of the sources, and a description of the text in which words were counted."""
     own = Counter(word for source in sources for word in words(source))
     if trained_in is None:
         return own, "these sources"
-    folder = trained_in / "run" / "texts"
+    folder = trained_in / "run" / "word_counts"
     if not folder.is_dir() or find_damage(folder) is not None:
-        return own, f"these sources ({trained_in} no longer has its training text)"
-    train = TextStore(folder).train
-    frequencies: Counter[str] = Counter()
-    for start, stop in train.blocks():
-        yield Progress("counting words of the training text", start, len(train))
-        # Only words of the test set are counted, because all words of a large training text may not fit in memory.
-        for source in train.texts("source", start, stop):
-            frequencies.update(word for word in words(source) if word in own)
-    return frequencies, f"the {len(train):,} training sources"
+        return own, f"these sources ({trained_in} has no word counts of its training text)"
+    trained = WordCounts(folder)
+    return Counter({word: trained.count(word) for word in own}), f"the {trained.sources:,} training sources"

@@ -55,7 +55,7 @@ def evaluate(
 
     `paths` are one TSV file, or a source file and one or more reference files. With `by_source`, lines with the same
     source are scored as one sentence with all their references. `against` is a second translator to compare with.
-    `trained_in` is the model folder of the translator; word frequencies are counted in its training text.
+    `trained_in` is the model folder of the translator, which has the word counts of its training text.
     """
     work = iter_evaluate(
         translator, paths, decode, by_source=by_source, tokenize=tokenize, against=against, trained_in=trained_in
@@ -89,7 +89,7 @@ def iter_evaluate(
         theirs = yield from _translate(against, sources, decode, scorer, " with the other model")
     statistics = [ours[1]] if theirs is None else [ours[1], theirs[1]]
     folder = Path(trained_in) if trained_in is not None else None
-    frequencies, counted_in = yield from word_frequencies(sources, folder)
+    frequencies, counted_in = word_frequencies(sources, folder)
     lengths = _break_down("number of words in the source", by_length(sources), scorer, statistics)
     rarity = _break_down(
         f"frequency of the rarest source word in {counted_in}", by_rarity(sources, frequencies), scorer, statistics
@@ -141,10 +141,16 @@ def _translate(
     translator: SupportsTranslation, sources: Sequence[str], decode: DecodeSettings | None, scorer: Scorer, suffix: str
 ) -> Work[tuple[tuple[str, ...], list[SentenceStatistics]]]:
     """Return the translations and their statistics; `suffix` is appended to the name of each stage of the progress."""
-    stream = translator.translate_iterable(sources, replace(decode or DecodeSettings(), scores=False))
+    stream = translator.translate_iterable(sources, replace(decode or _stored(translator), scores=False))
     translations = yield from _collect(f"translating{suffix}", stream, len(sources))
     texts = tuple(translation.text for translation in translations)
     return texts, (yield from _collect(f"scoring{suffix}", scorer.statistics(texts), len(texts)))
+
+
+def _stored(translator: SupportsTranslation) -> DecodeSettings:
+    """Return the decode settings that are stored with a model; other translators have none, and get the defaults."""
+    stored = getattr(translator, "decode", None)
+    return stored if isinstance(stored, DecodeSettings) else DecodeSettings()
 
 
 def _collect(stage: str, items: Iterable[Item], total: int) -> Work[list[Item]]:
@@ -176,4 +182,4 @@ def score_references(
     """Yield each reference of a test set with its log-probability, source by source."""
     rows = read_references(as_list(paths))
     pairs = ((source, reference) for source, references in rows for reference in references)
-    return translator.score(pairs, decode or DecodeSettings())
+    return translator.score(pairs, decode)

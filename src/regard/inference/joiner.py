@@ -4,6 +4,7 @@ A plan lists the parts of a text and the white space after each part, so that th
 translations.
 """
 
+from collections.abc import Iterable
 from dataclasses import replace
 from itertools import chain
 
@@ -61,10 +62,20 @@ def _join_rank(text: str, plan: Plan, translated: PartTranslations, rank: int) -
     return Translation(
         text,
         "".join(texts),
-        sum(part.score for part in parts) + 0.0,
-        sum(part.log_probability for part in parts) + 0.0,
+        _sum(part.score for part in parts),
+        _sum(part.log_probability for part in parts),
         tuple(chain.from_iterable(part.tokens for part in parts)),
         tuple(chain.from_iterable(part.log_probabilities for part in parts)),
         # If a word was split between two parts, both parts may have the same link; duplicates are removed.
         alignment=tuple(dict.fromkeys(links)) if parts and all(part.alignment is not None for part in parts) else None,
     )
+
+
+def _sum(values: Iterable[float | None]) -> float | None:
+    """Return the sum of the values, or None if they were not requested."""
+    total = 0.0
+    for value in values:
+        if value is None:
+            return None
+        total += value
+    return total

@@ -12,10 +12,8 @@ class Translation:
 
     source: str
     text: str
-    score: (
-        float  # log-probability divided by the length penalty, summed over the parts of the text; nan if not requested
-    )
-    log_probability: float  # of the whole translation; 0 for a blank text; nan if not requested
+    score: float | None  # log-probability / length penalty, summed over the parts of the text; None if not requested
+    log_probability: float | None  # of the whole translation; 0 for a blank text; None if not requested
     tokens: tuple[str, ...]
     # If requested: the log-probability of each token. After the tokens of each part of the text, there is also a value
     # for EOS, unless the translation of the part was cut off.

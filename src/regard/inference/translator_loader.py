@@ -10,9 +10,14 @@ from pathlib import Path
 import ctranslate2
 
 from regard.errors import SettingsError
+from regard.inference.backends.core_allocation import allocate_cores
 from regard.inference.backends.ctranslate2 import CTranslate2Backend
+from regard.inference.backends.fallback import FallbackBackend
+from regard.inference.backends.interface import Backend
 from regard.inference.translator import Translator
 from regard.interchange.ctranslate2.cache import cached_export
+from regard.interchange.ctranslate2.support import supports_model
+from regard.machine.cpu import cpu_count
 from regard.model_folder import bundled
 from regard.model_folder.compatibility import check_compatible
 from regard.model_folder.folder import ModelFolder
@@ -50,25 +55,41 @@ def make_translator(
     """Return a translator that uses one model, or several models as an ensemble."""
     if len(folders) > 1:
         check_compatible(folders)
-    if _choose_backend(len(folders), compute_type, backend, device) == "torch":
-        return _torch_translator(folders, device)
-    (folder,) = folders
-    _check_compute_type(compute_type)
-    return CTranslate2Backend(
-        cached_export(folder, compute_type),
-        folder.tokenizer,
-        max_positions=folder.settings.max_positions,
-        fallback=(lambda: _torch_translator(folders, device)) if backend == "auto" else None,
-        compute_type=compute_type,
-        alignment_head=folder.alignment,
+    # An ensemble has no alignment head: each of its models has a different one.
+    alignment_head = folders[0].alignment if len(folders) == 1 else None
+    if _choose_backend(folders, compute_type, backend, device) == "torch":
+        chosen: Backend = _torch_backend(folders, device)
+    else:
+        chosen = _ctranslate2_backend(folders[0], compute_type, with_fallback=backend == "auto")
+    return Translator(
+        chosen,
+        folders[0].tokenizer,
+        max_positions=min(folder.settings.max_positions for folder in folders),
+        alignment_head=alignment_head,
+        decode=folders[0].decode,
     )
 
 
-def _choose_backend(models: int, compute_type: str, backend: str, device: str) -> str:
+def _ctranslate2_backend(folder: ModelFolder, compute_type: str, *, with_fallback: bool) -> Backend:
+    _check_compute_type(compute_type)
+    fast = CTranslate2Backend(
+        cached_export(folder, compute_type),
+        folder.tokenizer,
+        max_positions=folder.settings.max_positions,
+        cores=allocate_cores(folder.settings.width, cpu_count()),
+        compute_type=compute_type,
+    )
+    # Torch computes in float32 only, so it cannot replace CTranslate2 with another compute type.
+    if not with_fallback or compute_type != "float32":
+        return fast
+    return FallbackBackend(fast, lambda: _torch_backend([folder], "cpu"))
+
+
+def _choose_backend(folders: Sequence[ModelFolder], compute_type: str, backend: str, device: str) -> str:
     """Return "ctranslate2" or "torch"; raise a SettingsError if neither supports this combination."""
     if backend not in BACKENDS:
         raise SettingsError(f"--backend is one of {', '.join(BACKENDS)}, not {backend!r}")
-    obstacle = "several models" if models > 1 else f"the device {device}" if device != "cpu" else None
+    obstacle = _obstacle(folders, device)
     if backend == "ctranslate2" and obstacle is not None:
         raise SettingsError(f"CTranslate2 does not support {obstacle}; leave --backend out, or use --backend torch")
     if backend != "torch" and obstacle is None:
@@ -79,19 +100,26 @@ def _choose_backend(models: int, compute_type: str, backend: str, device: str) -
     return "torch"
 
 
-def _torch_translator(folders: Sequence[ModelFolder], device: str) -> Translator:
+def _obstacle(folders: Sequence[ModelFolder], device: str) -> str | None:
+    """Return why CTranslate2 cannot run these models, or None if it can."""
+    if len(folders) > 1:
+        return "several models"
+    if device != "cpu":
+        return f"the device {device}"
+    return None if supports_model(folders[0].settings) else f"models of the kind {folders[0].settings.kind}"
+
+
+def _torch_backend(folders: Sequence[ModelFolder], device: str) -> Backend:
     from regard.inference.backends.ensemble import Ensemble
     from regard.inference.backends.torch import TorchBackend
+    from regard.models.interface import as_autoregressive
 
     _check_device(device)
-    models = [folder.build().to(device) for folder in folders]
-    model = Ensemble(models) if len(models) > 1 else models[0]
-    max_positions = min(folder.settings.max_positions for folder in folders)
-    # An ensemble has no alignment head: each of its models has a different one.
-    alignment_head = folders[0].alignment if len(folders) == 1 else None
-    return TorchBackend(
-        model, folders[0].tokenizer, max_positions=max_positions, device=device, alignment_head=alignment_head
-    )
+    models = [as_autoregressive(folder.build()).to(device) for folder in folders]
+    if len(models) > 1:
+        return TorchBackend(Ensemble(models), folders[0].tokenizer.generable, device=device)
+    head = folders[0].alignment.head if folders[0].alignment else None
+    return TorchBackend(models[0], folders[0].tokenizer.generable, device=device, alignment_head=head)
 
 
 def _check_device(device: str) -> None:

@@ -1,22 +1,22 @@
 """Interventions on a model: ablate heads, force attention, or remove positional encoding or the scaling of scores.
 
 An intervention on heads is a lens, an observer of the forward pass: it replaces the attention weights of chosen heads
-and changes nothing else. `IntervenedModel` combines a model and an intervention and has the interface of a model, so
-that it can translate. The parameters on disk never change.
+and changes nothing else. The parameters on disk never change.
 """
 
 import copy
 from collections.abc import Iterable, Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from regard.errors import LookError
-from regard.interpret.address import check_head, locate_head, stack_of
+from regard.interpret.address import check_head, locate_head
 from regard.interpret.trace import Recorder
+from regard.settings.anatomy import Anatomy, Side
 
 if TYPE_CHECKING:
     from torch import Tensor
 
-    from regard.models.kinds.transformer import Transformer
+    from regard.models.interface import AutoregressiveModel
 
 ABLATION_MODES = ("zeroed", "uniform")
 
@@ -32,9 +32,12 @@ class HeadIntervention:
             attention, head = locate_head(address)
             self._heads.setdefault(attention, []).append(head)
 
-    def affects(self, stack: str) -> bool:
-        """Return whether this lens changes any head of `stack`, which is `encoder` or `decoder`."""
-        return any(stack_of(attention) == stack for attention in self._heads)
+    def affects(self, side: Side, anatomy: Anatomy) -> bool:
+        """Return whether this lens changes any head whose queries are on a side: "source" or "target".
+
+        Heads of the source side work in `encode`, and heads of the target side in `decode`.
+        """
+        return any(attention.queries == side for attention in anatomy.attentions if attention.address in self._heads)
 
     def see(self, name: str, tensor: "Tensor") -> None:
         if name.endswith(".mask"):
@@ -77,77 +80,34 @@ class ForcedAttention(HeadIntervention):
         return forced_BLM
 
 
-class IntervenedModel:
-    """A model with an intervention on its heads; the search and the translator use it like any other model."""
-
-    training = False
-
-    def __init__(self, model: "Transformer", intervention: HeadIntervention) -> None:
-        self._model = model
-        self._encoder_lens = intervention if intervention.affects("encoder") else None
-        self._decoder_lens = intervention if intervention.affects("decoder") else None
-        self.vocab_size = model.vocab_size
-
-    def encode(self, source_BS: "Tensor") -> Any:
-        return self._model.encode(source_BS, self._encoder_lens)
-
-    def start(self, encoded: Any) -> Any:
-        return self._model.start(encoded)
-
-    def decode(self, tokens_NT: "Tensor", state: Any) -> "tuple[Tensor, Any]":
-        return self._model.decode(tokens_NT, state, self._decoder_lens)
-
-    def project(self, hidden: "Tensor") -> "Tensor":
-        return self._model.project(hidden)
-
-    def train(self, mode: bool = True) -> "IntervenedModel":
-        return self
-
-    def parameters(self) -> Any:
-        return self._model.parameters()
-
-    def zero_grad(self, set_to_none: bool = True) -> None:
-        pass
-
-
-COMPONENTS = ("positions", "scaling")
-
-
-def intervene(model: "Transformer", without: str | None) -> "tuple[Transformer, Recorder]":
+def intervene(model: "AutoregressiveModel", without: str | None) -> "tuple[AutoregressiveModel, Recorder]":
     """Return a model and a recorder; if the model runs with this recorder, it lacks the component or head `without`.
 
     The given model is unchanged.
     """
-    match without:
-        case None:
-            return model, Recorder()
-        case "positions":
-            return without_positions(model), Recorder()
-        case "scaling":
-            return model, _UnscaledRecorder()
+    anatomy = model.anatomy()
+    if without is None:
+        return model, Recorder()
     if "." in without:
-        return model, _HeadlessRecorder(check_head(without, model.settings))
-    raise LookError(
-        f"cannot look at a sentence without {without!r}; choose {', '.join(COMPONENTS)} or a head such as "
-        "encoder.1.self.1"
-    )
+        return model, _HeadlessRecorder(check_head(without, anatomy))
+    if without not in anatomy.removable:
+        choices = ", ".join(anatomy.removable) or "nothing"
+        head = f" or a head such as {anatomy.heads[0]}" if anatomy.heads else ""
+        raise LookError(f"cannot look at a sentence without {without!r}; choose {choices}{head}")
+    return (without_positions(model), Recorder()) if without == "positions" else (model, _UnscaledRecorder())
 
 
-def without_head(model: "Transformer", without: str | None) -> IntervenedModel | None:
-    """Return the model with one head ablated, or None if `without` is not the address of a head."""
-    if without is None or "." not in without:
-        return None
-    return IntervenedModel(model, HeadIntervention([check_head(without, model.settings)]))
-
-
-def without_positions(model: "Transformer") -> "Transformer":
+def without_positions(model: "AutoregressiveModel") -> "AutoregressiveModel":
     """Return a copy of the model whose positional encoding is zero; all other parameters are shared, not copied."""
     import torch
 
+    assert model.positions is not None
     shared = {id(tensor): tensor for tensor in (*model.parameters(), *model.buffers())}
     positionless = copy.deepcopy(model, shared)
+    assert positionless.positions is not None
     zeros = torch.zeros_like(model.positions.weight)
-    positionless.positions.weight = torch.nn.Parameter(zeros) if model.settings.positions == "learned" else zeros
+    is_learned = isinstance(model.positions.weight, torch.nn.Parameter)
+    positionless.positions.weight = torch.nn.Parameter(zeros) if is_learned else zeros
     return positionless
 
 

@@ -11,16 +11,17 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from regard.interpret.address import attention_addresses, kind_of
 from regard.interpret.annotated_pairs import AnnotatedPair
 from regard.interpret.interventions import HeadIntervention
 from regard.interpret.trace import Array
+from regard.settings.anatomy import Attention, Stack
 from regard.tokenizers.special_ids import PAD
 
 if TYPE_CHECKING:
     from torch import Tensor
 
-    from regard.models.kinds.transformer import EncoderOutput, Transformer
+    from regard.models.inputs import Inputs
+    from regard.models.interface import AutoregressiveModel
 
 _BATCH_TOKENS = 4096  # the maximum number of source or target tokens in a batch, including padding
 
@@ -30,10 +31,10 @@ class Batch:
     """A batch of sentence pairs of similar length; `indices` are their positions in the list of all pairs."""
 
     indices: tuple[int, ...]
-    source_BS: "Tensor"
+    source: "Inputs"
     input_BT: "Tensor"  # the input of the decoder
-    target_BT: "Tensor"  # the tokens that the decoder should predict
-    encoded: "EncoderOutput"  # the encoder output without an intervention
+    target: "Inputs"  # the tokens that the decoder should predict
+    encoded: Any  # the encoder output without an intervention
 
 
 MakeIntervention = Callable[[Batch], HeadIntervention]
@@ -68,93 +69,100 @@ class _LayerRecorder:
         return weights_BHLM
 
 
-def make_batches(model: "Transformer", pairs: Sequence[AnnotatedPair]) -> list[Batch]:
+def make_batches(model: "AutoregressiveModel", pairs: Sequence[AnnotatedPair]) -> list[Batch]:
     """Divide the pairs into batches of similar length, and run the encoder on each batch."""
     import torch
 
-    device = next(model.parameters()).device
+    from regard.models.inputs import Inputs
+
     order = sorted(range(len(pairs)), key=lambda index: (len(pairs[index].source_ids), len(pairs[index].target_ids)))
     lengths = [max(len(pair.source_ids), len(pair.target_ids)) for pair in pairs]
     batches = []
     with torch.inference_mode():
         for indices in _index_batches(order, lengths):
             chosen = [pairs[index] for index in indices]
-            source_BS = _padded([pair.source_ids for pair in chosen]).to(device)
-            input_BT = _padded([pair.decoder_input_ids for pair in chosen]).to(device)
-            target_BT = _padded([pair.target_ids for pair in chosen]).to(device)
-            batches.append(Batch(tuple(indices), source_BS, input_BT, target_BT, model.encode(source_BS)))
+            source, decoder_input, target = (
+                Inputs.from_ids([getattr(pair, side) for pair in chosen], pad=PAD, device=model.device)
+                for side in ("source_ids", "decoder_input_ids", "target_ids")
+            )
+            batches.append(Batch(tuple(indices), source, decoder_input.values, target, model.encode(source)))
     return batches
 
 
-def attention_weights(model: "Transformer", pairs: Sequence[AnnotatedPair]) -> Iterator[tuple[int, dict[str, Array]]]:
+def attention_weights(
+    model: "AutoregressiveModel", pairs: Sequence[AnnotatedPair]
+) -> Iterator[tuple[int, dict[str, Array]]]:
     """Yield the index of each pair and its attention weights, the shortest pairs first.
 
-    There is an array (H, L, M) without padding for each attention sublayer.
+    There is an array (H, L, M) without padding for each attention.
     """
     import torch
 
-    names = attention_addresses(model.settings)
+    attentions = model.anatomy().attentions
     for batch in make_batches(model, pairs):
         lens = _AttentionRecorder()
         with torch.inference_mode():
-            model(batch.source_BS, batch.input_BT, lens)
-        arrays = {name: lens.recorded[name].cpu().numpy() for name in names}
+            model(batch.source, batch.input_BT, lens)
+        arrays = {name: weights.cpu().numpy() for name, weights in lens.recorded.items()}
         for row, index in enumerate(batch.indices):
-            lengths = len(pairs[index].source_ids), len(pairs[index].target_ids)
-            yield index, {name: _without_padding(arrays[name][row], kind_of(name), *lengths) for name in names}
+            yield (
+                index,
+                {one.address: _without_padding(arrays[one.address][row], one, pairs[index]) for one in attentions},
+            )
 
 
-def layer_vectors(model: "Transformer", pairs: Sequence[AnnotatedPair], stack: str) -> list[Array]:
-    """Return, for each pair, the output vectors of every layer of the encoder or decoder, as an array (layers, L, D).
+def layer_vectors(model: "AutoregressiveModel", pairs: Sequence[AnnotatedPair], stack: Stack) -> list[Array]:
+    """Return, for each pair, the output vectors of every layer of a stack, as an array (layers, L, D).
 
-    Layer 0 is the input of the first layer. `stack` is "encoder" or "decoder".
+    Layer 0 is the input of the first layer.
     """
     import torch
 
-    depth = model.settings.encoder_layers if stack == "encoder" else model.settings.decoder_layers
-    names = [f"{stack}.sum", *(f"{stack}.{layer}" for layer in range(1, depth + 1))]
+    names = stack.outputs
     vectors: list[Array] = [np.empty(0)] * len(pairs)
     for batch in make_batches(model, pairs):
         lens = _LayerRecorder(names)
         with torch.inference_mode():
-            model(batch.source_BS, batch.input_BT, lens)
+            model(batch.source, batch.input_BT, lens)
         layers = [lens.recorded[name].cpu().numpy() for name in names]
         for row, index in enumerate(batch.indices):
-            length = len(pairs[index].source_ids if stack == "encoder" else pairs[index].target_ids)
+            length = _length(pairs[index], stack.side)
             vectors[index] = np.stack([layer[row, :length] for layer in layers])
     return vectors
 
 
 def log_probabilities(
-    model: "Transformer", batches: Sequence[Batch], make_intervention: MakeIntervention | None = None
+    model: "AutoregressiveModel", batches: Sequence[Batch], make_intervention: MakeIntervention | None = None
 ) -> list[Array]:
     """Return the log-probability of each target token of each pair, with an intervention if one is given."""
     import torch
 
+    anatomy = model.anatomy()
     results: list[Array] = [np.empty(0)] * sum(len(batch.indices) for batch in batches)
     with torch.inference_mode():
         for batch in batches:
             lens = make_intervention(batch) if make_intervention else None
-            encoded = model.encode(batch.source_BS, lens) if lens and lens.affects("encoder") else batch.encoded
-            decoder_lens = lens if lens and lens.affects("decoder") else None
+            encoded = model.encode(batch.source, lens) if lens and lens.affects("source", anatomy) else batch.encoded
+            decoder_lens = lens if lens and lens.affects("target", anatomy) else None
             hidden_BTD, _ = model.decode(batch.input_BT, model.start(encoded), decoder_lens)
-            for index, logs in zip(batch.indices, _target_logs(model, hidden_BTD, batch.target_BT), strict=True):
+            for index, logs in zip(batch.indices, _target_logs(model, hidden_BTD, batch.target), strict=True):
                 results[index] = logs
     return results
 
 
-def _target_logs(model: "Transformer", hidden_BTD: "Tensor", target_BT: "Tensor") -> Iterator[Array]:
-    real_BT = target_BT != PAD
-    logits_NV = model.project(hidden_BTD[real_BT])
-    logs_N = logits_NV.gather(1, target_BT[real_BT][:, None])[:, 0] - logits_NV.logsumexp(dim=1)
-    for logs in logs_N.cpu().split(real_BT.sum(dim=1).tolist()):
+def _target_logs(model: "AutoregressiveModel", hidden_BTD: "Tensor", target: "Inputs") -> Iterator[Array]:
+    logits_NV = model.project(target.real(hidden_BTD))
+    logs_N = logits_NV.gather(1, target.real(target.values)[:, None])[:, 0] - logits_NV.logsumexp(dim=1)
+    for logs in logs_N.cpu().split(target.lengths.tolist()):
         yield logs.numpy()
 
 
-def _without_padding(weights_HLM: Array, kind: str, source_length: int, target_length: int) -> Array:
-    rows = source_length if kind == "encoder.self" else target_length
-    columns = target_length if kind == "decoder.self" else source_length
-    return weights_HLM[:, :rows, :columns]
+def _without_padding(weights_HLM: Array, attention: Attention, pair: AnnotatedPair) -> Array:
+    return weights_HLM[:, : _length(pair, attention.queries), : _length(pair, attention.keys)]
+
+
+def _length(pair: AnnotatedPair, side: str) -> int:
+    return len(pair.source_ids if side == "source" else pair.target_ids)
 
 
 def _index_batches(order: Sequence[int], lengths: Sequence[int]) -> Iterator[list[int]]:
@@ -168,10 +176,3 @@ def _index_batches(order: Sequence[int], lengths: Sequence[int]) -> Iterator[lis
         batch.append(index)
     if batch:
         yield batch
-
-
-def _padded(rows: Sequence[Sequence[int]]) -> Any:
-    import torch
-
-    width = max(map(len, rows))
-    return torch.tensor([[*row] + [PAD] * (width - len(row)) for row in rows])

@@ -9,6 +9,7 @@ Shapes: B batch, H heads, L queries, M keys, S source, T target, V vocabulary.
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
@@ -16,14 +17,15 @@ import numpy as np
 import numpy.typing as npt
 
 from regard.errors import LookError
-from regard.interpret.address import is_attention, kind_of, split_head, split_last
+from regard.interpret.address import REDUCTIONS, split_last
 from regard.interpret.tokens import Tokens
-from regard.settings.kinds.transformer import TransformerSettings
+from regard.settings.anatomy import Anatomy, Attention
+from regard.settings.model import ModelSettings
 
 if TYPE_CHECKING:
     from torch import Tensor
 
-    from regard.models.kinds.transformer import Transformer
+    from regard.models.interface import AutoregressiveModel
 
 Array = npt.NDArray[Any]
 
@@ -45,25 +47,29 @@ class Recorder:
 
 
 @dataclass(frozen=True)
-class Attention:
-    """An attention sublayer, such as `decoder.3.cross`, with the tokens of its queries and keys."""
+class TracedAttention:
+    """An attention of the model, such as `decoder.3.cross`, with the tokens of its queries and keys."""
 
-    address: str
-    rows: Tokens  # the tokens of the queries; in the decoder, the tokens to be predicted
+    anatomy: Attention
+    rows: Tokens  # the tokens of the queries; for target positions, the tokens to be predicted
     columns: Tokens  # the tokens of the keys
-    read: Tokens | None = None  # in the decoder, the input token of each query; None in the encoder
+    read: Tokens | None = None  # for target positions, the input token of each query; None for source positions
+
+    @property
+    def address(self) -> str:
+        return self.anatomy.address
 
     @property
     def kind(self) -> str:
-        """The kind of attention: `encoder.self`, `decoder.self` or `decoder.cross`."""
-        return kind_of(self.address)
+        """The kind of attention, which is the same in all layers: `decoder.cross` for `decoder.3.cross`."""
+        return self.anatomy.kind
 
 
 @dataclass(frozen=True)
 class Trace:
     """The read-only arrays of one forward pass by address, such as `trace["decoder.3.cross.1.weight"]`."""
 
-    settings: TransformerSettings
+    settings: ModelSettings
     source: Tokens  # the input of the encoder, which ends with EOS
     read: Tokens  # the input of the decoder: BOS, then the target without its last token
     written: Tokens  # the target; each token is predicted from the tokens of `read` up to the same position
@@ -73,76 +79,82 @@ class Trace:
         parent, quantity = split_last(address)
         if address in self.recorded and quantity != "mask":
             return self.recorded[address]
-        head = split_head(parent)
-        if head is not None and head[1].isdigit() and quantity in HEAD_QUANTITIES:
-            attention = self.attention(head[0])
-            return np.asarray(self[f"{attention.address}.{quantity}"][self.head(head[1]) - 1])
-        if quantity in ("scaled", "mask") and is_attention(parent):
-            return _read_only(self._derived(self.attention(parent).address, quantity))
+        attention, head = split_last(parent)
+        if quantity in HEAD_QUANTITIES and head.isdigit():
+            number = self.head(parent)
+            return np.asarray(self[f"{attention}.{quantity}"][number - 1])
+        if quantity == "mask" and self._find(parent):
+            return _read_only(self._mask(parent))
         if address == "probability":
             return _read_only(_softmax(self.recorded["logits"]))
         raise LookError(f"nothing has the address {address!r}; examples are {', '.join(self.names[:40:9])}")
 
+    @cached_property
+    def anatomy(self) -> Anatomy:
+        """The stacks and attentions of the model."""
+        return self.settings.anatomy()
+
     @property
     def names(self) -> tuple[str, ...]:
         """The addresses of all recorded arrays. If an array holds values of all heads, its first axis is the head."""
-        derived = [f"{attention.address}.{name}" for attention in self.attentions for name in ("scaled", "mask")]
-        return (*dict.fromkeys([*self.recorded, *derived, "probability"]),)
+        masks = [f"{attention.address}.mask" for attention in self.attentions]
+        return (*dict.fromkeys([*self.recorded, *masks, "probability"]),)
 
-    @property
-    def attentions(self) -> tuple[Attention, ...]:
-        """All attention sublayers in the order of computation."""
-        encoder = [
-            Attention(f"encoder.{number}.self", self.source, self.source)
-            for number in range(1, self.settings.encoder_layers + 1)
-        ]
-        decoder = [
-            Attention(f"decoder.{number}.{sublayer}", self.written, columns, self.read)
-            for number in range(1, self.settings.decoder_layers + 1)
-            for sublayer, columns in (("self", self.read), ("cross", self.source))
-        ]
-        return (*encoder, *decoder)
-
-    def attention(self, address: str) -> Attention:
-        """Return the attention sublayer at an address, such as `decoder.3.cross`."""
-        for attention in self.attentions:
-            if attention.address == address:
-                return attention
-        raise LookError(
-            f"there is no attention {address!r}; this model has {self.settings.encoder_layers} encoder and "
-            f"{self.settings.decoder_layers} decoder layers, so attentions go from {self.attentions[0].address} to "
-            f"{self.attentions[-1].address}, with self in both stacks and cross in the decoder"
+    @cached_property
+    def attentions(self) -> tuple[TracedAttention, ...]:
+        """All attentions in the order of computation."""
+        return tuple(
+            TracedAttention(
+                attention,
+                self.source if attention.queries == "source" else self.written,
+                self.source if attention.keys == "source" else self.read,
+                None if attention.queries == "source" else self.read,
+            )
+            for attention in self.anatomy.attentions
         )
 
-    def head(self, number: str) -> int:
-        """Return the number of a head as an integer, and raise an error if the model has no such head."""
-        if not number.isdigit() or not 1 <= int(number) <= self.settings.heads:
-            raise LookError(f"there is no head {number}; this model's heads are 1 to {self.settings.heads}")
+    def attention(self, address: str) -> TracedAttention:
+        """Return the attention at an address, such as `decoder.3.cross`."""
+        if found := self._find(address):
+            return found
+        if not self.attentions:
+            raise LookError(f"there is no attention {address!r}; this model has no attention")
+        layers = " and ".join(f"{stack.layers} {stack.name}" for stack in self.anatomy.stacks)
+        kinds = dict.fromkeys(attention.kind for attention in self.attentions)
+        raise LookError(
+            f"there is no attention {address!r}; this model has {layers} layers, so attentions go from "
+            f"{self.attentions[0].address} to {self.attentions[-1].address}, of the kinds {', '.join(kinds)}"
+        )
+
+    def head(self, address: str) -> int:
+        """Return the number of a head from its address, and raise an error if the model has no such head."""
+        attention, number = split_last(address)
+        heads = self.attention(attention).anatomy.heads
+        if not number.isdigit() or not 1 <= int(number) <= heads:
+            raise LookError(f"there is no head {number}; the heads of {attention} are 1 to {heads}")
         return int(number)
 
-    def find_head(self, address: str) -> tuple[Attention, int] | None:
-        """Return the sublayer and the number (from 1) of the head at an address.
+    def find_head(self, address: str) -> tuple[TracedAttention, int] | None:
+        """Return the attention and the number (from 1) of the head at an address.
 
         Return None if the address is that of a map over several heads.
         """
-        parts = split_head(address)
-        return (self.attention(parts[0]), self.head(parts[1])) if parts else None
+        attention, head = split_last(address)
+        if head in (*REDUCTIONS, "rollout") or (not self._find(attention) and not head.isdigit()):
+            return None
+        return self.attention(attention), self.head(address)
 
-    def _derived(self, attention: str, quantity: str) -> Array:
-        scores = self.recorded[f"{attention}.score"]
-        if quantity == "scaled":
-            return np.asarray(scores / np.float32(head_width(self.settings) ** 0.5))
+    def _find(self, address: str) -> TracedAttention | None:
+        return next((attention for attention in self.attentions if attention.address == address), None)
+
+    def _mask(self, attention: str) -> Array:
+        shape = self.recorded[f"{attention}.weight"].shape
         mask = self.recorded.get(f"{attention}.mask", np.ones((), dtype=bool))
-        return np.asarray(np.broadcast_to(mask, scores.shape))
-
-
-def head_width(settings: TransformerSettings) -> int:
-    """Return the width of the query, key and value of one head (d_k)."""
-    return settings.width // settings.heads
+        return np.asarray(np.broadcast_to(mask, shape))
 
 
 def record(
-    model: "Transformer",
+    model: "AutoregressiveModel",
     source: Tokens,
     read: Tokens,
     written: Tokens,
@@ -153,14 +165,15 @@ def record(
     """Run the model on one source and target with teacher forcing, and record every number."""
     import torch
 
+    from regard.models.inputs import Inputs
+
     lens = lens or Recorder()
-    device = next(model.parameters()).device
     with torch.inference_mode():
-        source_1S = torch.tensor([source.ids], device=device)
-        read_1T = torch.tensor([read.ids], device=device)
-        logits_1TV = model(source_1S, read_1T, lens)
+        source_1S = torch.tensor([source.ids], device=model.device)
+        read_1T = torch.tensor([read.ids], device=model.device)
+        logits_1TV = model(Inputs(source_1S), read_1T, lens)
         # As in the search, only tokens that can be generated have a probability above zero.
-        lens.see("logits", logits_1TV.masked_fill(~torch.tensor(generable, device=device), -torch.inf))
+        lens.see("logits", logits_1TV.masked_fill(~torch.tensor(generable, device=model.device), -torch.inf))
     recorded = {name: _without_batch(name, tensor) for name, tensor in lens.tensors.items()}
     return Trace(model.settings, source, read, written, MappingProxyType(recorded))
 

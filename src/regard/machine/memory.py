@@ -5,6 +5,8 @@ from pathlib import Path
 
 import psutil
 
+from regard.machine.cgroups import MOUNTED, OF_THIS_PROCESS, control_groups
+
 _UNLIMITED = 1 << 62
 
 
@@ -17,34 +19,21 @@ def free_memory(device: str) -> int:
     return min(psutil.virtual_memory().available, container_free_memory())
 
 
-def container_free_memory(process: Path = Path("/proc/self/cgroup"), root: Path = Path("/sys/fs/cgroup")) -> int:
+def container_free_memory(process: Path = OF_THIS_PROCESS, root: Path = MOUNTED) -> int:
     """Return how many bytes this process may still allocate under its cgroup limits.
 
     Without a limit, the result is a huge number.
     """
-    free = _UNLIMITED
-    try:
-        lines = process.read_text("utf-8").splitlines()
-    except OSError:
-        return free  # only Linux has cgroups
-    for line in lines:
-        _, controllers, path = line.split(":", 2)
-        if controllers == "":
-            names, top = ("memory.max", "memory.current", "inactive_file"), root
-        elif "memory" in controllers.split(","):
-            names, top = ("memory.limit_in_bytes", "memory.usage_in_bytes", "total_inactive_file"), root / "memory"
-        else:
-            continue
-        own = top / path.strip("/")
-        # The limits of all parent groups apply too. In a container, `own` may be a path that exists only on the host;
-        # the limits of the container are then in `top`.
-        for group in (own, *own.parents):
-            if group.is_relative_to(top):
-                free = min(free, _free_in_group(group, *names))
-    return free
+    groups = control_groups("memory", process, root)
+    return min((_free_in_group(version, group) for version, group in groups), default=_UNLIMITED)
 
 
-def _free_in_group(group: Path, limit_file: str, usage_file: str, inactive_key: str) -> int:
+def _free_in_group(version: int, group: Path) -> int:
+    limit_file, usage_file, inactive_key = (
+        ("memory.max", "memory.current", "inactive_file")
+        if version == 2
+        else ("memory.limit_in_bytes", "memory.usage_in_bytes", "total_inactive_file")
+    )
     try:
         limit = int((group / limit_file).read_text("utf-8"))
         usage = int((group / usage_file).read_text("utf-8"))

@@ -2,18 +2,37 @@
 
 import os
 
+from regard.machine.cpu import available_cpus, usable_cpus
+from regard.machine.malloc import limit_trimming, retain_freed_memory
+
 set_by_regard: set[str] = set()  # the environment variables that `tune` has set in this process
 
 
 def tune() -> None:
-    """Set how OpenMP threads wait for each other; call it before torch or ctranslate2 is imported.
+    """Set OpenMP variables and malloc options; call it before torch or ctranslate2 is imported.
 
     Two CTranslate2 models in one process have more threads than there are cores. In this situation, OpenMP by default
     puts a waiting thread to sleep almost at once, and the translation of a sentence takes thirty times as long. With
     these settings, threads actively wait for a while before they go to sleep, as they do when there are enough cores.
-    Values that the user has set are kept.
+
+    OpenMP does not know the CPU quota of a container, and would start a thread for every CPU of the machine.
+
+    CTranslate2 reallocates its KV cache for every token, so some freed memory is kept.
+
+    Variables that the user has set are kept.
     """
     if not {"OMP_WAIT_POLICY", "GOMP_SPINCOUNT"} & os.environ.keys():
-        waiting = {"OMP_WAIT_POLICY": "ACTIVE", "GOMP_SPINCOUNT": "300000"}
-        os.environ.update(waiting)
-        set_by_regard.update(waiting)
+        _set(OMP_WAIT_POLICY="ACTIVE", GOMP_SPINCOUNT="300000")
+    if "OMP_NUM_THREADS" not in os.environ and usable_cpus() < available_cpus():
+        _set(OMP_NUM_THREADS=str(usable_cpus()))
+    limit_trimming()
+
+
+def tune_for_training() -> None:
+    """Set malloc options for a program that trains a model; call it after `tune`, and before a thread starts."""
+    retain_freed_memory()
+
+
+def _set(**variables: str) -> None:
+    os.environ.update(variables)
+    set_by_regard.update(variables)

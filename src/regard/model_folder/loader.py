@@ -2,8 +2,8 @@
 
 import os
 import re
-from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 from filelock import FileLock
 from platformdirs import user_cache_path
@@ -11,15 +11,37 @@ from platformdirs import user_cache_path
 from regard.data.formats.records import LanguagePair
 from regard.errors import FolderError, UserError
 from regard.model_folder.bundled import available, resolve
-from regard.model_folder.folder import FORMAT, FORMAT_1_NAMES, HASHED, AlignmentHead, ModelFolder
+from regard.model_folder.folder import FORMAT, HASHED, TOKENIZER_FILE, AlignmentHead, ModelFolder
+from regard.model_folder.upgrade import upgrade_settings
 from regard.model_folder.verification import HOW_TO_FIX
-from regard.settings.kinds.transformer import TransformerSettings
+from regard.settings.decode import DecodeSettings
+from regard.settings.kinds import get_kind
+from regard.settings.model import ModelSettings
 from regard.settings.sections import from_dict
 from regard.storage.archives import unpack
 from regard.storage.atomic_files import make_folder, new_folder
 from regard.storage.json_files import read_hashed_json, read_json
 from regard.storage.manifest import find_damage, sha256
 from regard.tokenizers.sentencepiece import SentencePieceTokenizer
+
+# The fields of `settings.json`, and their types.
+_FIELDS: dict[str, Any] = {
+    "kind": str,
+    "task": str,
+    "directions": list,
+    "source": str,
+    "model": dict,
+    "tokenizer": dict,
+    "decode": dict,
+    "alignment_head": dict | None,
+}
+
+# Fields with a single possible value so far. Other values are for models that this version of Regard cannot run.
+_SUPPORTED = {
+    "task": "translation",
+    "source": "text",
+    "tokenizer": {"source": TOKENIZER_FILE, "target": TOKENIZER_FILE},
+}
 
 _MAX_TOKENIZER_BYTES = 1 << 26  # a larger file is refused; a tokenizer with 37,000 tokens has under 1 MB
 
@@ -36,17 +58,23 @@ def open_folder(path: Path) -> ModelFolder:
     for name in HASHED:
         if name not in manifest:
             raise FolderError(f"{path / 'manifest.json'} does not list {name}; {HOW_TO_FIX}")
-    settings, languages = _read_settings(path / "settings.json")
-    if (path / "tokenizer.model").stat().st_size > _MAX_TOKENIZER_BYTES:
-        raise FolderError(f"{path / 'tokenizer.model'} is larger than any tokenizer of Regard; {HOW_TO_FIX}")
-    tokenizer = SentencePieceTokenizer.load(path / "tokenizer.model")
-    if tokenizer.embedding_rows != settings.vocab_size:
+    if (path / TOKENIZER_FILE).stat().st_size > _MAX_TOKENIZER_BYTES:
+        raise FolderError(f"{path / TOKENIZER_FILE} is larger than any tokenizer of Regard; {HOW_TO_FIX}")
+    contents = _read_contents(path)
+    try:
+        settings = _model_settings(contents)
+        languages = _languages(contents["directions"])
+        decode = from_dict(DecodeSettings, contents["decode"])
+        alignment = _alignment_head(contents["alignment_head"], settings)
+    except UserError as error:
+        raise FolderError(f"{path / 'settings.json'}: {error}") from None
+    tokenizer = SentencePieceTokenizer.load(path / TOKENIZER_FILE)
+    if tokenizer.embedding_rows != settings.source_vocab_size:
         raise FolderError(
-            f"{path / 'tokenizer.model'} needs {tokenizer.embedding_rows} embedding rows, but settings.json says "
-            f"{settings.vocab_size}; use the tokenizer that was saved with the model"
+            f"{path / TOKENIZER_FILE} needs {tokenizer.embedding_rows} embedding rows, but settings.json says "
+            f"{settings.source_vocab_size}; use the tokenizer that was saved with the model"
         )
-    alignment = _read_alignment(path / "alignment.json", settings)
-    return ModelFolder(path, settings, languages, tokenizer, alignment)
+    return ModelFolder(path, settings, languages, tokenizer, decode, alignment)
 
 
 def _check_kind(path: Path) -> None:
@@ -73,51 +101,70 @@ def _check_kind(path: Path) -> None:
     )
 
 
-def _read_settings(path: Path) -> tuple[TransformerSettings, LanguagePair]:
-    """Read and check `settings.json`; return the settings of the model and its two languages."""
+def _read_contents(folder: Path) -> dict[str, Any]:
+    """Return the content of `settings.json` in the current format."""
+    path = folder / "settings.json"
     try:
         contents = read_json(path)
     except ValueError as error:
         raise FolderError(f"{path}: invalid JSON ({error}); {HOW_TO_FIX}") from None
     if not isinstance(contents, dict):
         raise FolderError(f"{path}: not a JSON object; {HOW_TO_FIX}")
+    if contents.get("format") == 1:
+        try:
+            return upgrade_settings(contents, _read_alignment_file(folder / "alignment.json"))
+        except FolderError as error:
+            raise FolderError(f"{path}: {error}; {HOW_TO_FIX}") from None
     if contents.get("format") != FORMAT:
-        raise FolderError(f"{path}: format {contents.get('format')!r:.60}, but this Regard reads format {FORMAT}")
-    for name, kind in (("model", dict), ("languages", list)):
-        if name not in contents:
-            raise FolderError(f"{path}: {name} is missing")
-        if not isinstance(contents[name], kind):
-            raise FolderError(f"{path}: {name} is {contents[name]!r:.60}; {HOW_TO_FIX}")
-    try:
-        settings = from_dict(
-            TransformerSettings, {FORMAT_1_NAMES.get(name, name): value for name, value in contents["model"].items()}
+        raise FolderError(
+            f"{path}: format {contents.get('format')!r:.60}, but this Regard reads the formats 1 to {FORMAT}"
         )
-    except UserError as error:
-        raise FolderError(f"{path}: {error}") from None
-    match contents["languages"]:
-        case [str() | None as source, str() | None as target]:
-            return settings, (source, target)
+    for name, wanted in _FIELDS.items():
+        if name not in contents:
+            raise FolderError(f"{path}: {name} is missing; {HOW_TO_FIX}")
+        if not isinstance(contents[name], wanted):
+            raise FolderError(f"{path}: {name} is {contents[name]!r:.60}; {HOW_TO_FIX}")
+    for name, supported in _SUPPORTED.items():
+        if contents[name] != supported:
+            raise FolderError(f"{path}: {name} is {contents[name]!r:.80}, which needs a newer version of Regard")
+    return contents
+
+
+def _model_settings(contents: dict[str, Any]) -> ModelSettings:
+    return from_dict(get_kind(contents["kind"]).settings, {**contents["model"], "kind": contents["kind"]})
+
+
+def _languages(directions: Any) -> LanguagePair:
+    match directions:
+        case [[str() | None as source, str() | None as target]]:
+            return source, target
     raise FolderError(
-        f"{path}: languages is {contents['languages']!r:.60}, not two names, each of which may be null; {HOW_TO_FIX}"
+        f"directions is {directions!r:.60}, not one pair of languages, each of which may be null; {HOW_TO_FIX}"
     )
 
 
-def _read_alignment(path: Path, settings: TransformerSettings) -> AlignmentHead | None:
-    if not path.exists():
+def _alignment_head(saved: dict[str, Any] | None, settings: ModelSettings) -> AlignmentHead | None:
+    if saved is None:
         return None
     try:
-        head = AlignmentHead(**read_hashed_json(path))
-        if head not in _possible_heads(settings):
-            raise ValueError(f"{path} names a head that the model does not have")
-    except (TypeError, ValueError) as error:
-        raise FolderError(f"{error}; remove the file and run `regard measure alignment` again") from None
+        head = AlignmentHead(**saved)
+    except TypeError:
+        raise FolderError(f"alignment_head is {saved!r:.80}; {HOW_TO_FIX}") from None
+    if head.head not in settings.anatomy().cross_heads or head.row not in ("written", "read"):
+        raise FolderError(
+            "alignment_head names a head that the model does not have; run `regard measure alignment` again"
+        )
     return head
 
 
-def _possible_heads(settings: TransformerSettings) -> Iterator[AlignmentHead]:
-    for layer in range(1, settings.decoder_layers + 1):
-        for head in range(1, settings.heads + 1):
-            yield from (AlignmentHead(f"decoder.{layer}.cross.{head}", row) for row in ("written", "read"))
+def _read_alignment_file(path: Path) -> dict[str, Any] | None:
+    """Return the alignment head of a folder of format 1, which has a file of its own."""
+    if not path.exists():
+        return None
+    try:
+        return read_hashed_json(path)
+    except ValueError as error:
+        raise FolderError(f"{error}; remove the file and run `regard measure alignment` again") from None
 
 
 def _unpack_to_cache(archive: Path) -> Path:
@@ -142,5 +189,5 @@ def _is_model_file(name: str) -> bool:
     """Return whether a file in an archive belongs to the model. Other files are not unpacked."""
     return (
         name in (*HASHED, "alignment.json", "card.md", "manifest.json")
-        or re.fullmatch(r"fast/[a-z_]+\.[a-z]+", name) is not None
+        or re.fullmatch(r"ctranslate2/[a-z_]+\.[a-z]+", name) is not None
     )

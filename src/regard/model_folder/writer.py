@@ -1,15 +1,17 @@
-"""Writes a model folder, or adds the alignment head to an existing one."""
+"""Writes a model folder, or stores the alignment head in an existing one."""
 
 from dataclasses import asdict
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from regard.data.formats.records import LanguagePair
-from regard.model_folder.folder import FORMAT, FORMAT_1_NAMES, HASHED, AlignmentHead
-from regard.settings.kinds.transformer import TransformerSettings
+from regard.model_folder.folder import DEFAULT_DECODE, HASHED, TOKENIZER_FILE, AlignmentHead, describe_folder
+from regard.model_folder.loader import open_folder
+from regard.settings.decode import DecodeSettings
+from regard.settings.model import ModelSettings
 from regard.storage.atomic_files import make_folder, write_atomically
-from regard.storage.json_files import write_hashed_json, write_json
-from regard.storage.manifest import write_manifest
+from regard.storage.json_files import json_text, write_json
+from regard.storage.manifest import replace_file, write_manifest
 from regard.tokenizers.sentencepiece import SentencePieceTokenizer
 
 if TYPE_CHECKING:
@@ -19,31 +21,41 @@ if TYPE_CHECKING:
 def save_folder(
     path: Path,
     *,
-    settings: TransformerSettings,
+    settings: ModelSettings,
     weights: dict[str, "Tensor"],
     tokenizer: SentencePieceTokenizer,
     languages: LanguagePair,
     card: str,
+    decode: DecodeSettings = DEFAULT_DECODE,
 ) -> None:
     """Write a model folder. Each file is written atomically, and the manifest last."""
     from safetensors.torch import save
 
     make_folder(path)
-    disk_names = {name: disk_name for disk_name, name in FORMAT_1_NAMES.items()}
-    contents = {
-        "format": FORMAT,
-        "languages": list(languages),
-        "model": {disk_names.get(name, name): value for name, value in asdict(settings).items()},
-        "tokenizer": {"pieces": tokenizer.size},
-    }
     (path / "manifest.json").unlink(missing_ok=True)
-    write_json(path / "settings.json", contents)
-    write_atomically(path / "tokenizer.model", tokenizer.data)
+    write_json(path / "settings.json", _contents(settings, languages, decode, None))
+    write_atomically(path / TOKENIZER_FILE, tokenizer.data)
     write_atomically(path / "weights.safetensors", save(weights))
     write_atomically(path / "card.md", card)
     write_manifest(path, HASHED)
 
 
 def save_alignment_head(path: Path, head: AlignmentHead) -> None:
-    """Write the alignment head to its own file in a model folder, so that the hashes of the other files stay valid."""
-    write_hashed_json(path / "alignment.json", asdict(head))
+    """Store the alignment head in the settings of a model folder. A folder of an older format is upgraded."""
+    folder = open_folder(path)
+    contents = _contents(folder.settings, folder.languages, folder.decode, head)
+    replace_file(path, "settings.json", json_text(contents))
+    (path / "alignment.json").unlink(missing_ok=True)  # of format 1
+
+
+def _contents(
+    settings: ModelSettings, languages: LanguagePair, decode: DecodeSettings, alignment: AlignmentHead | None
+) -> dict[str, Any]:
+    model = asdict(settings)
+    return describe_folder(
+        kind=model.pop("kind"),
+        directions=[list(languages)],
+        model=model,
+        decode=decode.stored_with_model(),
+        alignment_head=asdict(alignment) if alignment else None,
+    )

@@ -32,9 +32,9 @@ def attend(
     if causal:
         mask = q_BHLE.new_ones(q_BHLE.size(-2), k_BHME.size(-2), dtype=torch.bool).tril()
     products_BHLM = q_BHLE @ k_BHME.mT
-    record(lens, name, query=q_BHLE, key=k_BHME, value=v_BHME, score=products_BHLM)
     # Dot products grow with the width of a head. Without this division, the softmax would saturate (section 3.2.1).
     scores_BHLM = products_BHLM / q_BHLE.size(-1) ** 0.5
+    record(lens, name, query=q_BHLE, key=k_BHME, value=v_BHME, score=products_BHLM, scaled=scores_BHLM)
     if mask is not None:
         record(lens, name, mask=mask)
         scores_BHLM = scores_BHLM.masked_fill(~mask, float("-inf"))

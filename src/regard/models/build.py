@@ -1,17 +1,47 @@
-"""Builds an untrained model, for comparison with a trained one."""
+"""Builds a model from its settings. Nothing else calls the constructor of a model."""
 
-from typing import TYPE_CHECKING
+from pkgutil import resolve_name
+from typing import TypeVar, cast
 
-if TYPE_CHECKING:
-    from regard.models.kinds.transformer import Transformer
+import torch
+from torch import Tensor
+
+from regard.models.interface import SequenceModel
+from regard.settings.kinds import get_kind
+from regard.settings.model import ModelSettings
+
+AnyModel = TypeVar("AnyModel", bound=SequenceModel)
 
 
-def build_untrained(model: "Transformer") -> "Transformer":
-    """Return an untrained model with the architecture of `model`. Its random parameters are the same in every call."""
-    import torch
+def build_model(settings: ModelSettings, dropout: float = 0.0, *, seed: int = 0) -> SequenceModel:
+    """Return a model of the kind and shape that the settings describe, with random parameters.
 
-    from regard.models.kinds.transformer import Transformer
-
+    The parameters depend only on the settings and the seed. The random generator of the caller does not change.
+    """
     with torch.random.fork_rng(devices=[]):
-        torch.manual_seed(1)
-        return Transformer(model.settings).eval().to(next(model.parameters()).device)
+        torch.manual_seed(seed)
+        model: SequenceModel = resolve_name(get_kind(settings.kind).model)(settings, dropout)
+    return model
+
+
+def build_with_parameters(settings: ModelSettings, parameters: dict[str, Tensor]) -> SequenceModel:
+    """Return a model with these parameters, which it does not copy. Random parameters are never computed."""
+    with torch.device("meta"):
+        model = build_model(settings)
+    model.load_state_dict(parameters, assign=True)
+    if model.positions is not None:
+        model.positions.compute_sinusoids()
+    if unsaved := [name for name, buffer in model.named_buffers() if buffer.is_meta]:
+        raise TypeError(f"buffers of {settings.kind} models are not saved: {', '.join(unsaved)}; make them persistent")
+    return model.eval()
+
+
+def parameter_shapes(settings: ModelSettings) -> dict[str, tuple[int, ...]]:
+    """Return the name and shape of each parameter of a model, without allocating memory for them."""
+    with torch.device("meta"):
+        return {name: tuple(tensor.shape) for name, tensor in build_model(settings).state_dict().items()}
+
+
+def build_untrained(model: AnyModel) -> AnyModel:
+    """Return an untrained model with the settings of `model`. Its random parameters are the same in every call."""
+    return cast(AnyModel, build_model(model.settings, seed=1).eval().to(model.device))

@@ -1,40 +1,49 @@
-"""The interface of all models. Search, training and evaluation use it instead of a concrete class.
+"""The interface of all models. Search, training, evaluation and inspection use it instead of a concrete class.
 
 Each model defines its own types for the results of `encode` and `start`; the result of `start` must implement
-`DecoderState`.
+`DecoderState`. The caller keeps these results, and a model stores nothing between two calls.
 
 Shapes: B sentences, N hypotheses (B times the beam size), S source length, T target length, D width, V vocabulary.
 """
 
-from collections.abc import Iterator
+from abc import ABC, abstractmethod
 from typing import Any, Protocol, Self
 
+import torch
 from torch import Tensor, nn
 
+from regard.errors import UserError
+from regard.models.inputs import Inputs
+from regard.models.lens import Lens
+from regard.models.positions import Positions
+from regard.settings.anatomy import Anatomy
+from regard.settings.model import ModelSettings
 
-class SequenceModel(Protocol):
-    """A model that encodes a source and generates the target sequence one token at a time."""
 
-    training: bool
-    vocab_size: int
+class SequenceModel(nn.Module, ABC):
+    """A model that encodes a sequence, and maps hidden vectors to the logits of tokens."""
 
-    def encode(self, source_BS: Tensor) -> Any:
-        """Encode a batch of sources, given as padded token ids."""
+    def __init__(self, settings: ModelSettings) -> None:
+        super().__init__()
+        self.settings = settings
+        # The positional encodings that the model adds to its embeddings, for models that do.
+        self.positions: Positions | None = None
 
-    def start(self, encoded: Any) -> Any:
-        """Return the decoder state before the first token."""
+    @abstractmethod
+    def encode(self, inputs: Inputs, lens: Lens | None = None) -> Any:
+        """Encode a batch of sources."""
 
-    def decode(self, tokens_NT: Tensor, state: Any) -> tuple[Tensor, Any]:
-        """Give the decoder one or more new target tokens; return their hidden vectors (N, T, D) and the new state."""
-
+    @abstractmethod
     def project(self, hidden: Tensor) -> Tensor:
-        """Return the logits of the next token (…, V), given hidden vectors (…, D)."""
+        """Return the logits of tokens (…, V), given hidden vectors (…, D)."""
 
-    def train(self, mode: bool = True) -> Any: ...
+    def anatomy(self) -> Anatomy:
+        """Return which stacks, layers and attentions the model has."""
+        return self.settings.anatomy()
 
-    def parameters(self) -> Iterator[nn.Parameter]: ...
-
-    def zero_grad(self, set_to_none: bool = True) -> None: ...
+    @property
+    def device(self) -> torch.device:
+        return next(self.parameters()).device
 
 
 class DecoderState(Protocol):
@@ -47,3 +56,27 @@ class DecoderState(Protocol):
     def keep(self, sentences: Tensor) -> Self:
         """Return a state with only these sentences and all of their beams. `sentences` contains their indices."""
         ...
+
+
+class AutoregressiveModel(SequenceModel):
+    """A model that generates the target sequence one token at a time."""
+
+    @abstractmethod
+    def start(self, encoded: Any) -> Any:
+        """Return the decoder state before the first token."""
+
+    @abstractmethod
+    def decode(self, tokens_NT: Tensor, state: Any, lens: Lens | None = None) -> tuple[Tensor, Any]:
+        """Give the decoder one or more new target tokens; return their hidden vectors (N, T, D) and the new state."""
+
+    def forward(self, source: Inputs, target_BT: Tensor, lens: Lens | None = None) -> Tensor:
+        """Return, for each target token, the logits of the token that follows it (B, T, V)."""
+        hidden_BTD, _ = self.decode(target_BT, self.start(self.encode(source, lens)), lens)
+        return self.project(hidden_BTD)
+
+
+def as_autoregressive(model: SequenceModel) -> AutoregressiveModel:
+    """Return the model, and raise a `UserError` if it cannot generate text."""
+    if not isinstance(model, AutoregressiveModel):
+        raise UserError(f"a model of the kind {model.settings.kind} does not generate text; use a model with a decoder")
+    return model

@@ -126,6 +126,10 @@ class DecoderLayer(Layer):
         self.feedforward = FeedForward(width, feedforward)
         self.feedforward_norm = nn.LayerNorm(width)
 
+    def start(self, encoded_BSD: Tensor) -> KVCache:
+        """Return the KV cache before the first target token. It contains the keys and values of the source."""
+        return KVCache(*self.cross.keys_and_values(encoded_BSD))
+
     def forward(
         self, x_NTD: Tensor, cache: KVCache, source_mask: Tensor | None, name: str, lens: Lens | None
     ) -> tuple[Tensor, KVCache]:

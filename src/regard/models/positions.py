@@ -28,6 +28,14 @@ class Positions(nn.Module):
         else:
             self.register_buffer("weight", sinusoids(max_positions, width), persistent=False)
 
+    def compute_sinusoids(self) -> None:
+        """Compute fixed encodings on the CPU, for a model that was built on the meta device and then loaded.
+
+        They are not saved with the parameters. Learned encodings do not change.
+        """
+        if not isinstance(self.weight, nn.Parameter):
+            self.weight = sinusoids(*self.weight.shape)
+
     def forward(self, start: int, length: int) -> Tensor:
         """Return the encodings of `length` positions from `start` on."""
         if start + length > len(self.weight):

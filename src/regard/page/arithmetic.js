@@ -81,7 +81,7 @@ const quoted = (text) => `'${text.replaceAll("'", "'\\''")}'`;
 
 async function drawArithmetic() {
   const head = state.arithmeticHead;
-  const { rows, columns, read, kind } = attentionOf(head);
+  const { rows, columns, read, causal, head_width: headWidth } = attentionOf(head);
   state.arithmeticRow = Math.min(state.arithmeticRow, rows.tokens.length - 1);
   state.arithmeticKey = Math.min(state.arithmeticKey, columns.tokens.length - 1);
   byId("arithmetic-title").textContent = `${head}: attention of one token`;
@@ -95,7 +95,7 @@ async function drawArithmetic() {
     );
     return;
   }
-  const arithmetic = compute(await vectorsOf(head), state.arithmeticRow, data.settings.width / data.settings.heads, columns.tokens.length, kind === "decoder.self");
+  const arithmetic = compute(await vectorsOf(head), state.arithmeticRow, headWidth, columns.tokens.length, causal);
   if (head !== state.arithmeticHead) return;
   byId("arithmetic-steps").replaceChildren(make("ol", { className: "steps" }, ...makeSteps(arithmetic, columns, state.arithmeticKey)));
 }

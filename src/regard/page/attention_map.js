@@ -1,10 +1,10 @@
 // The selected attention map: the weights of one head or of several heads combined, between words or between tokens.
 
-import { KINDS, attentionAddress, attentions, data, sides, weightsOf } from "./provider.js";
+import { KINDS, attentionAddress, attentions, headNumbers, ofKind, weightsOf } from "./provider.js";
 import { state } from "./state.js";
 
 export function titleOf({ kind, layer, head }) {
-  const heads = data.settings.heads;
+  const { heads } = ofKind(kind);
   const layers = attentions.filter((attention) => attention.kind === kind).length;
   const address = attentionAddress(kind, layer);
   const reduction = { mean: "Mean", max: "Maximum" }[head];
@@ -21,7 +21,7 @@ async function tokenWeights({ kind, layer, head }) {
     const weights = await weightsOf(`${address}.${head}`);
     return Float32Array.from(weights, (weight) => weight / 255);
   }
-  const heads = await Promise.all(Array.from({ length: data.settings.heads }, (_, i) => weightsOf(`${address}.${i + 1}`)));
+  const heads = await Promise.all(headNumbers(ofKind(kind)).map((number) => weightsOf(`${address}.${number}`)));
   const reduced = new Float32Array(heads[0].length);
   for (const weights of heads) {
     for (let i = 0; i < reduced.length; i++) reduced[i] = head === "max" ? Math.max(reduced[i], weights[i] / 255) : reduced[i] + weights[i] / 255 / heads.length;
@@ -31,9 +31,9 @@ async function tokenWeights({ kind, layer, head }) {
 
 /** The selected map: its title, the labels of rows and columns, the weights, and which cells are masked. */
 export async function selectedMap(selection = state) {
-  const { rows, columns, read } = sides(selection.kind);
+  const { rows, columns, read, causal } = ofKind(selection.kind);
   const weights = await tokenWeights(selection);
-  const isMasked = (row, column) => selection.kind === "decoder.self" && column > row;
+  const isMasked = (row, column) => causal && column > row;
   const unitsOf = (side) => (selection.units === "tokens" ? side.tokens.map((text, i) => [text, i, i + 1]) : side.words);
   const rowUnits = unitsOf(rows);
   const columnUnits = unitsOf(columns);

@@ -2,7 +2,7 @@
 // every head.
 
 import { PALETTE } from "./colour_scale.js";
-import { KINDS, attentionAddress, attentions, data } from "./provider.js";
+import { KINDS, attentionAddress, attentions, data, headNumbers, ofKind } from "./provider.js";
 import { byId, fillBars, fillSelect } from "./dom.js";
 import { drawHeatmap } from "./heatmap.js";
 import { drawLines } from "./attention_lines.js";
@@ -17,9 +17,10 @@ let drawCount = 0;
 function fillControls() {
   const layers = attentions.filter((attention) => attention.kind === state.kind).map((attention) => String(attention.layer));
   if (!layers.includes(state.layer) && state.layer !== "all") state.layer = layers.at(-1);
-  const heads = Array.from({ length: data.settings.heads }, (_, i) => [String(i + 1), String(i + 1)]);
+  const heads = headNumbers(ofKind(state.kind)).map((head) => [head, head]);
   const reductions = [["mean", "mean of all"], ["max", "maximum of all"]];
-  const choices = state.layer === "all" ? [...reductions, ["rollout", "rollout"]] : [...heads, ...reductions];
+  const rollout = data.all_layer_reductions.includes("rollout") ? [["rollout", "rollout"]] : [];
+  const choices = state.layer === "all" ? [...reductions, ...rollout] : [...heads, ...reductions];
   if (!choices.some(([value]) => value === state.head)) state.head = "mean";
   fillSelect(byId("kind"), Object.entries(KINDS), state.kind);
   fillSelect(byId("layer"), [...layers.map((layer) => [layer, layer]), ["all", "all layers"]], state.layer);

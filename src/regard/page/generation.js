@@ -1,7 +1,7 @@
 // The Generation tab: for each decoding step, the most probable tokens and the attention to the source; below them,
 // the tree of the beam search.
 
-import { data } from "./provider.js";
+import { data, mainAttention } from "./provider.js";
 import { byId, fillBars, make, makeSvg } from "./dom.js";
 import { rankedRow, selectedMap } from "./attention_map.js";
 import { change, listen, state } from "./state.js";
@@ -14,12 +14,14 @@ async function drawStep() {
   byId("step").value = state.step + 1;
   byId("step-text").textContent = `Step ${state.step + 1} of ${data.steps.length}: after ${read}, generated ${token} (probability ${probability.toFixed(3)}).`;
   fillBars(byId("alternatives"), alternatives.map(([name, value]) => ({ name, value, chosen: name === token })));
-  const layer = String(data.settings.decoder_layers);
   const step = state.step;
-  const map = await selectedMap({ kind: "decoder.cross", layer, head: "mean", units: "tokens" });
-  if (step !== state.step) return;
-  byId("step-attention-title").textContent = `Attention to the source: mean of ${data.settings.heads} heads, layer ${layer}`;
-  fillBars(byId("step-attention"), rankedRow(map, step).slice(0, 6));
+  if (mainAttention) {
+    const { kind, layer, heads } = mainAttention;
+    const map = await selectedMap({ kind, layer: String(layer), head: "mean", units: "tokens" });
+    if (step !== state.step) return;
+    byId("step-attention-title").textContent = `Attention to the ${mainAttention.keys}: mean of ${heads} heads, layer ${layer}`;
+    fillBars(byId("step-attention"), rankedRow(map, step).slice(0, 6));
+  }
   for (const group of document.querySelectorAll("#beams [data-step]")) group.classList.toggle("now", Number(group.dataset.step) === step);
 }
 

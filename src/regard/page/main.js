@@ -2,7 +2,7 @@
 
 import { showArithmetic } from "./arithmetic.js";
 import { showAttention } from "./attention_view.js";
-import { data } from "./provider.js";
+import { data, mainAttention } from "./provider.js";
 import { byId, make } from "./dom.js";
 import { showPositions } from "./positional_encoding.js";
 import { showGeneration } from "./generation.js";
@@ -18,12 +18,13 @@ function showTexts() {
   if (data.texts.full_model !== null) notes.push(`Translated without ${data.without}. Translation of the full model: ${data.texts.full_model}`);
   else if (data.without) notes.push(`Computed without ${data.without}.${data.search === null ? "" : " The target is the translation of the full model."}`);
   byId("notes").textContent = notes.join(" ");
-  const { positions, norm } = data.settings;
-  byId("model-text").textContent = `${data.parameters.toLocaleString("en")} parameters; ${positions === "sinusoid" ? "sinusoid" : "learned"} positions; layer norm ${norm === "pre" ? "before each sublayer" : "after each residual sum"}; this text: ${data.source.tokens.length} source tokens, ${data.written.tokens.length} target tokens.`;
+  byId("model-text").textContent = `${data.architecture} ${data.parameters.toLocaleString("en")} parameters. This text: ${data.source.tokens.length} source tokens, ${data.written.tokens.length} target tokens.`;
 }
 
 function showTabs() {
-  const tabs = [...document.querySelectorAll('[role="tab"]')];
+  const missing = [...(mainAttention ? [] : ["tab-attention", "tab-arithmetic"]), ...(data.positions ? [] : ["tab-positions"])];
+  for (const name of missing) byId(name).hidden = true;
+  const tabs = [...document.querySelectorAll('[role="tab"]')].filter((tab) => !tab.hidden);
   const select = (selected) => {
     for (const tab of tabs) {
       const isSelected = tab === selected;
@@ -33,6 +34,10 @@ function showTabs() {
     }
   };
   for (const tab of tabs) tab.addEventListener("click", () => select(tab));
+  if (missing.includes("tab-attention")) {
+    byId("attention").hidden = true;
+    select(tabs[0]);
+  }
   byId("tabs").addEventListener("keydown", (event) => {
     const move = { ArrowRight: 1, ArrowLeft: -1 }[event.key];
     if (!move) return;
@@ -44,5 +49,10 @@ function showTabs() {
 
 showTexts();
 showTabs();
-await Promise.all([showAttention(), showArithmetic(), showGeneration(), showPositions()]);
+// A model without attention or without positional encoding has no such tab.
+await Promise.all([
+  ...(mainAttention ? [showAttention(), showArithmetic()] : []),
+  showGeneration(),
+  ...(data.positions ? [showPositions()] : []),
+]);
 document.body.dataset.ready = "yes";

@@ -1,5 +1,5 @@
 // The data of the page. Attention maps and vectors are compressed (deflate, then base64) and decompressed on first use.
-// Only this module parses addresses such as `encoder.2.self.5`.
+// Which attentions the model has, and between which tokens, is in the data: no other module parses an address.
 
 export const data = JSON.parse(document.getElementById("data").textContent);
 
@@ -31,22 +31,30 @@ export function positionBytes() {
   return once("positions", async () => new Uint8Array(await bytes(data.positions.table)));
 }
 
-/** The tokens that attend (`rows`), those attended to (`columns`) and, in the decoder, its input tokens (`read`). */
-export function sides(kind) {
-  if (kind === "encoder.self") return { rows: data.source, columns: data.source, read: null };
-  return { rows: data.written, columns: kind === "decoder.self" ? data.read : data.source, read: data.read };
-}
+/**
+ * Every attention in the order of computation. `rows` are the tokens that attend, `columns` those attended to, and
+ * `read` the input tokens of the decoder, if its positions attend.
+ */
+export const attentions = data.attentions.map((attention) => ({
+  ...attention,
+  rows: attention.queries === "source" ? data.source : data.written,
+  columns: attention.keys === "source" ? data.source : data.read,
+  read: attention.queries === "source" ? null : data.read,
+}));
 
-/** Every attention sublayer in the order of computation, with its address, kind, layer and tokens. */
-export const attentions = data.attentions.map((address) => {
-  const [stack, layer, sublayer] = address.split(".");
-  return { address, kind: `${stack}.${sublayer}`, layer: Number(layer), ...sides(`${stack}.${sublayer}`) };
-});
+/** The first attention of a kind. All attentions of a kind have the same heads and the same tokens. */
+export const ofKind = (kind) => attentions.find((attention) => attention.kind === kind);
+
+/** The attention that the page shows first, or undefined if the model has none. */
+export const mainAttention = attentions.find(({ address }) => address === data.main_attention);
+
+/** The numbers of the heads of an attention, as texts. */
+export const headNumbers = ({ heads }) => Array.from({ length: heads }, (_, i) => String(i + 1));
 
 /** The address of every head in the order of computation. */
-export const headAddresses = attentions.flatMap(({ address }) => Array.from({ length: data.settings.heads }, (_, i) => `${address}.${i + 1}`));
+export const headAddresses = attentions.flatMap((attention) => headNumbers(attention).map((head) => `${attention.address}.${head}`));
 
-/** The attention sublayer that a head belongs to. */
+/** The attention that a head belongs to. */
 export const attentionOf = (head) => attentions.find(({ address }) => head.startsWith(`${address}.`));
 
 /** The address of the attention of a kind in a layer, such as `encoder.2.self`; for "all" layers, the kind. */
@@ -54,8 +62,5 @@ export function attentionAddress(kind, layer) {
   return layer === "all" ? kind : attentions.find((attention) => attention.kind === kind && String(attention.layer) === layer).address;
 }
 
-export const KINDS = {
-  "encoder.self": "source attends to source",
-  "decoder.self": "target attends to the target so far",
-  "decoder.cross": "target attends to source",
-};
+/** For each kind of attention, which side attends to which side. */
+export const KINDS = Object.fromEntries(attentions.map(({ kind, direction }) => [kind, direction]));

@@ -1,12 +1,12 @@
 // The current selection, and the functions to call when it changes.
 
-import { data } from "./provider.js";
+import { mainAttention } from "./provider.js";
 
 const listeners = [];
 
 export const state = {
-  kind: "decoder.cross",
-  layer: String(data.settings.decoder_layers), // the number of a layer, or "all"
+  kind: mainAttention?.kind,
+  layer: String(mainAttention?.layer), // the number of a layer, or "all"
   head: "mean", // the number of a head, "mean", "max" or, if all layers are selected, "rollout"
   form: "map",
   units: "words",

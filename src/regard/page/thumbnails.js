@@ -1,7 +1,7 @@
 // A small map of every head. Each is drawn when it comes into view, so that pages of long texts open fast.
 
 import { makeImage } from "./colour_scale.js";
-import { attentions, data, weightsOf } from "./provider.js";
+import { attentions, headNumbers, weightsOf } from "./provider.js";
 import { make, makeCanvas } from "./dom.js";
 import { change, listen, state } from "./state.js";
 
@@ -41,14 +41,14 @@ export function showThumbnails(root) {
     }
   });
   for (const attention of attentions) {
-    const heads = Array.from({ length: data.settings.heads }, (_, i) => {
-      const button = make("button", { title: `${attention.address}.${i + 1}`, ariaLabel: `${attention.address}.${i + 1}`, ariaPressed: "false" });
+    const heads = headNumbers(attention).map((head) => {
+      const button = make("button", { title: `${attention.address}.${head}`, ariaLabel: `${attention.address}.${head}`, ariaPressed: "false" });
       button.style.width = button.style.height = `${SIZE + 8}px`;
       button.addEventListener("click", () => {
-        change({ kind: attention.kind, layer: String(attention.layer), head: String(i + 1), row: 0, column: 0 });
+        change({ kind: attention.kind, layer: String(attention.layer), head, row: 0, column: 0 });
         document.getElementById("map-title").scrollIntoView({ block: "nearest" });
       });
-      buttons.set(button, [attention, i + 1]);
+      buttons.set(button, [attention, head]);
       observer.observe(button);
       return button;
     });
@@ -56,7 +56,7 @@ export function showThumbnails(root) {
   }
   const markSelected = () => {
     for (const [button, [{ kind, layer }, head]] of buttons) {
-      button.ariaPressed = String(kind === state.kind && String(layer) === state.layer && String(head) === state.head);
+      button.ariaPressed = String(kind === state.kind && String(layer) === state.layer && head === state.head);
     }
   };
   listen(markSelected);

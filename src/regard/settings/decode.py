@@ -1,7 +1,7 @@
 """The settings of decoding."""
 
-from dataclasses import dataclass
-from typing import ClassVar
+from dataclasses import dataclass, fields
+from typing import Any, ClassVar
 
 from regard.errors import SettingsError
 from regard.settings.fields import check_at_least, check_types, setting
@@ -11,7 +11,7 @@ _MAX_LENGTH_PENALTY = 10  # maximum absolute value of `length_penalty`; a much l
 
 @dataclass(frozen=True, kw_only=True)
 class DecodeSettings:
-    """How to translate (section 6.1). Chosen per call; not stored in a model."""
+    """How to translate (section 6.1). A model may bring its own defaults; a call overrides them."""
 
     section: ClassVar[str] = "decode"
 
@@ -70,6 +70,15 @@ class DecodeSettings:
             )
         if "\n" in self.prefix:
             raise SettingsError("decode.prefix must be a single line, because texts are translated line by line")
+
+    def stored_with_model(self) -> dict[str, Any]:
+        """Return the settings that are stored with a model: those that change its text and are not the default."""
+        per_call = ("n_best", "prefix", "seed", "scores", "log_probabilities", "alignment")
+        return {
+            one.name: getattr(self, one.name)
+            for one in fields(self)
+            if one.name not in per_call and getattr(self, one.name) != one.default
+        }
 
     def extra_outputs(self) -> list[str]:
         """Return the names of the settings that ask for more than the best translation, such as an alignment."""

@@ -10,6 +10,8 @@ from regard.errors import SettingsError
 
 AUTO = -1  # value that means "choose automatically", for settings in which 0 has another meaning
 
+Overrides = Mapping[str, Mapping[str, Any]]  # values of settings by section and name
+
 TYPE_NAMES: dict[Any, str] = {int: "a whole number", float: "a number", bool: "true or false", str: "text"}
 
 

@@ -7,21 +7,41 @@ from typing import Any, Literal, get_origin, get_type_hints
 
 from regard.errors import SettingsError
 from regard.settings.decode import DecodeSettings
-from regard.settings.fields import TYPE_NAMES, nearest
-from regard.settings.sections import SECTIONS, Overrides, assemble, check_name, check_section, setting_names
+from regard.settings.fields import TYPE_NAMES, Overrides, nearest
+from regard.settings.kinds import get_kind
+from regard.settings.sections import (
+    SECTIONS,
+    assemble,
+    check_name,
+    check_section,
+    kind_of,
+    section_class,
+    setting_names,
+)
 
 
 def user_overrides(overrides: Sequence[str] = (), file: Path | None = None) -> Overrides:
     """Return the settings that the user changes, by section; `overrides` take precedence over the TOML file."""
     merged: dict[str, dict[str, Any]] = {name: {} for name in SECTIONS}
-    for layer in (_read_toml(file) if file else {}, _parse(overrides)):
+    file_values = _read_toml(file) if file else {}
+    kind = _requested_kind(overrides) or kind_of(file_values)
+    get_kind(kind)
+    for section, values in file_values.items():
+        for name in values:
+            check_name(section, name, kind, f"{file}: ")
+    for layer in (file_values, _parse(overrides, kind)):
         for section, values in layer.items():
             merged[section].update(values)
     return {section: values for section, values in merged.items() if values}
 
 
-def decode_settings(overrides: Sequence[str], file: Path | None = None) -> DecodeSettings:
-    """Return the decode settings with the user's changes.
+def _requested_kind(overrides: Sequence[str]) -> str | None:
+    """Return the kind of model that overrides ask for; the names of all model settings depend on it."""
+    return {path: value for path, _, value in (one.partition("=") for one in overrides)}.get("model.kind")
+
+
+def decode_overrides(overrides: Sequence[str], file: Path | None = None) -> dict[str, Any]:
+    """Return the decode settings that the user changes, by name, after checking them.
 
     Raise a `SettingsError` for a setting of another section, because it would have no effect.
     """
@@ -32,7 +52,13 @@ def decode_settings(overrides: Sequence[str], file: Path | None = None) -> Decod
             raise SettingsError(
                 f"{section}.{name} has no effect here{nearest(name, setting_names('decode'), 'decode.')}"
             )
-    return assemble(user).decode
+    assemble(user)
+    return dict(user.get("decode", {}))
+
+
+def decode_settings(overrides: Sequence[str], file: Path | None = None) -> DecodeSettings:
+    """Return the default decode settings with the user's changes."""
+    return DecodeSettings(**decode_overrides(overrides, file))
 
 
 def _read_toml(path: Path) -> dict[str, dict[str, Any]]:
@@ -48,24 +74,22 @@ def _read_toml(path: Path) -> dict[str, dict[str, Any]]:
         check_section(section)
         if not isinstance(values, dict):
             raise SettingsError(f"{path}: {section} must be a section, written [{section}]")
-        for name in values:
-            check_name(section, name, f"{path}: ")
     return content
 
 
-def _parse(overrides: Sequence[str]) -> dict[str, dict[str, Any]]:
+def _parse(overrides: Sequence[str], kind: str) -> dict[str, dict[str, Any]]:
     """Parse overrides: `["train.steps=100"]` becomes `{"train": {"steps": 100}}`."""
     result: dict[str, dict[str, Any]] = {}
     for override in overrides:
         path, equals, text = override.partition("=")
         section, dot, name = path.partition(".")
         if not (equals and dot):
-            owners = [one for one in SECTIONS if equals and path in setting_names(one)]
+            owners = [one for one in SECTIONS if equals and path in setting_names(one, kind)]
             form = f"{owners[0]}.{override}" if len(owners) == 1 else "section.name=value, for example train.steps=4000"
             raise SettingsError(f"--set {override}: write it as {form}")
         check_section(section)
-        check_name(section, name)
-        hints = get_type_hints(SECTIONS[section])
+        check_name(section, name, kind)
+        hints = get_type_hints(section_class(section, kind))
         result.setdefault(section, {})[name] = _typed(text, hints[name], f"{section}.{name}")
     return result
 

@@ -1,19 +1,18 @@
 """Lists all settings, for `regard settings` and docs/settings.md."""
 
 import dataclasses
+from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any, Literal, get_args, get_origin, get_type_hints
 
 from regard.errors import SettingsError
-from regard.settings.fields import TYPE_NAMES
-from regard.settings.sections import Settings
-from regard.settings.sizes import SIZES
+from regard.settings.fields import TYPE_NAMES, Overrides
+from regard.settings.kinds import DEFAULT_KIND, KINDS
+from regard.settings.sections import SECTIONS, section_class
 
 _HOW = """\
 Change a setting with `--set section.name=value`, or several in a TOML file with `--config`. Commands that use a model
 take the settings of `decode` only."""
-
-SECTIONS: dict[str, Any] = {field.name: field.default_factory for field in dataclasses.fields(Settings)}
 
 
 @dataclass(frozen=True)
@@ -28,52 +27,58 @@ class Setting:
 
 def find_settings(word: str = "") -> list[Setting]:
     """Return all settings whose name or meaning contains a word; with an empty word, return all settings."""
-    every = [
-        Setting(
-            f"{section}.{field.name}",
-            field.default,
-            _type_name(get_type_hints(kind)[field.name]),
-            field.metadata["help"],
-        )
-        for section, kind in SECTIONS.items()
-        for field in dataclasses.fields(kind)
-    ]
-    found = [one for one in every if word.casefold() in f"{one.name} {one.meaning}".casefold()]
+    found = [one for _, _, settings in _tables(word) for one in settings]
     if not found:
         raise SettingsError(f"no setting has {word!r} in its name or meaning; `regard settings` lists all settings")
-    return found
+    return list(dict.fromkeys(found))
+
+
+def _tables(word: str) -> Iterator[tuple[str, Any, list[Setting]]]:
+    """Yield the title, the class and the matching settings of each section, and of the model of each kind."""
+    for section in SECTIONS:
+        for kind in KINDS if section == "model" else (DEFAULT_KIND,):
+            settings_class = section_class(section, kind)
+            hints = get_type_hints(settings_class)
+            every = [
+                Setting(f"{section}.{field.name}", field.default, _type_name(hints[field.name]), field.metadata["help"])
+                for field in dataclasses.fields(settings_class)
+            ]
+            title = f"{section}, kind {kind}" if section == "model" and len(KINDS) > 1 else section
+            yield (
+                title,
+                settings_class,
+                [one for one in every if word.casefold() in f"{one.name} {one.meaning}".casefold()],
+            )
 
 
 def as_markdown(word: str = "") -> str:
     """Return Markdown tables of the settings that match a word, and of the values that each model size changes."""
-    found = find_settings(word)
+    names = {one.name for one in find_settings(word)}
     lines = ["# Settings", "", _HOW, ""]
-    for section, kind in SECTIONS.items():
-        rows = [
-            (f"`{one.name}`", _as_typed(one.default), one.type, one.meaning)
-            for one in found
-            if one.name.startswith(f"{section}.")
-        ]
+    for title, settings_class, settings in _tables(word):
+        rows = [(f"`{one.name}`", _as_typed(one.default), one.type, one.meaning) for one in settings]
         if rows:
-            lines += [f"## {section}", "", kind.__doc__, "", *_table(("name", "default", "type", "meaning"), *rows), ""]
-    names = {one.name for one in found}
-    changes = [(f"`{size}`", _changes(size, names)) for size in SIZES if _changes(size, names)]
-    if changes:
-        lines += [
-            "## Sizes",
-            "",
-            "The defaults that each size changes.",
-            "",
-            *_table(("size", "settings"), *changes),
-        ]
+            table = _table(("name", "default", "type", "meaning"), *rows)
+            lines += [f"## {title}", "", settings_class.__doc__, "", *table, ""]
+    for kind in KINDS:
+        changes = [(f"`{size}`", _changes(values, names)) for size, values in KINDS[kind].sizes.items()]
+        if any(settings for _, settings in changes):
+            lines += [
+                f"## Sizes of {kind} models" if len(KINDS) > 1 else "## Sizes",
+                "",
+                "The defaults that each size changes.",
+                "",
+                *_table(("size", "settings"), *(change for change in changes if change[1])),
+                "",
+            ]
     return "\n".join(lines).rstrip("\n") + "\n"
 
 
-def _changes(size: str, names: set[str]) -> str:
+def _changes(size: Overrides, names: set[str]) -> str:
     """Return, as a text, the settings among `names` that a model size changes."""
     return ", ".join(
         f"`{section}.{name}={_as_typed(value)}`"
-        for section, values in SIZES[size].items()
+        for section, values in size.items()
         for name, value in values.items()
         if f"{section}.{name}" in names
     )

@@ -1,7 +1,8 @@
 """The four sections of settings: model, tokenizer, train and decode.
 
 Each setting is declared once, with its default, type and meaning; help and documentation are generated from the
-declarations. This package imports only the standard library, so that `--help` is fast.
+declarations. The settings of the section `model` depend on the kind of model. This package imports only the standard
+library, so that `--help` is fast.
 """
 
 import dataclasses
@@ -11,8 +12,10 @@ from typing import Any, TypeVar
 
 from regard.errors import SettingsError
 from regard.settings.decode import DecodeSettings
-from regard.settings.fields import nearest
+from regard.settings.fields import Overrides, nearest
+from regard.settings.kinds import DEFAULT_KIND, KINDS, get_kind
 from regard.settings.kinds.transformer import TransformerSettings
+from regard.settings.model import ModelSettings
 from regard.settings.renamed import RENAMED
 from regard.settings.tokenizer import TokenizerSettings
 from regard.settings.train import TrainSettings
@@ -22,13 +25,15 @@ from regard.settings.train import TrainSettings
 class Settings:
     """The settings of all sections."""
 
-    model: TransformerSettings = field(default_factory=TransformerSettings)
+    model: ModelSettings = field(default_factory=TransformerSettings)
     tokenizer: TokenizerSettings = field(default_factory=TokenizerSettings)
     train: TrainSettings = field(default_factory=TrainSettings)
     decode: DecodeSettings = field(default_factory=DecodeSettings)
 
 
-Overrides = Mapping[str, Mapping[str, Any]]
+SECTIONS = tuple(one.name for one in dataclasses.fields(Settings))
+
+_CLASSES: dict[str, Any] = {one.section: one for one in (TokenizerSettings, TrainSettings, DecodeSettings)}
 
 
 def assemble(*layers: Overrides) -> Settings:
@@ -37,33 +42,69 @@ def assemble(*layers: Overrides) -> Settings:
     for layer in layers:
         for section, values in layer.items():
             merged[section].update(values)
-    return Settings(**{name: from_dict(SECTIONS[name], merged[name]) for name in SECTIONS})
+        if "micro_batch_tokens" in layer.get("train", {}):
+            _check_micro_batch(merged["train"])
+    return settings_from_dict(merged)
 
 
-T = TypeVar("T", TransformerSettings, TokenizerSettings, TrainSettings, DecodeSettings)
+def _check_micro_batch(train: Mapping[str, Any]) -> None:
+    """Raise a `SettingsError` if a layer sets a micro-batch above the batch of this layer and the layers before it."""
+    batch, micro_batch = train.get("batch_tokens", TrainSettings.batch_tokens), train["micro_batch_tokens"]
+    if isinstance(batch, int) and isinstance(micro_batch, int) and micro_batch > batch:
+        raise SettingsError(
+            f"train.micro_batch_tokens is {micro_batch:,}, but a step has only {batch:,} tokens (train.batch_tokens): "
+            "lower train.micro_batch_tokens, or raise train.batch_tokens too"
+        )
 
-SECTIONS: dict[str, Any] = {
-    kind.section: kind for kind in (TransformerSettings, TokenizerSettings, TrainSettings, DecodeSettings)
-}
+
+def settings_from_dict(sections: Overrides) -> Settings:
+    """Create the settings of all sections from one dictionary for each section."""
+    classes = {name: section_class(name, kind_of(sections)) for name in SECTIONS}
+    return Settings(**{name: from_dict(classes[name], sections[name]) for name in SECTIONS})
 
 
-def from_dict(kind: type[T], values: Mapping[str, Any]) -> T:
+def kind_of(overrides: Overrides) -> str:
+    """Return the kind of model that settings are about."""
+    kind = overrides.get("model", {}).get("kind", DEFAULT_KIND)
+    return str(kind)
+
+
+def section_class(section: str, kind: str) -> Any:
+    """Return the class of the settings of a section, for a kind of model."""
+    return get_kind(kind).settings if section == ModelSettings.section else _CLASSES[section]
+
+
+T = TypeVar("T", bound=ModelSettings | TokenizerSettings | TrainSettings | DecodeSettings)
+
+
+def from_dict(section_class: type[T], values: Mapping[str, Any]) -> T:
     """Create a section of settings from a dictionary; raise a `SettingsError` if it contains an unknown name."""
+    known = [one.name for one in dataclasses.fields(section_class)]
     for name in values:
-        check_name(kind.section, name)
-    return kind(**values)
+        if name not in known:
+            raise SettingsError(unknown_name(section_class.section, name, known))
+    return section_class(**values)
 
 
-def check_name(section: str, name: str, where: str = "") -> None:
+def check_name(section: str, name: str, kind: str, where: str = "") -> None:
+    """Raise a `SettingsError` if a section has no setting of this name; `kind` is the kind of model."""
+    known = setting_names(section, kind)
+    if name not in known:
+        raise SettingsError(where + unknown_name(section, name, known))
+
+
+def unknown_name(section: str, name: str, known: list[str]) -> str:
+    """Return the error message about a name that is not a setting: the new name, the right kind or a similar name."""
     if new_name := RENAMED.get(f"{section}.{name}"):
-        raise SettingsError(f"{where}{section}.{name} is now {new_name}")
-    names = setting_names(section)
-    if name not in names:
-        raise SettingsError(f"{where}unknown setting {section}.{name}{nearest(name, names, section + '.')}")
+        return f"{section}.{name} is now {new_name}"
+    owners = [kind for kind in KINDS if name in setting_names(section, kind)]
+    if owners:
+        return f"{section}.{name} is a setting of {' and '.join(owners)} models only"
+    return f"unknown setting {section}.{name}{nearest(name, known, section + '.')}"
 
 
-def setting_names(section: str) -> list[str]:
-    return [field.name for field in dataclasses.fields(SECTIONS[section])]
+def setting_names(section: str, kind: str = DEFAULT_KIND) -> list[str]:
+    return [field.name for field in dataclasses.fields(section_class(section, kind))]
 
 
 def check_section(section: str) -> None:

@@ -70,6 +70,7 @@ class TrainSettings:
                 raise SettingsError(f"train.{name} must be at least 0 and below 1, got {getattr(self, name)}")
         if self.weight_decay < 0 and self.weight_decay != AUTO:
             raise SettingsError(f"train.weight_decay must be at least 0, or {AUTO}, got {self.weight_decay}")
+        # A user who lowers batch_tokens need not lower micro_batch_tokens too; `assemble` refuses the opposite case.
         object.__setattr__(self, "micro_batch_tokens", min(self.micro_batch_tokens, self.batch_tokens))
         if self.learning_rate <= 0:
             raise SettingsError(f"train.learning_rate must be above 0, got {self.learning_rate}")

@@ -13,7 +13,12 @@ MAX_JSON_BYTES = 1 << 24  # a larger file is refused; Regard only writes smaller
 
 def write_json(path: Path, value: Any) -> None:
     """Write `value` as indented JSON, atomically."""
-    write_atomically(path, json.dumps(value, indent=2, ensure_ascii=False) + "\n")
+    write_atomically(path, json_text(value))
+
+
+def json_text(value: Any) -> str:
+    """Return `value` as indented JSON, as `write_json` writes it."""
+    return json.dumps(value, indent=2, ensure_ascii=False) + "\n"
 
 
 def read_json(path: Path) -> Any:

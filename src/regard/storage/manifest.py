@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from pathlib import Path, PurePosixPath
 from typing import Any
 
+from regard.storage.atomic_files import write_atomically
 from regard.storage.json_files import read_json, write_json
 
 CHUNK = 1 << 20
@@ -35,6 +36,24 @@ def write_folder_manifest(folder: Path) -> None:
     write_manifest(folder, names)
 
 
+def replace_file(folder: Path, name: str, text: str) -> None:
+    """Replace one file that a manifest lists, and its entry in the manifest.
+
+    A crash leaves the folder valid, with the old or the new file: until the file is replaced, the manifest accepts
+    both.
+    """
+    manifest = read_json(folder / "manifest.json")
+    content = text.encode()
+    entry = {"bytes": len(content), "sha256": hashlib.sha256(content).hexdigest()}
+    write_json(folder / "manifest.json", {**manifest, name: {**entry, "previous": _plain(manifest[name])}})
+    write_atomically(folder / name, content)
+    write_json(folder / "manifest.json", {**manifest, name: entry})
+
+
+def _plain(entry: dict[str, Any]) -> dict[str, Any]:
+    return {key: entry[key] for key in ("bytes", "sha256")}
+
+
 def is_safe_relative_name(name: str) -> bool:
     """Return whether a relative path stays inside its folder on all operating systems."""
     plain = not re.search(r"[\x00-\x1f\x7f\\:]", name)
@@ -51,22 +70,31 @@ def find_damage(folder: Path, only: Sequence[str] | None = None) -> str | None:
     try:
         manifest = read_json(folder / "manifest.json")
         names = manifest.keys() if only is None else only
-        entries = [(name, manifest[name]["bytes"], manifest[name]["sha256"]) for name in names]
+        entries = {name: _accepted(manifest[name]) for name in names}
     except FileNotFoundError:
         return f"{folder / 'manifest.json'} is missing"
     except (AttributeError, KeyError, TypeError, ValueError):
         return f"{folder / 'manifest.json'} is not readable"
-    if not all(is_safe_relative_name(name) and type(size) is int for name, size, _ in entries):
+    if not all(map(is_safe_relative_name, entries)):
         return f"{folder / 'manifest.json'} is not readable"
-    for name, size, expected_hash in entries:
+    for name, accepted in entries.items():
         path = folder / name
         if not path.is_file():
             return f"{path} is missing"
-        if path.stat().st_size != size:
-            return f"{path} has {path.stat().st_size:,} bytes instead of {size:,}"
-        if sha256(path) != expected_hash:
+        size = path.stat().st_size
+        if size not in [expected for expected, _ in accepted]:
+            return f"{path} has {size:,} bytes instead of {accepted[0][0]:,}"
+        if (size, sha256(path)) not in accepted:
             return f"{path} was changed after it was written (its SHA-256 differs)"
     return None
+
+
+def _accepted(entry: dict[str, Any]) -> list[tuple[int, str]]:
+    """Return the size and hash that a file must have; while `replace_file` replaces it, also those of the old file."""
+    versions = [entry, *([entry["previous"]] if "previous" in entry else [])]
+    if any(type(version["bytes"]) is not int for version in versions):
+        raise ValueError("the size of a file is not a whole number")
+    return [(version["bytes"], version["sha256"]) for version in versions]
 
 
 def is_up_to_date(folder: Path, wanted: dict[str, Any]) -> bool:

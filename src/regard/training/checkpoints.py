@@ -2,7 +2,7 @@
 
 A checkpoint is a folder such as `step-00000400`, which is written completely or not at all. A run resumes from the
 newest checkpoint that is not damaged. Older checkpoints keep only their parameters, which are averaged at the end of
-the run.
+the run. A run cannot resume from those, so it stops if all others are damaged.
 """
 
 import shutil
@@ -68,6 +68,19 @@ def mean_parameters(state_dicts: Iterable[dict[str, Tensor]]) -> Average:
     return Average({name: (tensor / count).float() for name, tensor in total.items()}, count)
 
 
+class DamagedCheckpointsError(Exception):
+    """All checkpoints from which a run could resume are damaged.
+
+    `problems` describes the damage of each, the newest first. `with_parameters` has the steps whose parameters are
+    undamaged, in ascending order.
+    """
+
+    def __init__(self, problems: list[str], with_parameters: list[int]) -> None:
+        super().__init__("; ".join(problems))
+        self.problems = problems
+        self.with_parameters = with_parameters
+
+
 class Checkpoints:
     """The checkpoints of one run."""
 
@@ -82,7 +95,8 @@ class Checkpoints:
             save_file(optimizer_state, folder / "optimizer.safetensors")
             write_json(folder / "progress.json", asdict(state))
             write_manifest(folder, ["weights.safetensors", "optimizer.safetensors", "progress.json"])
-        # Delete checkpoints of later steps: they are damaged, because otherwise the run would have resumed from them.
+        # Delete checkpoints of later steps. They are damaged, because the run would have resumed from them otherwise;
+        # checkpoints with parameters only are older than the one from which it resumed.
         for step in self.steps():
             if step > state.step:
                 shutil.rmtree(self.path(step))
@@ -90,7 +104,8 @@ class Checkpoints:
     def resume(self, model: nn.Module, optimizer: torch.optim.Optimizer) -> tuple[RunState, list[str]]:
         """Load the newest undamaged checkpoint, if any, into the model and the optimizer.
 
-        Return the run state, and a description of the damage for each newer checkpoint that was damaged.
+        Return the run state, and a description of the damage for each newer checkpoint that was damaged. Raise a
+        `DamagedCheckpointsError` if there are checkpoints, but all that have an optimizer state are damaged.
         """
         for old in self.folder.glob("step-????????.old"):
             recover_interrupted_replace(old.with_suffix(""))
@@ -107,7 +122,10 @@ class Checkpoints:
             saved = read_json(folder / "progress.json")
             position, divergence = StreamPosition(**saved["position"]), DivergenceMonitor(**saved["divergence"])
             return RunState(**{**saved, "position": position, "divergence": divergence}), problems
-        return RunState(), problems
+        if problems:
+            intact = [step for step in self.steps() if self.parameter_damage(step) is None]
+            raise DamagedCheckpointsError(problems, intact)
+        return RunState(), []
 
     def prune(self, wanted: set[int]) -> None:
         """Delete all checkpoints except the newest KEPT_WITH_OPTIMIZER.
@@ -122,9 +140,11 @@ class Checkpoints:
 
     def weights(self, step: int) -> dict[str, Tensor] | None:
         """Return the parameters that were saved after a step, or None if the file is missing or damaged."""
-        if find_damage(self.path(step), only=["weights.safetensors"]):
-            return None
-        return load_file(self.path(step) / "weights.safetensors")
+        return None if self.parameter_damage(step) else load_file(self.path(step) / "weights.safetensors")
+
+    def parameter_damage(self, step: int) -> str | None:
+        """Return what is wrong with the file of the parameters that were saved after a step, or None."""
+        return find_damage(self.path(step), only=["weights.safetensors"])
 
     def average(self, steps: list[int]) -> Average:
         """Average the parameters that were saved after these steps; missing or damaged checkpoints are left out."""

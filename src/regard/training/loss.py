@@ -4,8 +4,7 @@ The logits of all positions would be the largest tensor of training, with one nu
 of the vocabulary. They are never all in memory: the logits and their gradient are computed for one chunk of positions
 at a time.
 
-Dimensions: B sentence pairs, S source length, T target length, N target tokens without padding, D model width,
-V vocabulary size.
+Dimensions: N target tokens without padding, D model width, V vocabulary size.
 """
 
 from collections.abc import Iterator
@@ -15,7 +14,9 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor
 
+from regard.data.batching.batches import Batch
 from regard.models.interface import SequenceModel
+from regard.training.objectives import objective_of
 
 CHUNK_LOGITS = 4_000_000  # maximum number of logits in a chunk on a CPU: 16 MB, which fit in the CPU's cache
 GPU_CHUNK_LOGITS = 64_000_000  # maximum number of logits in a chunk on a GPU, which needs larger matrix products
@@ -51,27 +52,14 @@ def summed_loss(
 
 
 def backward_in_chunks(
-    model: SequenceModel,
-    source_BS: Tensor,
-    target_BT: Tensor,
-    *,
-    bos: int,
-    pad: int,
-    label_smoothing: float,
-    tokens: int,
-    bfloat16: bool = False,
-    weight_BT: Tensor | None = None,
+    model: SequenceModel, batch: Batch, *, label_smoothing: float, tokens: int, bfloat16: bool = False
 ) -> float:
-    """Compute the summed loss of a micro-batch and return it; add its gradient, divided by `tokens`, to `.grad`.
-
-    `weight_BT` holds a weight for the loss of each target token; with None, every weight is 1.
-    """
-    autocast = partial(torch.autocast, source_BS.device.type, torch.bfloat16, enabled=bfloat16)
+    """Compute the summed loss of a micro-batch and return it; add its gradient, divided by `tokens`, to `.grad`."""
+    autocast = partial(torch.autocast, model.device.type, torch.bfloat16, enabled=bfloat16)
     with autocast():
-        hidden_ND, target_N = teacher_forced_hidden(model, source_BS, target_BT, bos, pad)
+        hidden_ND, target_N, weight_N = objective_of(model)(model, batch)
     leaf_ND = hidden_ND.detach().requires_grad_()
-    total = torch.zeros((), device=source_BS.device)
-    weight_N = None if weight_BT is None else weight_BT[target_BT != pad]
+    total = torch.zeros((), device=model.device)
     done = 0
     for chunk_ND, chunk_N in _chunks(model, leaf_ND, target_N):
         with autocast():
@@ -88,24 +76,13 @@ def backward_in_chunks(
     return total.item()
 
 
-def loss_only(model: SequenceModel, source_BS: Tensor, target_BT: Tensor, *, bos: int, pad: int) -> float:
-    """Return the cross entropy of a micro-batch, summed over its target tokens, without label smoothing."""
-    hidden_ND, target_N = teacher_forced_hidden(model, source_BS, target_BT, bos, pad)
+def loss_only(model: SequenceModel, batch: Batch) -> float:
+    """Return the cross entropy of a micro-batch, summed over its target tokens, without label smoothing or weights."""
+    hidden_ND, target_N, _ = objective_of(model)(model, batch)
     return sum(
         F.cross_entropy(model.project(chunk_ND).float(), chunk_N, reduction="sum").item()
         for chunk_ND, chunk_N in _chunks(model, hidden_ND, target_N)
     )
-
-
-def teacher_forced_hidden(
-    model: SequenceModel, source_BS: Tensor, target_BT: Tensor, bos: int, pad: int
-) -> tuple[Tensor, Tensor]:
-    """Return the hidden states from which the target tokens are predicted, and the token ids, both without padding."""
-    shifted_BT = target_BT.roll(1, dims=1)
-    shifted_BT[:, 0] = bos
-    hidden_BTD, _ = model.decode(shifted_BT, model.start(model.encode(source_BS)))
-    real_BT = target_BT != pad
-    return hidden_BTD[real_BT], target_BT[real_BT]
 
 
 def _chunks(model: SequenceModel, hidden_ND: Tensor, target_N: Tensor) -> Iterator[tuple[Tensor, Tensor]]:
@@ -114,5 +91,5 @@ def _chunks(model: SequenceModel, hidden_ND: Tensor, target_N: Tensor) -> Iterat
     On other devices the limit is GPU_CHUNK_LOGITS. A chunk has at least one position, even if that exceeds the limit.
     """
     limit = CHUNK_LOGITS if hidden_ND.device.type == "cpu" else GPU_CHUNK_LOGITS
-    rows = max(1, limit // model.vocab_size)
+    rows = max(1, limit // model.settings.target_vocab_size)
     return zip(hidden_ND.split(rows), target_N.split(rows), strict=True)

@@ -15,7 +15,6 @@ import torch
 from regard.data.batching.batches import Batch
 from regard.errors import RunError
 from regard.storage.json_files import read_hashed_json, write_hashed_json
-from regard.tokenizers.special_ids import PAD
 
 
 def is_out_of_memory(error: Exception) -> bool:
@@ -51,16 +50,14 @@ def slice_batches(batches: list[Batch], slices: int) -> list[Batch]:
     return [
         _rows(batch, rows)
         for batch in batches
-        for rows in np.array_split(np.arange(len(batch.source_BS)), min(slices, len(batch.source_BS)))
+        for rows in np.array_split(np.arange(len(batch)), min(slices, len(batch)))
     ]
 
 
 def _rows(batch: Batch, rows: np.ndarray) -> Batch:
-    source_BS, target_BT = batch.source_BS[rows], batch.target_BT[rows]
-    target_lengths_B = (target_BT != PAD).sum(axis=1)
-    source_length, target_length = (source_BS != PAD).sum(axis=1).max(), target_lengths_B.max()
-    weight_BT = None if batch.weight_BT is None else batch.weight_BT[rows, :target_length]
-    return Batch(source_BS[:, :source_length], target_BT[:, :target_length], int(target_lengths_B.sum()), weight_BT)
+    target = batch.target.rows(rows)
+    weight_BT = None if batch.weight_BT is None else batch.weight_BT[rows, : target.values.shape[1]]
+    return Batch(batch.source.rows(rows), target, weight_BT)
 
 
 class MicroBatchSlices:

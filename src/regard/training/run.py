@@ -3,6 +3,11 @@
 A run prepares the data, makes the plan, trains, and chooses the parameters to keep. Each stage saves its result before
 the next one starts, so the same command resumes an interrupted run. `iter_train` prints nothing: it is a generator that
 yields events.
+
+Each start hashes the input files once, to find out whether they are those of the run in the model folder. A resumed run
+also hashes what it stored, each file once and before it is used: texts, tokenizer, word counts and token ids, which are
+made again if they are damaged, and the newest checkpoint. Older checkpoints are verified at the end, when they are
+averaged.
 """
 
 import sys
@@ -28,11 +33,11 @@ from regard.data.formats.corpus import (
 from regard.data.formats.lines import STANDARD_INPUT_COPY
 from regard.data.formats.records import LanguagePair
 from regard.data.formats.stdin_corpus import reads_standard_input, save_stream
-from regard.data.prepare.text_store import TextStore, build_text_store, hash_inputs
+from regard.data.prepare.text_store import InputHashes, TextStore, build_text_store, hash_inputs
 from regard.data.prepare.token_store import build_token_store
+from regard.data.prepare.word_counts import build_word_counts
 from regard.errors import RunError
 from regard.interchange.ctranslate2.export import ensure_export
-from regard.machine.malloc import retain_freed_memory
 from regard.model_folder.loader import open_folder
 from regard.progress import Progress
 from regard.settings.parser import user_overrides
@@ -43,6 +48,7 @@ from regard.storage.manifest import find_damage, sha256, write_folder_manifest
 from regard.tokenizers.sentencepiece import SentencePieceTokenizer
 from regard.tokenizers.vocabulary import choose_vocab_size, train_tokenizer
 from regard.training.out_of_memory import explain_out_of_memory
+from regard.training.parallel.threads import default_threads, torch_threads
 from regard.training.planning import choices
 from regard.training.planning import plan as plan_module
 from regard.training.planning.plan import Plan, make_plan
@@ -57,6 +63,7 @@ def iter_train(
     *,
     out: str | Path,
     valid: Paths = (),
+    kind: str | None = None,
     size: str | None = None,
     budget: float | None = None,
     steps: int | None = None,
@@ -74,7 +81,8 @@ def iter_train(
     began = time.monotonic()
     out, paths = Path(out), as_list(paths)
     folder = open_folder(Path(parent)) if parent is not None else None
-    changes = user_overrides(overrides, Path(config) if config is not None else None)
+    of_kind = [f"model.kind={kind}"] if kind is not None else []
+    changes = user_overrides([*of_kind, *overrides], Path(config) if config is not None else None)
     request = TrainingRequest(size, budget, steps, changes, folder)
     request.check()
     parent_languages: LanguagePair = folder.languages if folder else (None, None)
@@ -87,7 +95,7 @@ def iter_train(
     sides: LanguagePair = languages or (folder.languages if folder else detect_languages(train_corpora))
     if languages is None:
         check_direction([*train_corpora, *valid_corpora], parent_languages)
-    identity = {
+    identity: dict[str, Any] = {
         "training data": (yield from hash_inputs(train_corpora)),
         "validation data": (yield from hash_inputs(valid_corpora)),
         **_corpus_weights(train_corpora, valid_corpora),
@@ -95,7 +103,7 @@ def iter_train(
         **request.to_dict(),
     }
     run = out / "run"
-    with _run_lock(run), retain_freed_memory():
+    with _run_lock(run):
         plan = _existing_plan(out, identity)
         if plan is not None and (out / "manifest.json").exists():
             ensure_export(out)
@@ -103,7 +111,10 @@ def iter_train(
             return
         if plan is None:
             yield from _check(run, train_corpora, valid_corpora)
-        texts = yield from build_text_store(run / "texts", train_corpora, valid_corpora, seed=request.train.seed)
+        hashes: InputHashes = {"train": identity["training data"], "valid": identity["validation data"]}
+        texts = yield from build_text_store(
+            run / "texts", train_corpora, valid_corpora, seed=request.train.seed, inputs=hashes
+        )
         plan, data = yield from _prepare(run, plan, request, identity, sides, texts, began)
         with explain_out_of_memory():
             yield from train_by_plan(out, plan, data, stop)
@@ -229,21 +240,22 @@ def _prepare(
     texts: TextStore,
     began: float,
 ) -> Generator[Event, None, tuple[Plan, PreparedData]]:
-    """Train the tokenizer, encode the texts and make the plan, or load what an interrupted run has already saved."""
+    """Train the tokenizer, count words, encode the texts and make the plan, or load what the run has already saved."""
     device = choices.pick_device(request.train.device, request.train.precision)
     settings, reasons = request.settings(len(texts.train), device) if plan is None else (plan.settings, [])
     tokenizer = request.parent.tokenizer if request.parent else (yield from _tokenizer(run, texts, settings))
-    corpus = yield from build_token_store(run / "shards", texts, tokenizer, max_positions=settings.model.max_positions)
+    yield from build_word_counts(run / "word_counts", texts)
+    corpus = yield from build_token_store(run / "tokens", texts, tokenizer, max_positions=settings.model.max_positions)
     if corpus.dropped:
         dropped = ", ".join(f"{reason}: {count:,}" for reason, count in corpus.dropped.items())
-        yield Note(f"left out {dropped}; {run / 'shards' / 'dropped.tsv'} lists them")
+        yield Note(f"left out {dropped}; {run / 'tokens' / 'dropped.tsv'} lists them")
     if plan is None:
-        settings = replace(settings, model=replace(settings.model, vocab_size=tokenizer.embedding_rows))
+        settings = replace(settings, model=settings.model.with_vocab_size(tokenizer.embedding_rows))
         names = " to ".join(side or "unknown" for side in sides)
         origin = "as in the model to fine-tune" if request.parent else "set with --languages"
         reasons = [f"languages {names} ({origin})", *reasons]
         reasons.append(f"a vocabulary of {tokenizer.size:,} tokens for {texts.words:,} words of text")
-        with explain_out_of_memory():
+        with explain_out_of_memory(), torch_threads(default_threads()):
             plan = yield from make_plan(request, settings, reasons, identity, corpus, device, began)
         plan_module.save_plan(run / "plan.json", plan)
     elif plan.versions != plan_module.versions():

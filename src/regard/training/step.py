@@ -5,25 +5,24 @@ step therefore has the same result whether or not the run was interrupted before
 """
 
 import hashlib
-import itertools
 import math
 import time
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
+from itertools import islice
 
 import torch
-from torch import nn
+from torch import Tensor, nn
 
 from regard.data.batching.batches import Batch, StreamPosition
 from regard.errors import RunError
 from regard.models.dropout import seeded
 from regard.models.interface import SequenceModel
 from regard.settings.train import TrainSettings
-from regard.tokenizers.special_ids import BOS, PAD
 from regard.training.loss import backward_in_chunks, loss_only
 from regard.training.optimizers.schedule import learning_rate
 from regard.training.out_of_memory import is_out_of_memory, slice_batches
-from regard.training.parallel.replicas import make_replicas, replica_count, run_replicas
+from regard.training.parallel.replicas import make_replicas, optimizer_shares, replica_count, run_replicas
 
 Stream = Iterator[tuple[Batch, StreamPosition]]
 
@@ -53,7 +52,6 @@ def training_steps(
     stream: Stream,
     settings: TrainSettings,
     *,
-    width: int,
     first: int = 1,
     min_slices: Callable[[int], int] = lambda step: 1,
 ) -> Iterator[Step]:
@@ -61,36 +59,53 @@ def training_steps(
 
     `min_slices` returns the number of slices with which a step begins; more are used if memory runs out.
     """
-    device = next(model.parameters()).device
-    replicas = make_replicas(model, replica_count(width, settings.micro_batch_tokens, device.type))
+    width = model.settings.width
+    replicas = make_replicas(model, replica_count(width, settings.micro_batch_tokens, model.device.type))
+    shares = optimizer_shares(optimizer, len(replicas))
     for replica in replicas:
         replica.train()
     for parameter in model.parameters():
         # Allocate the gradients now, for all steps. The first step would allocate them between the activations, which
         # would fragment the heap.
         parameter.grad = torch.zeros_like(parameter)
-    matrices = [parameter.data for parameter in model.parameters() if parameter.dim() == 2]
     for step in range(first, settings.steps + 1):
         began = time.perf_counter()
         rate = learning_rate(step, settings, width)
-        for group in optimizer.param_groups:
-            group["lr"] = rate
-        micro_batches = list(itertools.islice(stream, micro_batches_per_step(settings)))
+        micro_batches = list(islice(stream, micro_batches_per_step(settings)))
         batches = [batch for batch, _ in micro_batches]
         loss, tokens, slices = gradient_with_retry(replicas, batches, settings, step, min_slices(step))
         gradients = [parameter.grad for parameter in model.parameters() if parameter.grad is not None]
         norm = nn.utils.get_total_norm(gradients, foreach=True)
         is_finite = math.isfinite(loss) and math.isfinite(norm.item())
-        if is_finite and settings.max_grad_norm:
-            nn.utils.clip_grads_with_norm_(model.parameters(), settings.max_grad_norm, norm, foreach=True)
         if is_finite:
-            for matrix in matrices if settings.weight_decay > 0 else ():
-                matrix.mul_(max(0.0, 1 - rate * settings.weight_decay))
-            optimizer.step()
+            update_parameters(shares, settings, rate, norm)
         seconds = time.perf_counter() - began
         position = micro_batches[-1][1]
         yield Step(step, loss / tokens, rate, tokens, seconds, position, skipped=not is_finite, slices=slices)
         model.train()  # the caller may have validated the model, which switches it to evaluation mode
+
+
+def update_parameters(
+    shares: Sequence[torch.optim.Optimizer], settings: TrainSettings, rate: float, norm: Tensor
+) -> None:
+    """Take an optimizer step with the learning rate `rate`, each share in its own thread.
+
+    `norm` is the norm of the whole gradient, for gradient clipping.
+    """
+    run_replicas(lambda number: _update_share(shares[number], settings, rate, norm), len(shares))
+
+
+def _update_share(share: torch.optim.Optimizer, settings: TrainSettings, rate: float, norm: Tensor) -> None:
+    parameters = [parameter for group in share.param_groups for parameter in group["params"]]
+    if settings.max_grad_norm:
+        nn.utils.clip_grads_with_norm_(parameters, settings.max_grad_norm, norm, foreach=True)
+    if settings.weight_decay > 0:
+        for parameter in parameters:
+            if parameter.dim() == 2:
+                parameter.data.mul_(max(0.0, 1 - rate * settings.weight_decay))
+    for group in share.param_groups:
+        group["lr"] = rate
+    share.step()
 
 
 def gradient_with_retry(
@@ -101,7 +116,7 @@ def gradient_with_retry(
     Each batch is divided among the replicas, and the share of each replica is cut into this number of slices.
     Return the summed loss, the number of target tokens, and the number of slices with which memory was sufficient.
     """
-    max_rows = max(len(batch.source_BS) for batch in batches)
+    max_rows = max(map(len, batches))
     while True:
         try:
             sliced = slice_batches(batches, slices * len(replicas))
@@ -147,12 +162,19 @@ def accumulate_gradients(
         )
 
     loss = sum(run_replicas(run, len(replicas)))
-    for replica in replicas[1:]:
-        for total, share in zip(replicas[0].parameters(), replica.parameters(), strict=True):
-            if share.grad is not None:
-                total.grad = share.grad if total.grad is None else total.grad.add_(share.grad)
-        replica.zero_grad(set_to_none=True)
+    if len(replicas) > 1:
+        run_replicas(lambda number: _add_gradients(replicas, number), len(replicas))
     return loss, tokens
+
+
+def _add_gradients(replicas: Sequence[SequenceModel], number: int) -> None:
+    """Add the gradients of all replicas for a share of the parameters, and leave the sums in the first replica."""
+    parameters = zip(*(replica.parameters() for replica in replicas), strict=True)
+    for first, *others in islice(parameters, number, None, len(replicas)):
+        for other in others:
+            if other.grad is not None:
+                first.grad = other.grad if first.grad is None else first.grad.add_(other.grad)
+                other.grad = None
 
 
 def _micro_batch_gradient(
@@ -162,30 +184,22 @@ def _micro_batch_gradient(
 
     The dropout mask depends on `number`, the index of the micro-batch in the step.
     """
-    device = next(model.parameters()).device
-    with seeded(derived_seed(settings.seed, "dropout", step, number), device):
+    with seeded(derived_seed(settings.seed, "dropout", step, number), model.device):
         return backward_in_chunks(
             model,
-            torch.from_numpy(batch.source_BS).to(device),
-            torch.from_numpy(batch.target_BT).to(device),
-            bos=BOS,
-            pad=PAD,
+            batch,
             label_smoothing=settings.label_smoothing,
             tokens=tokens,
             bfloat16=settings.precision == "bfloat16",
-            weight_BT=None if batch.weight_BT is None else torch.from_numpy(batch.weight_BT).to(device),
         )
 
 
 @torch.inference_mode()
 def validation_loss(model: SequenceModel, batches: Iterator[Batch]) -> float:
     """Return the cross entropy per target token over all batches, without label smoothing or dropout."""
-    model.train(False)
-    device = next(model.parameters()).device
+    model.eval()
     loss, tokens = 0.0, 0
     for batch in batches:
-        source_BS = torch.from_numpy(batch.source_BS).to(device)
-        target_BT = torch.from_numpy(batch.target_BT).to(device)
-        loss += loss_only(model, source_BS, target_BT, bos=BOS, pad=PAD)
+        loss += loss_only(model, batch)
         tokens += batch.target_tokens
     return loss / tokens

@@ -2,7 +2,6 @@
 
 import time
 from collections.abc import Callable, Generator, Iterator
-from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
 
@@ -12,14 +11,16 @@ from torch import Tensor
 from regard.data.batching.batches import batches
 from regard.errors import RunError
 from regard.interchange.ctranslate2.export import ensure_export
-from regard.model_folder.folder import ModelFolder
+from regard.model_folder.folder import DEFAULT_DECODE, ModelFolder
 from regard.model_folder.writer import save_folder
-from regard.models.kinds.transformer import Transformer
+from regard.models.build import build_model
+from regard.models.interface import SequenceModel
 from regard.progress import Progress
-from regard.training.checkpoints import Checkpoints, RunState
+from regard.training.checkpoints import Checkpoints, DamagedCheckpointsError, RunState
 from regard.training.divergence import divergence_message
 from regard.training.optimizers.adam import make_optimizer
 from regard.training.out_of_memory import MicroBatchSlices
+from regard.training.parallel.threads import torch_threads
 from regard.training.planning.plan import Plan
 from regard.training.prepared_data import PreparedData
 from regard.training.step import Step, derived_seed, training_steps
@@ -40,13 +41,16 @@ def train_by_plan(out: Path, plan: Plan, data: PreparedData, stop: Callable[[], 
     model = _build_model(plan, data.parent)
     optimizer = make_optimizer(model, plan.settings.train)
     checkpoints = Checkpoints(out / "run" / "checkpoints")
-    state, problems = checkpoints.resume(model, optimizer)
+    try:
+        state, problems = checkpoints.resume(model, optimizer)
+    except DamagedCheckpointsError as error:
+        raise _explain_damage(error, out / "run", plan, data, checkpoints) from None
     for problem in problems:
-        yield Note(f"a checkpoint is damaged, so the run continues from the previous one, if any: {problem}")
+        yield Note(f"a checkpoint is damaged, so the run continues from the previous one: {problem}")
     yield Planned(plan, state.step)
     trainer = _Trainer(out, plan, data, model, optimizer, checkpoints, state)
     tensorboard = plan.settings.train.tensorboard
-    with _threads(plan.threads), Log(out / "run", state.step, tensorboard=tensorboard) as log:
+    with torch_threads(plan.threads), Log(out / "run", state.step, tensorboard=tensorboard) as log:
         is_complete = yield from trainer.run(log, stop)
     if is_complete:
         yield from trainer.finish()
@@ -60,7 +64,7 @@ class _Trainer:
         out: Path,
         plan: Plan,
         data: PreparedData,
-        model: Transformer,
+        model: SequenceModel,
         optimizer: torch.optim.Optimizer,
         checkpoints: Checkpoints,
         state: RunState,
@@ -75,7 +79,7 @@ class _Trainer:
         self._state = state
         self._saved_step, self._saved_time = state.step, time.monotonic()
         self._validator = Validator(data.texts, data.corpus, data.tokenizer, plan.settings)
-        self._slices = MicroBatchSlices(out / "run" / "splits.json")
+        self._slices = MicroBatchSlices(out / "run" / "slices.json")
 
     def run(self, log: Log, stop: Callable[[], bool]) -> Generator[Event, None, bool]:
         """Train, save checkpoints and validate, to the last step of the plan or until early stopping.
@@ -113,6 +117,11 @@ class _Trainer:
             yield Progress("choosing the parameters to keep", number, len(candidates))
             self._model.load_state_dict(parameters)
             scored.append((self._validator.full(self._model, self._state.step), name, parameters))
+        if not scored:
+            raise RunError(
+                f"the parameters to keep cannot be read: {self._checkpoints.parameter_damage(self._state.step)}; check "
+                "the disk, and run the same command again, which continues from the newest undamaged checkpoint"
+            )
         by_loss = scored[0][0].sentences < MIN_BLEU_SENTENCES
         scores, kept, parameters = max(scored, key=lambda entry: _merit(entry[0], by_loss=by_loss))
         scores_by_name = [(name, validation) for validation, name, _ in scored]
@@ -122,6 +131,7 @@ class _Trainer:
             weights=parameters,
             tokenizer=self._data.tokenizer,
             languages=self._data.languages,
+            decode=self._data.parent.decode if self._data.parent else DEFAULT_DECODE,
             card=write_card(self._plan, self._data, self._state, self._slices, scores_by_name, kept),
         )
         yield Progress("exporting to CTranslate2", 0, 1)
@@ -142,7 +152,6 @@ class _Trainer:
             self._optimizer,
             stream,
             self._settings,
-            width=self._plan.settings.model.width,
             first=self._state.step + 1,
             min_slices=self._slices.at,
         )
@@ -205,26 +214,48 @@ class _Trainer:
         return {name: parameters for name, parameters in candidates.items() if parameters is not None}
 
 
+def _explain_damage(
+    error: DamagedCheckpointsError, run: Path, plan: Plan, data: PreparedData, checkpoints: Checkpoints
+) -> RunError:
+    """Return the error that stops a run without an undamaged checkpoint; it says what is left and how to continue.
+
+    The newest undamaged parameters are written as a model folder, because a checkpoint alone cannot be fine-tuned.
+    """
+    message = "\n".join(
+        [
+            "the run cannot continue, because all checkpoints with an optimizer state are damaged:",
+            *(f"  {problem}" for problem in error.problems),
+            "restore one of them from a copy and run the same command again, or start a new run in another --out",
+        ]
+    )
+    for step in reversed(error.with_parameters):
+        if (parameters := checkpoints.weights(step)) is not None:
+            recovered = run / f"recovered-{checkpoints.path(step).name}"
+            save_folder(
+                recovered,
+                settings=plan.settings.model,
+                weights=parameters,
+                tokenizer=data.tokenizer,
+                languages=data.languages,
+                card=f"# Parameters after step {step:,} of an unfinished run\n",
+            )
+            steps = ", ".join(f"{each:,}" for each in error.with_parameters)
+            return RunError(
+                f"{message}; the parameters of {'step' if len(error.with_parameters) == 1 else 'steps'} {steps} are "
+                f"undamaged, and those of step {step:,} were written as a model folder, from which the new run can "
+                f"start: --from {recovered}"
+            )
+    return RunError(message)
+
+
 def _merit(validation: Validation, *, by_loss: bool) -> tuple[float, float]:
     return -validation.loss if by_loss else validation.bleu, -validation.loss
 
 
-def _build_model(plan: Plan, parent: ModelFolder | None) -> Transformer:
+def _build_model(plan: Plan, parent: ModelFolder | None) -> SequenceModel:
     """Build the model before training: with random parameters, or with those of the model to fine-tune."""
-    with torch.random.fork_rng(devices=[]):
-        torch.manual_seed(derived_seed(plan.settings.train.seed, "weights"))
-        model = Transformer(plan.settings.model, plan.settings.train.dropout)
+    seed = derived_seed(plan.settings.train.seed, "weights")
+    model = build_model(plan.settings.model, plan.settings.train.dropout, seed=seed)
     if parent is not None:
         model.load_state_dict(parent.build().state_dict())
     return model.to(plan.device)
-
-
-@contextmanager
-def _threads(count: int) -> Iterator[None]:
-    """Use this number of torch threads in a `with` block; other numbers would change the rounding of sums."""
-    before = torch.get_num_threads()
-    torch.set_num_threads(count)
-    try:
-        yield
-    finally:
-        torch.set_num_threads(before)

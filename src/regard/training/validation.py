@@ -1,4 +1,8 @@
-"""Scores a model on the validation pairs: the loss, and BLEU and chrF of the translations."""
+"""Scores a model on the validation pairs: the loss, and BLEU and chrF of the translations.
+
+The model is not exported for a validation: torch translates, with the decode settings of the run. Users translate with
+CTranslate2 in float32, which tests hold to the same text.
+"""
 
 import math
 from dataclasses import dataclass
@@ -7,8 +11,9 @@ from regard.data.batching.batches import sequential_batches
 from regard.data.prepare.text_store import TextStore
 from regard.data.prepare.token_store import EncodedCorpus, trainable_texts
 from regard.evaluation.scores import Scorer
-from regard.inference.backends.torch import TorchBackend
-from regard.models.kinds.transformer import Transformer
+from regard.inference.backends.torch import BATCH_TOKENS, TorchBackend
+from regard.inference.translator import Translator
+from regard.models.interface import SequenceModel, as_autoregressive
 from regard.settings.sections import Settings
 from regard.tokenizers.sentencepiece import SentencePieceTokenizer
 from regard.training.step import validation_loss
@@ -41,27 +46,27 @@ class Validator:
         max_positions = settings.model.max_positions
         self._pairs = trainable_texts(texts.valid, tokenizer, max_positions=max_positions, limit=FULL_SENTENCES)
 
-    def quick(self, model: Transformer, step: int) -> Validation:
+    def quick(self, model: SequenceModel, step: int) -> Validation:
         """Score a model; BLEU and chrF are computed on the first QUICK_SENTENCES pairs."""
         return self._score(model, step, QUICK_SENTENCES)
 
-    def full(self, model: Transformer, step: int) -> Validation:
+    def full(self, model: SequenceModel, step: int) -> Validation:
         """Score a model; BLEU and chrF are computed on the first FULL_SENTENCES pairs."""
         return self._score(model, step, FULL_SENTENCES)
 
-    def _score(self, model: Transformer, step: int, sentences: int) -> Validation:
+    def _score(self, model: SequenceModel, step: int, sentences: int) -> Validation:
         loss = validation_loss(
             model, sequential_batches(self._corpus.valid, tokens=self._settings.train.micro_batch_tokens)
         )
         if not math.isfinite(loss):
             raise FloatingPointError("the validation loss is not finite")
         sources, targets = zip(*self._pairs[:sentences], strict=True)
-        device = next(model.parameters()).device
-        translator = TorchBackend(
-            model, self._tokenizer, max_positions=self._settings.model.max_positions, device=device
-        )
         # If memory limits the micro-batches of training, limit the batches here too. This does not change translations.
-        translator.batch_tokens = min(translator.batch_tokens, 2 * self._settings.train.micro_batch_tokens)
+        batch_tokens = min(BATCH_TOKENS, 2 * self._settings.train.micro_batch_tokens)
+        backend = TorchBackend(
+            as_autoregressive(model), self._tokenizer.generable, device=model.device, batch_tokens=batch_tokens
+        )
+        translator = Translator(backend, self._tokenizer, max_positions=self._settings.model.max_positions)
         texts = [translation.text for translation in translator.translate(sources, self._settings.decode)]
         # TER is left out, because it would take the most time.
         scorer = Scorer([[target] for target in targets], names=("bleu", "chrf"))

@@ -14,10 +14,9 @@ from regard.model_folder.compatibility import check_compatible
 from regard.model_folder.folder import ModelFolder
 from regard.model_folder.loader import open_folder
 from regard.model_folder.writer import save_folder
-from regard.storage.manifest import sha256
 from regard.training.checkpoints import mean_parameters
 from regard.training.planning.plan import versions
-from regard.training.tracking.model_card import describe_model, title
+from regard.training.tracking.model_card import title
 
 
 def average_models(folders: Paths, *, out: str | Path) -> None:
@@ -35,6 +34,7 @@ def average_models(folders: Paths, *, out: str | Path) -> None:
         weights=mean_parameters(parent.build().state_dict() for parent in parents).weights,
         tokenizer=parents[0].tokenizer,
         languages=parents[0].languages,
+        decode=parents[0].decode,
         card=_card(parents),
     )
     ensure_export(out)
@@ -46,15 +46,12 @@ def _card(parents: Sequence[ModelFolder]) -> str:
         "",
         f"Made with Regard {versions()['regard']} on {datetime.date.today().isoformat()} as the average of",
         "",
-        *(
-            f"- `{parent.path.name}` (SHA-256 of its manifest: `{sha256(parent.path / 'manifest.json')}`)"
-            for parent in parents
-        ),
+        *(f"- `{parent.path.name}` (SHA-256 of its parameters: `{parent.weights_sha256}`)" for parent in parents),
         "",
         "See their model cards for the training data.",
         "",
         "## Model",
-        describe_model(parents[0].settings),
+        parents[0].settings.describe(),
         "",
         "## Scores",
         "Not measured yet. Use `regard evaluate`.",

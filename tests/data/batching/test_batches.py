@@ -23,7 +23,7 @@ def make_pairs(folder: Path, count: int, max_length: int = 40, seed: int = 1) ->
         ids = random.integers(4, 1000, starts[-1]).astype(np.uint16)
         ids[starts[:-1]] = 1000 + np.arange(count)
         ids[starts[1:] - 1] = EOS
-        ids.tofile(folder / f"{side}.ids")
+        ids.tofile(folder / f"{side}.values")
         starts.astype(np.int64).tofile(folder / f"{side}.starts")
     np.stack([np.zeros(count, np.int64), np.arange(count)], axis=1).tofile(folder / "lines")
     return EncodedPairs(folder, "uint16")
@@ -46,11 +46,13 @@ def epoch(pairs: EncodedPairs, number: int = 0, tokens: int = 256, seed: int = 1
 
 def members(some_batches: list[Batch]) -> list[int]:
     """Return the indices of the pairs in these batches."""
-    return [int(number) - 1000 for batch in some_batches for number in batch.source_BS[:, 0]]
+    return [int(number) - 1000 for batch in some_batches for number in batch.source.values[:, 0]]
 
 
 def equal(one: Batch, other: Batch) -> bool:
-    return np.array_equal(one.source_BS, other.source_BS) and np.array_equal(one.target_BT, other.target_BT)
+    return np.array_equal(one.source.values, other.source.values) and np.array_equal(
+        one.target.values, other.target.values
+    )
 
 
 def test_every_pair_comes_once_per_epoch(pairs: EncodedPairs) -> None:
@@ -67,36 +69,39 @@ def test_orders_differ_between_epochs_and_seeds(pairs: EncodedPairs) -> None:
 
 def test_batches_have_the_ids_of_their_pairs(pairs: EncodedPairs) -> None:
     for batch in epoch(pairs):
-        assert batch.source_BS.dtype == batch.target_BT.dtype == np.int64
+        assert batch.source.values.dtype == batch.target.values.dtype == np.int64
         token_count = 0
-        for source, target in zip(batch.source_BS, batch.target_BT, strict=True):
+        for source, target in zip(batch.source.values, batch.target.values, strict=True):
             index = int(source[0]) - 1000
-            for row, expected in ((source, pairs.source(index)), (target, pairs.target(index))):
+            for row, expected in ((source, pairs.source[index]), (target, pairs.target[index])):
                 assert row[: len(expected)].tolist() == expected.tolist()
                 assert (row[len(expected) :] == PAD).all()
                 assert expected[-1] == EOS
-            token_count += len(pairs.target(index))
+            token_count += len(pairs.target[index])
         assert batch.target_tokens == token_count
-        assert (batch.source_BS != PAD).any(axis=0).all()
-        assert (batch.target_BT != PAD).any(axis=0).all()
+        assert (batch.source.values != PAD).any(axis=0).all()
+        assert (batch.target.values != PAD).any(axis=0).all()
 
 
 @pytest.mark.parametrize("tokens", [1, 60, 256, 100_000])
 def test_padded_batches_fit_the_budget(pairs: EncodedPairs, tokens: int) -> None:
     for batch in epoch(pairs, tokens=tokens):
-        rows = len(batch.source_BS)
-        assert rows == 1 or rows * max(batch.source_BS.shape[1], batch.target_BT.shape[1]) <= tokens
+        rows = len(batch.source.values)
+        assert rows == 1 or rows * max(batch.source.values.shape[1], batch.target.values.shape[1]) <= tokens
 
 
 def test_batches_nearly_fill_the_budget(pairs: EncodedPairs) -> None:
-    sizes = [len(batch.source_BS) * max(batch.source_BS.shape[1], batch.target_BT.shape[1]) for batch in epoch(pairs)]
+    sizes = [
+        len(batch.source.values) * max(batch.source.values.shape[1], batch.target.values.shape[1])
+        for batch in epoch(pairs)
+    ]
     assert np.mean(sizes) > 0.8 * 256
 
 
 def test_batches_have_little_padding(tmp_path: Path) -> None:
     yielded = epoch(make_pairs(tmp_path / "pairs", 20_000), tokens=4096)
-    cells = sum(batch.source_BS.size + batch.target_BT.size for batch in yielded)
-    tokens = sum(int((side != PAD).sum()) for batch in yielded for side in (batch.source_BS, batch.target_BT))
+    cells = sum(batch.source.values.size + batch.target.values.size for batch in yielded)
+    tokens = sum(int((side != PAD).sum()) for batch in yielded for side in (batch.source.values, batch.target.values))
     assert cells / tokens < 1.06
 
 
@@ -127,7 +132,7 @@ def test_pools_have_equal_sizes(tmp_path: Path, monkeypatch: pytest.MonkeyPatch)
     counts = {0: 0, 1: 0}
     before = StreamPosition()
     for batch, after in batches(pairs, tokens=256, seed=1):
-        counts[before.pool] += len(batch.source_BS)
+        counts[before.pool] += len(batch.source.values)
         before = after
         if after.epoch:
             break

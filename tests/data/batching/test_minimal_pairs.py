@@ -20,7 +20,7 @@ def write_pairs(folder: Path, pairs: list[tuple[Text, Text]], lines: list[tuple[
     folder.mkdir()
     for side, texts in zip(("source", "target"), zip(*pairs, strict=True), strict=True):
         with_eos = [[*text, EOS] for text in texts]
-        np.array(list(chain.from_iterable(with_eos)), dtype=np.uint16).tofile(folder / f"{side}.ids")
+        np.array(list(chain.from_iterable(with_eos)), dtype=np.uint16).tofile(folder / f"{side}.values")
         np.cumsum([0, *map(len, with_eos)], dtype=np.int64).tofile(folder / f"{side}.starts")
     np.array(lines, dtype=np.int64).tofile(folder / "lines")
     return EncodedPairs(folder, "uint16")
@@ -95,8 +95,8 @@ def encoded(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> EncodedPairs:
 
 def members(batch: Batch) -> list[int]:
     """Return the indices of the pairs of a batch."""
-    ends = (batch.source_BS != PAD).sum(axis=1)
-    return [int(row[0]) - 1000 + int(row[end - 2]) - 4 for row, end in zip(batch.source_BS, ends, strict=True)]
+    ends = (batch.source.values != PAD).sum(axis=1)
+    return [int(row[0]) - 1000 + int(row[end - 2]) - 4 for row, end in zip(batch.source.values, ends, strict=True)]
 
 
 def epoch(encoded: EncodedPairs, tokens: int) -> list[Batch]:
@@ -117,16 +117,16 @@ def test_every_pair_comes_once_and_minimal_pairs_stay_in_one_batch(encoded: Enco
         for row, index in enumerate(indices):
             if index % 4 == 0:
                 assert indices[row + 1] == index + 1
-        rows, width = batch.target_BT.shape
-        assert rows <= 2 or rows * max(width, batch.source_BS.shape[1]) <= tokens
+        rows, width = batch.target.values.shape
+        assert rows <= 2 or rows * max(width, batch.source.values.shape[1]) <= tokens
 
 
 def test_only_minimal_pairs_are_weighted_and_only_where_they_differ(encoded: EncodedPairs) -> None:
     for batch in epoch(encoded, 256):
         in_minimal_pair = np.array([index % 4 < 2 for index in members(batch)])
-        weights = np.ones(batch.target_BT.shape) if batch.weight_BT is None else batch.weight_BT
+        weights = np.ones(batch.target.values.shape) if batch.weight_BT is None else batch.weight_BT
         assert (weights[in_minimal_pair, 1] == 5).all()
-        assert weights.sum() == batch.target_BT.size + 4 * in_minimal_pair.sum()
+        assert weights.sum() == batch.target.values.size + 4 * in_minimal_pair.sum()
 
 
 def test_without_a_minimal_pair_weight_there_are_no_loss_weights(encoded: EncodedPairs) -> None:
@@ -139,13 +139,14 @@ def test_any_position_continues_the_stream(encoded: EncodedPairs) -> None:
         _, position = stream[number - 1] if number else (None, module.StreamPosition())
         batch, after = next(batches(encoded, tokens=256, seed=1, position=position, minimal_pair_weight=5.0))
         expected, expected_after = stream[number]
-        for name in ("source_BS", "target_BT", "weight_BT"):
-            assert np.array_equal(getattr(batch, name), getattr(expected, name))
+        assert np.array_equal(batch.source.values, expected.source.values)
+        assert np.array_equal(batch.target.values, expected.target.values)
+        assert np.array_equal(batch.weight_BT, expected.weight_BT)  # type: ignore[arg-type]
         assert after == expected_after
 
 
 def test_with_corpus_weights_minimal_pairs_stay_complete_and_no_batch_is_empty(tmp_path: Path) -> None:
     encoded = write_pairs(tmp_path / "pairs", [(TIRED, [7, 8]), (WIDE, [7, 9])], [(0, 1), (0, 2)])
     for batch, _ in islice(batches(encoded, tokens=64, seed=1, weights=[0.5], minimal_pair_weight=2.0), 20):
-        assert batch.target_BT.tolist() == [[7, 8, EOS], [7, 9, EOS]]
+        assert batch.target.values.tolist() == [[7, 8, EOS], [7, 9, EOS]]
         assert batch.weight_BT is not None and batch.weight_BT.tolist() == [[1, 2, 1], [1, 2, 1]]

@@ -4,11 +4,12 @@ import os
 import subprocess
 import sys
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
-from regard.data.check.corpus_report import MEANINGS, CorpusReport, Finding, check_corpora
+from regard.data.check.corpus_report import MEANINGS, SINGULAR, CorpusReport, Example, Finding, check_corpora
 from regard.data.formats.corpus import Corpus, corpora
 from regard.errors import DataError
 from regard.progress import run_to_end
@@ -140,7 +141,7 @@ def test_swapped_sides_are_detected(corpus: Write) -> None:
 def test_only_important_findings_are_warnings(corpus: Write) -> None:
     few = check([corpus("a", [*GOOD, *[("same", "same")] * 5])], [corpus("v", GOOD[:1])])
     assert [f.sentence() for f in few.warnings()] == [
-        "validation data: 1 pairs also in training (scores on them are too high); the first is v.en:1"
+        "validation data: 1 pair also in training (scores on them are too high); the first is v.en:1"
     ]
     many = check([corpus("a", [*GOOD, *[(f"same {n}", f"same {n}") for n in range(20)], *[("", "x")] * 50])])
     assert [f.sentence() for f in many.warnings()] == [
@@ -206,3 +207,26 @@ def test_memory_grows_by_less_than_16_bytes_per_pair(tmp_path: Path) -> None:
     )
     assert process.returncode == 0, process.stderr
     assert float(process.stdout) < 16
+
+
+@pytest.mark.parametrize(
+    ("kind", "one"),
+    [
+        ("duplicates", "1 duplicate"),
+        ("odd lengths", "1 odd length"),
+        ("control characters", "1 text with control characters"),
+        ("sources with several targets", "1 source with several targets"),
+        ("near duplicates of training sources", "1 near duplicate of a training source"),
+        ("source empty", "1 source empty"),
+    ],
+)
+def test_one_occurrence_is_written_in_the_singular(kind: str, one: str) -> None:
+    finding = Finding(kind, "training", 1, MEANINGS[kind], (Example("a.en", 7, ""),))
+    assert finding.amount() == one
+    assert finding.sentence() == f"training data: {one} ({MEANINGS[kind]}); the first is a.en:7"
+    assert replace(finding, count=2_000).amount() == f"2,000 {kind}"
+
+
+def test_every_kind_in_the_plural_has_a_singular() -> None:
+    adjectives = ("unreadable", "empty", "copied", "script")
+    assert set(SINGULAR) == {kind for kind in MEANINGS if not kind.endswith(adjectives)}

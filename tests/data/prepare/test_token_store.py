@@ -49,7 +49,7 @@ def test_ids_decode_to_the_texts_and_end_in_eos(tmp_path: Path, texts: TextStore
     assert len(corpus_ids.train) == 50
     assert len(corpus_ids.valid) == 3
     for index, (source, target) in enumerate(PAIRS):
-        for ids, text in ((corpus_ids.train.source(index), source), (corpus_ids.train.target(index), target)):
+        for ids, text in ((corpus_ids.train.source[index], source), (corpus_ids.train.target[index], target)):
             assert ids.dtype == np.uint16
             assert ids[-1] == EOS
             assert TOKENIZER.decode([ids[:-1].tolist()]) == [text]
@@ -59,13 +59,13 @@ def test_ids_decode_to_the_texts_and_end_in_eos(tmp_path: Path, texts: TextStore
 def test_lengths_of_several_pairs_at_once(tmp_path: Path, texts: TextStore) -> None:
     train = prepare(tmp_path / "ids", texts).train
     indices = np.array([3, 49, 0, 3])
-    assert train.source_lengths(indices).tolist() == [len(train.source(index)) for index in indices]
-    assert train.target_lengths(indices).tolist() == [len(train.target(index)) for index in indices]
+    assert train.source.lengths(indices).tolist() == [len(train.source[index]) for index in indices]
+    assert train.target.lengths(indices).tolist() == [len(train.target[index]) for index in indices]
 
 
 def test_a_large_vocabulary_uses_32_bit_ids(tmp_path: Path, texts: TextStore, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(SentencePieceTokenizer, "embedding_rows", 65_544)
-    assert prepare(tmp_path / "ids", texts).train.source(0).dtype == np.uint32
+    assert prepare(tmp_path / "ids", texts).train.source[0].dtype == np.uint32
 
 
 def test_dropped_pairs_are_counted_and_listed(tmp_path: Path, corpus: Write) -> None:
@@ -101,7 +101,7 @@ def test_eos_counts_towards_max_positions(tmp_path: Path, texts: TextStore) -> N
         corpus_ids = prepare(tmp_path / "ids", texts, max_positions=max_positions)
         assert len(corpus_ids.train) == sum(length <= max_positions for length in lengths)
         all_indices = np.arange(len(corpus_ids.train))
-        sides = corpus_ids.train.source_lengths(all_indices), corpus_ids.train.target_lengths(all_indices)
+        sides = corpus_ids.train.source.lengths(all_indices), corpus_ids.train.target.lengths(all_indices)
         assert max(side.max() for side in sides) <= max_positions
 
 
@@ -121,7 +121,7 @@ def test_an_unchanged_store_is_reused(tmp_path: Path, texts: TextStore) -> None:
     assert first[-1] == Progress("encoding", 53, 53)
     assert finish(build_token_store(folder, texts, TOKENIZER, max_positions=100))[1] == []
     assert finish(build_token_store(folder, texts, TOKENIZER, max_positions=99))[1] != []
-    (folder / "train" / "source.ids").write_bytes(b"")
+    (folder / "train" / "source.values").write_bytes(b"")
     assert finish(build_token_store(folder, texts, TOKENIZER, max_positions=99))[1] != []
     assert manifest.find_damage(folder) is None
 

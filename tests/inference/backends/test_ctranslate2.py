@@ -1,23 +1,33 @@
 """CTranslate2 gives the same text as torch, and its files are exported only when necessary."""
 
+import gc
 import itertools
+import json
 import math
 import os
 import random
+import re
 import shutil
 import subprocess
 import sys
+import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
+import ctranslate2
 import pytest
 import torch
+from tests.building import transformer_of
 
 import regard
 from regard.errors import DataError, FolderError, SettingsError
+from regard.inference.backends.core_allocation import CoreAllocation, CoreAllocations
 from regard.inference.backends.ctranslate2 import CTranslate2Backend
+from regard.inference.backends.interface import SourceTokens
+from regard.inference.translator import Translator
 from regard.inference.translator_loader import load_translator
 from regard.interchange.ctranslate2 import cache as cache_module
 from regard.interchange.ctranslate2.export import ensure_export, export_model
@@ -74,7 +84,9 @@ def write_model(folder: Path, shape: dict[str, Any], precision: torch.dtype = to
     """Write a model with random parameters that generates texts of many lengths."""
     tokenizer = SentencePieceTokenizer(train_tokenizer(iter(sentences(200)), kind="unigram", vocab_size=330))
     plain = {"width": 32, "heads": 4, "feedforward": 48, "encoder_layers": 2, "decoder_layers": 2, "max_positions": 64}
-    settings = TransformerSettings(vocab_size=tokenizer.embedding_rows, **{**plain, **shape})
+    settings = TransformerSettings(
+        source_vocab_size=tokenizer.embedding_rows, target_vocab_size=tokenizer.embedding_rows, **{**plain, **shape}
+    )
     torch.manual_seed(3)
     model = Transformer(settings)
     with torch.no_grad():
@@ -90,7 +102,7 @@ def write_model(folder: Path, shape: dict[str, Any], precision: torch.dtype = to
 def cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """A cache folder for each test."""
     monkeypatch.setattr(cache_module, "user_cache_path", lambda name: tmp_path / "cache" / name)
-    return tmp_path / "cache" / "regard" / "fast"
+    return tmp_path / "cache" / "regard" / "ctranslate2"
 
 
 @pytest.fixture(scope="module")
@@ -206,22 +218,71 @@ def test_a_text_gets_the_same_translation_alone_and_in_any_batch(model_folder: P
     assert in_groups == together
 
 
-def test_measuring_the_number_of_workers_does_not_change_the_text(model_folder: Path) -> None:
+def translator_with(folder: Path, cores: CoreAllocations) -> Translator:
+    """Load the CTranslate2 backend with an allocation of cores that the machine may not have."""
+    opened = open_folder(folder)
+    max_positions = opened.settings.max_positions
+    backend = CTranslate2Backend(folder / "ctranslate2", opened.tokenizer, max_positions=max_positions, cores=cores)
+    return Translator(backend, opened.tokenizer, max_positions=max_positions)
+
+
+@pytest.mark.parametrize("beams", [1, 4])
+def test_the_allocation_of_cores_does_not_change_the_text(model_folder: Path, beams: int) -> None:
     texts = list(dict.fromkeys(sentences(200)))
-    decode = DecodeSettings(beam_size=2, max_length_offset=2)  # so low that some texts are searched again
+    decode = DecodeSettings(beam_size=beams, max_length_offset=2)  # so low that some texts are searched again
     plain = regard.load(model_folder).translate(texts, decode)
-    for cores in (1, 2):
-        translator = load_translator(model_folder)
-        assert isinstance(translator, CTranslate2Backend)
-        translator._cores = cores
-        # Small batches, so that there are enough to measure; the second time the number of workers is known.
-        for _ in range(2):
+    for large, small in [((1, 1), (1, 1)), ((1, 2), (1, 2)), ((2, 1), (1, 2)), ((3, 1), (3, 1))]:
+        cores = CoreAllocations(large=CoreAllocation(*large), small=CoreAllocation(*small))
+        with translator_with(model_folder, cores) as translator:
             translations = list(translator.translate_iterable(texts, decode, batch_tokens=96))
             assert [each.text for each in translations] == [each.text for each in plain]
-            assert translator.workers(decode) in {cores, 1}
-        assert list(translator._best) == (
-            [decode.beam_size] if cores > 1 else []
-        )  # each beam size is measured separately
+            assert translator.translate(texts[0], decode).text == plain[0].text
+
+
+SHARED = CoreAllocations(large=CoreAllocation(4, 1), small=CoreAllocation(2, 2))
+
+
+def test_only_the_first_model_of_a_process_has_threads_that_share_a_batch(model_folder: Path) -> None:
+    """With more such threads than cores, every sentence would take many times as long."""
+    first, second = (translator_with(model_folder, SHARED) for _ in range(2))
+    assert allocated(first) == SHARED
+    assert allocated(second) == CoreAllocations(large=SHARED.large, small=SHARED.large)
+    assert first.translate("the cat").text == second.translate("the cat").text
+    # When the first model is closed, or deleted, another one may have such threads.
+    first.close()
+    first.close()
+    third = translator_with(model_folder, SHARED)
+    assert allocated(third) == SHARED
+    assert allocated(translator_with(model_folder, SHARED)) != SHARED
+    del third
+    gc.collect()
+    with translator_with(model_folder, SHARED) as last:
+        assert allocated(last) == SHARED
+
+
+def allocated(translator: Translator) -> CoreAllocations:
+    assert isinstance(translator.backend, CTranslate2Backend)
+    return translator.backend.cores
+
+
+def test_a_small_batch_and_a_large_one_get_their_own_allocation(model_folder: Path) -> None:
+    with translator_with(model_folder, SHARED) as translator:
+        backend = translator.backend
+        assert isinstance(backend, CTranslate2Backend)
+        assert backend.engine(1, 4).num_translators == backend.engine(8, 1).num_translators == 2
+        assert backend.engine(3, 4).num_translators == backend.engine(9, 1).num_translators == 4
+        assert backend.batching(DecodeSettings()).workers == 4
+
+
+def test_a_closed_model_frees_its_threads_and_refuses_to_translate(model_folder: Path) -> None:
+    with regard.load(model_folder) as model:
+        assert model.translate("the cat").text
+        assert any(thread.name.startswith("ctranslate2") for thread in threading.enumerate())
+    model.close()  # a second time, without effect
+    gc.collect()
+    assert not any(thread.name.startswith("ctranslate2") for thread in threading.enumerate())
+    with pytest.raises(RuntimeError, match="the model is closed"):
+        model.translate("the cat")
 
 
 @pytest.mark.parametrize("backend", BACKENDS)
@@ -234,20 +295,20 @@ def test_the_text_is_the_same_without_scores(model_folder: Path, backend: str, b
     assert [each.tokens for each in bare] == [each.tokens for each in scored]
     limits = [len(ids) + 2 for ids in translator.tokenizer.encode(texts)]
     assert any(len(each.tokens) == limit for each, limit in zip(bare, limits, strict=True))
-    assert all(math.isnan(each.score) and math.isnan(each.log_probability) for each in bare)
-    assert not any(math.isnan(each.score) or math.isnan(each.log_probability) for each in scored)
+    assert all(each.score is None and each.log_probability is None for each in bare)
+    assert all(json.loads(json.dumps(each.to_dict()))["score"] < 0 for each in scored)
 
 
 def count_searches(monkeypatch: pytest.MonkeyPatch) -> list[int]:
     """Return a list to which every search of CTranslate2 adds the size of its batch."""
     searches: list[int] = []
-    search = CTranslate2Backend._search
+    search = ctranslate2.Translator.translate_batch
 
-    def counted(self: CTranslate2Backend, engine: Any, batch: Any, decode: DecodeSettings) -> Any:
-        searches.append(len(batch))
-        return search(self, engine, batch, decode)
+    def counted(self: ctranslate2.Translator, source: list[list[str]], *arguments: Any, **options: Any) -> Any:
+        searches.append(len(source))
+        return search(self, source, *arguments, **options)
 
-    monkeypatch.setattr(CTranslate2Backend, "_search", counted)
+    monkeypatch.setattr(ctranslate2.Translator, "translate_batch", counted)
     return searches
 
 
@@ -264,27 +325,25 @@ def test_a_greedy_text_without_a_score_is_searched_once_and_truncated(
         assert (sum(searches) > len(set(texts))) == scores
     assert results[False] == results[True]
     bare = DecodeSettings(beam_size=1, scores=False)
-    [[hypothesis]] = next(translator._generate([[translator._source([270], [], bare)]], bare))
+    [[hypothesis]] = translator.backend.generate([SourceTokens((270,), 9)], bare).result()
     assert math.isnan(hypothesis.score)  # CTranslate2 did not compute it
 
 
-@pytest.mark.parametrize("cores", [1, 2])
-def test_few_batches_are_submitted_ahead(model_folder: Path, monkeypatch: pytest.MonkeyPatch, cores: int) -> None:
+@pytest.mark.parametrize("workers", [1, 2])
+def test_few_batches_are_submitted_ahead(model_folder: Path, monkeypatch: pytest.MonkeyPatch, workers: int) -> None:
     """Otherwise a caller that stops early would wait for all submitted batches."""
     searches = count_searches(monkeypatch)
-    translator = load_translator(model_folder)
-    assert isinstance(translator, CTranslate2Backend)
-    translator._cores = cores
-    translator._best = {1: cores}
-    translator._engines[cores] = translator._open(cores)
+    cores = CoreAllocations(large=CoreAllocation(workers, 1), small=CoreAllocation(workers, 1))
     texts, greedy = list(dict.fromkeys(sentences(400))), DecodeSettings(beam_size=1)
     assert len(texts) > 100
-    stream = translator.translate_iterable(texts, greedy, window=10, batch_tokens=8)
-    for _ in range(30):
-        next(stream)
-    # In windows of ten, each text is a batch, and an empty batch ends each window.
-    assert 30 <= len(searches) <= 33 + 3 * cores + 1
-    for translator._best in ({1: cores}, {}):  # measured before, or not
+    with translator_with(model_folder, cores) as translator:
+        stream = translator.translate_iterable(texts, greedy, window=10, batch_tokens=8)
+        for _ in range(30):
+            next(stream)
+        stream.close()  # type: ignore[attr-defined]
+    # In windows of ten, each text is a batch.
+    assert 30 <= len(searches) <= 40 + 3 * workers
+    with translator_with(model_folder, cores) as translator:
         repeated = translator.translate_iterable(itertools.repeat(texts[0]), greedy, window=3)
         assert len({next(repeated).text for _ in range(60)}) == 1
 
@@ -311,20 +370,18 @@ def test_windows_before_an_untranslatable_text_are_translated(model_folder: Path
 def test_the_size_of_a_scored_batch_is_bounded_by_the_longer_side(
     model_folder: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    translator = load_translator(model_folder)
-    assert isinstance(translator, CTranslate2Backend)
+    backend = load_translator(model_folder, backend="ctranslate2").backend
     pairs = [([5], [6 + number % 9] * (40 if number % 50 == 0 else 1)) for number in range(200)]
-    separately = [translator._score_tokens([pair])[0] for pair in pairs]
+    separately = [backend.score([pair])[0] for pair in pairs]
     sizes: list[int] = []
+    score = ctranslate2.Translator.score_batch
 
-    class Counting:
-        def score_batch(self, sources: list[list[str]], targets: list[list[str]], **options: Any) -> Any:
-            sizes.append(len(targets) * (max(map(len, targets)) + 1))
-            return engine.score_batch(sources, targets, **options)
+    def counted(self: Any, sources: list[list[str]], targets: list[list[str]], **options: Any) -> Any:
+        sizes.append(len(targets) * (max(map(len, targets)) + 1))
+        return score(self, sources, targets, **options)
 
-    engine = translator._engines[1]
-    monkeypatch.setitem(translator._engines, 1, Counting())
-    for together, alone in zip(translator._score_tokens(pairs), separately, strict=True):
+    monkeypatch.setattr(ctranslate2.Translator, "score_batch", counted)
+    for together, alone in zip(backend.score(pairs), separately, strict=True):
         assert together == pytest.approx(alone, abs=1e-4)
     assert len(sizes) > 1
     assert max(sizes) <= 2048
@@ -332,7 +389,7 @@ def test_the_size_of_a_scored_batch_is_bounded_by_the_longer_side(
 
 def test_forbidden_tokens_are_never_generated(model_folder: Path) -> None:
     opened = open_folder(model_folder)
-    model = opened.build()
+    model = transformer_of(opened)
     forbidden = [token_id for token_id, allowed in enumerate(opened.tokenizer.generable) if not allowed]
     with torch.no_grad():
         model.embedding.weight[forbidden] = 3 * model.embedding.weight[20]
@@ -361,7 +418,7 @@ def test_files_are_exported_to_the_cache_if_necessary(tmp_path: Path, cache: Pat
     if problem != "missing":
         ensure_export(folder)
     if problem == "damaged":
-        path = folder / "fast" / "model.bin"
+        path = folder / "ctranslate2" / "model.bin"
         data = bytearray(path.read_bytes())
         data[len(data) // 2] ^= 1
         path.write_bytes(data)
@@ -377,10 +434,54 @@ def test_files_are_exported_to_the_cache_if_necessary(tmp_path: Path, cache: Pat
     assert export.stat().st_mtime_ns == exported_at
 
 
-def test_a_failed_export_names_the_folder(model_folder: Path, tmp_path: Path) -> None:
-    (tmp_path / "cache").write_text("a file where a folder should be")
-    with pytest.raises((FolderError, OSError), match="cache"):
-        regard.load(model_folder, compute_type="int8")
+def test_a_failed_export_names_the_folder_and_the_reason(
+    model_folder: Path, cache: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The export itself fails: its child process cannot read the model any more."""
+    check_free_space = cache_module._check_free_space
+
+    def damaged_meanwhile(*arguments: Any) -> None:
+        check_free_space(*arguments)
+        weights.write_bytes(weights.read_bytes()[:-1])
+
+    folder = cache.parents[2] / "copy"
+    shutil.copytree(model_folder, folder)
+    weights = folder / "weights.safetensors"
+    monkeypatch.setattr(cache_module, "_check_free_space", damaged_meanwhile)
+    with pytest.raises(FolderError) as refused:
+        regard.load(folder, compute_type="int8")
+    assert re.fullmatch(
+        rf"{folder}: cannot be exported to CTranslate2 in {cache}/[0-9a-f]{{32}}: {folder}/weights.safetensors has "
+        r"201,815 bytes instead of 201,816; .*",
+        str(refused.value),
+    )
+    assert [path.name for path in cache.iterdir() if path.suffix != ".lock"] == []
+
+
+@pytest.mark.parametrize(
+    ("precision", "compute_type", "bytes_each"),
+    [(torch.float32, "float32", 4), (torch.float16, "float32", 4), (torch.float16, "int8", 1)],
+)
+def test_the_disk_space_for_an_export_depends_on_the_compute_type(
+    tmp_path: Path,
+    cache: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    precision: torch.dtype,
+    compute_type: str,
+    bytes_each: int,
+) -> None:
+    """Half-precision parameters need twice their space in float32."""
+    folder = write_model(tmp_path / "model", SHAPES["post"], precision)
+    parameters = sum(tensor.numel() for tensor in open_folder(folder).build().state_dict().values())
+    needed = parameters * bytes_each
+    monkeypatch.setattr("shutil.disk_usage", lambda _: SimpleNamespace(free=needed - 1))
+    with pytest.raises(FolderError) as refused:
+        regard.load(folder, compute_type=compute_type)
+    assert f"{needed:,} bytes are needed, {needed - 1:,} are free" in str(refused.value)
+    monkeypatch.setattr("shutil.disk_usage", lambda _: SimpleNamespace(free=needed))
+    regard.load(folder, compute_type=compute_type)
+    [export] = [path for path in cache.iterdir() if path.is_dir()]
+    assert (export / "model.bin").stat().st_size >= needed
 
 
 @contextmanager
@@ -399,7 +500,7 @@ def disk(at: Path, options: str) -> Iterator[Path]:
 @pytest.mark.skipif(sys.platform != "linux", reason="mounts a tmpfs")
 def test_a_full_disk_is_reported_before_and_during_the_export(tmp_path: Path, cache: Path) -> None:
     folder = write_model(tmp_path / "model", SHAPES["post"])
-    needed = (folder / "weights.safetensors").stat().st_size
+    needed = 4 * sum(tensor.numel() for tensor in open_folder(folder).build().state_dict().values())
     with disk(cache, f"size={needed // 2}"):
         with pytest.raises(FolderError) as refused:
             regard.load(folder)
@@ -521,7 +622,7 @@ def test_processes_that_export_at_the_same_time_agree(tmp_path: Path) -> None:
 
 def test_both_backends_give_an_empty_translation(model_folder: Path, tmp_path: Path) -> None:
     opened = open_folder(model_folder)
-    model = opened.build()
+    model = transformer_of(opened)
     with torch.no_grad():
         end_sooner(model, 20.0)
     folder = tmp_path / "empty"
@@ -533,7 +634,7 @@ def test_both_backends_give_an_empty_translation(model_folder: Path, tmp_path: P
         languages=("a", "b"),
         card="",
     )
-    export_model(folder, folder / "fast", "float32")
+    export_model(folder, folder / "ctranslate2", "float32")
     fast, slow = (
         load_translator(folder).translate("the cat"),
         regard.load(folder, backend="torch").translate("the cat"),

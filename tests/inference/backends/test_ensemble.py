@@ -5,12 +5,15 @@ from pathlib import Path
 
 import pytest
 import torch
+from tests.building import transformer_of
+from tests.padded import inputs
 
 import regard
 from regard.errors import FolderError, LookError, SettingsError
 from regard.inference.backends.ensemble import Ensemble
 from regard.inference.translator_loader import load_translator
 from regard.model_folder.loader import open_folder
+from regard.models.inputs import Inputs
 from regard.settings.decode import DecodeSettings
 from regard.tokenizers.special_ids import BOS, EOS
 
@@ -38,14 +41,14 @@ def test_an_ensemble_of_one_model_twice_equals_the_model(make_model: Make, decod
 
 def test_an_ensemble_averages_probabilities_of_models_of_any_shape(make_model: Make) -> None:
     models = [
-        open_folder(folder).build()
+        transformer_of(open_folder(folder))
         for folder in (make_model(1), make_model(2, width=24, heads=3), make_model(3, decoder_layers=2))
     ]
     source_BS, target_BT = torch.tensor([[270, 265, 3], [261, 3, 0]]), torch.tensor([[2, 265, 266], [2, 261, 262]])
     ensemble = Ensemble(models)
     with torch.inference_mode():
-        hidden_BTD, _ = ensemble.decode(target_BT, ensemble.start(ensemble.encode(source_BS)))
-        each = torch.stack([model(source_BS, target_BT).softmax(dim=-1) for model in models])
+        hidden_BTD, _ = ensemble.decode(target_BT, ensemble.start(ensemble.encode(inputs(source_BS))))
+        each = torch.stack([model(inputs(source_BS), target_BT).softmax(dim=-1) for model in models])
         torch.testing.assert_close(ensemble.project(hidden_BTD).exp(), each.mean(dim=0))
 
 
@@ -66,8 +69,8 @@ def test_an_ensemble_scores_given_translations(make_model: Make) -> None:
     source, target = tokenizer.encode(["the cat", "a house"])
     (scored,) = load_translator(*(folder.path for folder in opened)).score([("the cat", "a house")])
     with torch.inference_mode():
-        inputs = torch.tensor([[*source, EOS]]), torch.tensor([[BOS, *target]])
-        mean_TV = torch.stack([folder.build()(*inputs)[0].softmax(dim=-1) for folder in opened]).mean(dim=0)
+        tensors = Inputs(torch.tensor([[*source, EOS]])), torch.tensor([[BOS, *target]])
+        mean_TV = torch.stack([folder.build()(*tensors)[0].softmax(dim=-1) for folder in opened]).mean(dim=0)
     mean_TV = mean_TV * torch.tensor(tokenizer.generable)
     expected_TV = (mean_TV / mean_TV.sum(dim=-1, keepdim=True)).log()
     expected = [expected_TV[at, token].item() for at, token in enumerate([*target, EOS])]

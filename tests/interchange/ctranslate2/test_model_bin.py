@@ -30,7 +30,14 @@ TOKENIZER = SentencePieceTokenizer(
 
 def save(path: Path, **changes: Any) -> Path:
     shape = {"width": 16, "heads": 2, "feedforward": 24, "encoder_layers": 2, "decoder_layers": 1, "max_positions": 64}
-    settings = TransformerSettings(**{"vocab_size": TOKENIZER.embedding_rows, **shape, **changes})
+    settings = TransformerSettings(
+        **{
+            "source_vocab_size": TOKENIZER.embedding_rows,
+            "target_vocab_size": TOKENIZER.embedding_rows,
+            **shape,
+            **changes,
+        }
+    )
     torch.manual_seed(3)
     model = Transformer(settings)
     weights = model.state_dict()
@@ -44,7 +51,7 @@ def save(path: Path, **changes: Any) -> Path:
 def test_an_export_has_the_expected_structure(tmp_path: Path, norm: str, positions: str) -> None:
     """Also detects a new version of CTranslate2 that writes another format."""
     folder = save(tmp_path / "model", norm=norm, positions=positions, decoder_layers=3)
-    assert is_trusted_export(folder / "fast", open_folder(folder))
+    assert is_trusted_export(folder / "ctranslate2", open_folder(folder))
 
 
 @pytest.mark.parametrize(
@@ -61,22 +68,46 @@ def test_an_export_has_the_expected_structure(tmp_path: Path, norm: str, positio
 )
 def test_an_export_of_another_shape_is_refused(tmp_path: Path, change: dict[str, int]) -> None:
     first, second = save(tmp_path / "first"), save(tmp_path / "second", **change)
-    assert not matches_export(second / "fast" / "model.bin", open_folder(first).settings)
-    assert not matches_export(first / "fast" / "model.bin", open_folder(second).settings)
+    assert not matches_export(second / "ctranslate2" / "model.bin", open_folder(first).settings)
+    assert not matches_export(first / "ctranslate2" / "model.bin", open_folder(second).settings)
+
+
+def parameter_bytes(data: bytes) -> set[int]:
+    """Return the positions of the bytes that are values of a parameter, read independently of `model_bin`.
+
+    The format: version (4 bytes), name and revision of the spec, the number of variables, and for each variable its
+    name, shape, type, length in bytes and values. A name is preceded by its length in 2 bytes.
+    """
+    at, positions = 4, set[int]()
+    at += 2 + int.from_bytes(data[at : at + 2], "little") + 4
+    count = int.from_bytes(data[at : at + 4], "little")
+    at += 4
+    for _ in range(count):
+        at += 2 + int.from_bytes(data[at : at + 2], "little")
+        rank = data[at]
+        at += 1 + 4 * rank + 1
+        length = int.from_bytes(data[at : at + 4], "little")
+        at += 4
+        if rank:
+            positions.update(range(at, at + length))
+        at += length
+    return positions
 
 
 def test_every_change_except_of_parameter_values_is_detected(tmp_path: Path) -> None:
-    """Bytes are changed and the file is truncated; files that are still accepted differ only in parameter values."""
+    """Bytes of the structure and of the values are changed, and the file is truncated."""
     folder = save(tmp_path / "model")
-    path, settings = folder / "fast" / "model.bin", open_folder(folder).settings
+    path, settings = folder / "ctranslate2" / "model.bin", open_folder(folder).settings
     original, numbers = path.read_bytes(), random.Random(1)
-    for _ in range(300):
+    values = parameter_bytes(original)
+    structure = [position for position in range(len(original)) if position not in values]
+    assert len(values) > len(structure) > 1000
+    for position in [*numbers.sample(structure, 1000), *numbers.sample(sorted(values), 50)]:
         data = bytearray(original)
-        position = numbers.randrange(len(data) if numbers.random() < 0.5 else 300)
         data[position] ^= numbers.randrange(1, 256)
         path.write_bytes(data)
-        if matches_export(path, settings):
-            assert original[:position].rfind(b"weight") > 0 or original[:position].rfind(b"beta") > 0
+        assert matches_export(path, settings) == (position in values), position
+    for position in numbers.sample(range(len(original)), 100):
         path.write_bytes(original[:position])
         assert not matches_export(path, settings)
     path.write_bytes(original + b"x")
@@ -87,7 +118,7 @@ def test_manipulated_files_are_not_used_but_exported_again(tmp_path: Path, monke
     monkeypatch.setattr(cache_module, "user_cache_path", lambda name: tmp_path / "cache" / name)
     folder = save(tmp_path / "model")
     expected = regard.load(folder).translate("a few").text
-    files, opened = folder / "fast", open_folder(folder)
+    files, opened = folder / "ctranslate2", open_folder(folder)
     assert cached_export(opened, "float32") == files
     config = read_json(files / "config.json")
     for value in (True, 0):  # only false itself is accepted
@@ -112,6 +143,6 @@ def test_unreadable_files_are_exported_again(tmp_path: Path, monkeypatch: pytest
     monkeypatch.setattr(cache_module, "user_cache_path", lambda name: tmp_path / "cache" / name)
     monkeypatch.setattr(cache_module, "_export_in_child", lambda *_: None)
     folder = save(tmp_path / "model")
-    (folder / "fast" / name).write_bytes(b"{")
-    write_manifest(folder / "fast", cache_module.FILES)
+    (folder / "ctranslate2" / name).write_bytes(b"{")
+    write_manifest(folder / "ctranslate2", cache_module.FILES)
     assert cached_export(open_folder(folder), "float32").is_relative_to(tmp_path / "cache")

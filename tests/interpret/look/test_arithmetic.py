@@ -218,9 +218,9 @@ def test_every_printed_number_follows_from_the_stored_parameters(view_and_plain)
 
 def test_a_token_is_followed_from_its_embedding_to_its_last_vector(view_and_plain):
     view, plain = view_and_plain
-    for stack, last in (("encoder", plain.encoded), ("decoder", plain.last)):
+    for stack, last in zip(view.trace.anatomy.stacks, (plain.encoded, plain.last), strict=True):
         stages = list(token_stages(view.trace, stack, 2))
-        token_id = (view.trace.source if stack == "encoder" else view.trace.read).ids[2]
+        token_id = (view.trace.source if stack.name == "encoder" else view.trace.read).ids[2]
         assert close(stages[0].vector.tolist(), plain.parameters["embedding.weight"][token_id])
         assert close(stages[2].vector.tolist(), [plain.position(2, i) for i in range(view.trace.settings.width)])
         assert close(stages[3].vector.tolist(), plain.embed([token_id] * 3)[2])

@@ -4,7 +4,6 @@ import numpy as np
 import pytest
 
 from regard.errors import LookError
-from regard.interpret.address import head_addresses
 from regard.settings.decode import DecodeSettings
 
 TEXT = "The unseen cat didn't (again) see the tired dog."
@@ -95,7 +94,7 @@ def test_an_unknown_map_is_refused(model_of, address):
 
 def test_heads_are_listed_in_the_order_of_computation(model_of):
     view = model_of("deep encoder").look("cat", DECODE)
-    assert list(head_addresses(view.trace.settings))[:3] == ["encoder.1.self.1", "encoder.1.self.2", "encoder.2.self.1"]
+    assert list(view.trace.anatomy.heads)[:3] == ["encoder.1.self.1", "encoder.1.self.2", "encoder.2.self.1"]
     assert view.heads[-1] == "decoder.1.cross.2"
 
 

@@ -6,20 +6,24 @@ import numpy as np
 import pytest
 import torch
 from tests.interpret.planted import planted_model
+from tests.padded import inputs
 
 from regard.data.synthetic.generator import minimal_pairs
 from regard.errors import LookError
 from regard.evaluation.scores import Scorer
 from regard.inference.backends.torch import TorchBackend
-from regard.interpret.address import check_head, head_addresses, kind_of, locate_head
+from regard.inference.translator import Translator
+from regard.interpret.address import check_head, locate_head
 from regard.interpret.annotated_pairs import PairSample, unannotated_pair
-from regard.interpret.interventions import ABLATION_MODES, ForcedAttention, HeadIntervention, IntervenedModel
+from regard.interpret.intervened_model import IntervenedModel
+from regard.interpret.interventions import ABLATION_MODES, ForcedAttention, HeadIntervention
 from regard.interpret.measure.head_ablation import GREEDY, AblationCounts, corpus_bleu, measure_heads, ngram_counts
 from regard.interpret.measure.pronoun_task import PronounTask, contrast, pronoun_texts
 from regard.interpret.report.head_report import HeadReport
 from regard.interpret.selftest.planted_model import PLANTED, planted_sample
 from regard.interpret.teacher_forcing import log_probabilities, make_batches
 from regard.interpret.trace import Recorder
+from regard.models.inputs import Inputs
 from regard.progress import run_to_end
 from regard.render.terminal import TerminalStyle
 from regard.settings.decode import DecodeSettings
@@ -58,12 +62,12 @@ def test_an_intervention_changes_its_heads_and_no_others(model):
     source, target = torch.tensor([[270, 271, 272, 3], [273, 3, 0, 0]]), torch.tensor([[2, 280, 281], [2, 282, 283]])
     plain = Recorder()
     with torch.inference_mode():
-        model.network(source, target, plain)
+        model.network(inputs(source), target, plain)
         for mode in ABLATION_MODES:
-            for address in head_addresses(model.network.settings):
+            for address in model.network.anatomy().heads:
                 attention, head = locate_head(address)
                 lens = InterventionRecorder(HeadIntervention([address], mode))
-                model.network(source, target, lens)
+                model.network(inputs(source), target, lens)
                 weights = lens.tensors[f"{attention}.weight"]
                 others = [number for number in range(weights.size(1)) if number != head]
                 torch.testing.assert_close(weights[:, others], plain.tensors[f"{attention}.weight"][:, others])
@@ -72,14 +76,16 @@ def test_an_intervention_changes_its_heads_and_no_others(model):
                     assert not changed.any()
                     continue
                 torch.testing.assert_close(changed.sum(dim=-1), torch.ones_like(changed[..., 0]))
-                allowed = 3 if kind_of(attention) == "decoder.self" else 2
+                allowed = 3 if model.network.anatomy().attention(attention).causal else 2
                 assert ((changed[1] > 0).sum(dim=-1) == allowed).any() and changed[1, -1].unique().numel() <= 2
 
 
 def test_a_model_under_an_empty_intervention_translates_like_the_plain_model(model):
     texts = ["the old cat sees a red tree.", "a dog paints."]
-    plain = TorchBackend(model.network, model.tokenizer, max_positions=128)
-    intervened = TorchBackend(IntervenedModel(model.network, HeadIntervention([])), model.tokenizer, max_positions=128)
+    plain, intervened = (
+        Translator(TorchBackend(network, model.tokenizer.generable), model.tokenizer, max_positions=128)
+        for network in (model.network, IntervenedModel(model.network, HeadIntervention([])))
+    )
     decode = DecodeSettings(beam_size=3, max_length_offset=9)
     assert intervened.translate(texts, decode) == plain.translate(texts, decode)
 
@@ -102,7 +108,7 @@ def test_log_probabilities_equal_those_of_the_plain_model(model):
     results = log_probabilities(model.network, make_batches(model.network, pairs))
     for pair, logs in zip(pairs, results, strict=True):
         with torch.inference_mode():
-            logits = model.network(torch.tensor([pair.source_ids]), torch.tensor([pair.decoder_input_ids]))[0]
+            logits = model.network(Inputs(torch.tensor([pair.source_ids])), torch.tensor([pair.decoder_input_ids]))[0]
         expected = [logits.log_softmax(dim=-1)[row, token].item() for row, token in enumerate(pair.target_ids)]
         np.testing.assert_allclose(logs, expected, atol=1e-4)
 
@@ -124,8 +130,8 @@ def test_forced_rows_attend_to_the_chosen_columns_and_other_rows_as_before(plant
     forced = ForcedAttention({ALIGNMENT_HEAD: [(range(2, 3), range(4, 6)), (range(0), range(1))]})
     plain, lens = Recorder(), InterventionRecorder(forced)
     with torch.inference_mode():
-        model.network(source, decoder_input, plain)
-        logits = model.network(source, decoder_input, lens)
+        model.network(inputs(source), decoder_input, plain)
+        logits = model.network(inputs(source), decoder_input, lens)
     weights, before = lens.tensors["decoder.1.cross.weight"], plain.tensors["decoder.1.cross.weight"]
     assert weights[0, 0, 2].tolist() == [0, 0, 0, 0, 0.5, 0.5, 0, 0, 0]
     torch.testing.assert_close(weights[1], before[1])
@@ -182,10 +188,10 @@ def test_the_report_has_every_head_as_lines_picture_page_and_json(measurement):
 
 
 def test_an_unknown_head_is_an_error(model_of):
-    settings = model_of("pre").network.settings
-    assert check_head("decoder.2.cross.2", settings) == "decoder.2.cross.2"
+    anatomy = model_of("pre").network.anatomy()
+    assert check_head("decoder.2.cross.2", anatomy) == "decoder.2.cross.2"
     with pytest.raises(LookError, match=r"no head 'decoder.3.cross.1'; this model's heads are encoder.1.self.1 to"):
-        check_head("decoder.3.cross.1", settings)
+        check_head("decoder.3.cross.1", anatomy)
 
 
 def test_translations_for_bleu_are_greedy():

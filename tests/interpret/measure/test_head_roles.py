@@ -21,6 +21,7 @@ from regard.interpret.selftest.planted_model import planted_sample
 from regard.interpret.teacher_forcing import attention_weights
 from regard.models.build import build_untrained
 from regard.progress import run_to_end
+from regard.settings.kinds.transformer import TransformerSettings
 from regard.statistics.intervals import Estimate
 from regard.tokenizers.special_ids import FIRST_SUBWORD
 from regard.tokenizers.word_spans import WordSpan
@@ -65,14 +66,19 @@ def test_a_planted_head_is_confident_and_above_its_baselines(planted):
     assert profiles["decoder.1.cross.3"].special_token_weight > 0.99
 
 
+ATTENTIONS = {attention.kind: attention for attention in TransformerSettings().anatomy().attentions}
+
+
 def test_concentration_equals_a_calculation_by_hand():
     weights = np.array([[[0.5, 0.25, 0.25], [0.0, 0.0, 1.0]]])
-    confidence, entropy, normalised_entropy, special_token_weight = concentration(weights, "encoder.self")[0]
+    confidence, entropy, normalised_entropy, special_token_weight = concentration(weights, ATTENTIONS["encoder.self"])[
+        0
+    ]
     assert confidence == pytest.approx(0.5 + 0.0)
     assert entropy == pytest.approx(0.5 * log(2) + 0.5 * log(4))
     assert normalised_entropy == pytest.approx((0.5 * log(2) + 0.5 * log(4)) / log(3))
     assert special_token_weight == pytest.approx(1.25)
-    assert concentration(uniform(4, 4, causal=True), "decoder.self")[0][2] == pytest.approx(4)
+    assert concentration(uniform(4, 4, causal=True), ATTENTIONS["decoder.self"])[0][2] == pytest.approx(4)
 
 
 @pytest.mark.parametrize("kind", ["encoder.self", "decoder.self", "decoder.cross"])
@@ -84,7 +90,7 @@ def test_positional_hits_equal_plain_counting(kind):
     top = weights.argmax(axis=-1)
     last = 6 if kind == "encoder.self" else 7
     offsets = {"previous": -1, "next": 1, "self": 0}
-    for role, hits, cases, _ in positional_hits(weights, kind):
+    for role, hits, cases, _ in positional_hits(weights, ATTENTIONS[kind]):
         for head in range(3):
             if role in offsets:
                 start = {"previous": 2, "next": 0, "self": 1}[role]
@@ -101,7 +107,7 @@ def test_random_attention_has_the_expected_number_of_hits():
     surplus: dict[str, float] = {}
     for _ in range(3000):
         weights = np.tril(generator.random((1, 6, 6)))
-        for role, hits, _, expected in positional_hits(weights, "decoder.self"):
+        for role, hits, _, expected in positional_hits(weights, ATTENTIONS["decoder.self"]):
             surplus[role] = surplus.get(role, 0) + hits[0] - expected
     assert all(abs(total) / 3000 < 0.1 for total in surplus.values())
 

@@ -77,14 +77,14 @@ def test_an_untrained_model_is_probed_and_reported(model_of):
 
 def test_layer_zero_is_embedding_plus_position(model):
     pairs = synthetic_sample(model.tokenizer, 3).pairs
-    settings = model.network.settings
-    for stack, layers in (("encoder", settings.encoder_layers), ("decoder", settings.decoder_layers)):
+    for stack in model.network.anatomy().stacks:
         for pair, vectors in zip(pairs, layer_vectors(model.network, pairs, stack), strict=True):
             trace = model.look(pair.source, target=pair.target).trace
-            ids = pair.source_ids if stack == "encoder" else pair.decoder_input_ids
+            ids = pair.source_ids if stack.name == "encoder" else pair.decoder_input_ids
+            layers = getattr(model.network.settings, f"{stack.name}_layers")
             assert vectors.shape == (layers + 1, len(ids), 16)
-            np.testing.assert_allclose(vectors[0], trace[f"{stack}.sum"], atol=1e-5)
-            np.testing.assert_allclose(vectors[1], trace[f"{stack}.1"], atol=1e-4)
+            np.testing.assert_allclose(vectors[0], trace[f"{stack.name}.sum"], atol=1e-5)
+            np.testing.assert_allclose(vectors[1], trace[f"{stack.name}.1"], atol=1e-4)
 
 
 def result_with(*values: float) -> ProbeResult:

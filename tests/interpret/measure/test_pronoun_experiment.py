@@ -120,7 +120,7 @@ def test_forced_attention_goes_from_the_query_to_the_chosen_noun(model_of):
     for batch in task.batches:
         lens = InterventionRecorder(interventions.forced_attention(batch, query_heads, 1))
         with torch.inference_mode():
-            model.network(batch.source_BS, batch.input_BT, lens)
+            model.network(batch.source, batch.input_BT, lens)
         for row, index in enumerate(batch.indices):
             pair = task.pairs[index]
             rows = query_rows(task.contrasts[index // 2], pair)

@@ -3,6 +3,7 @@
 from dataclasses import replace
 
 import pytest
+import torch
 from tests.interpret.planted import planted_model
 
 from regard.interpret.measure.head_roles import measure_roles
@@ -18,7 +19,9 @@ def planted():
 
 
 def test_every_check_passes():
+    random_state = torch.get_rng_state()
     checks = check_views()
+    assert torch.equal(torch.get_rng_state(), random_state)
     assert [check for check in checks if not check.passed] == []
     assert len(checks) == 2 * len(PLANTED) + 1
 

@@ -14,7 +14,9 @@ from regard.settings.train import TrainSettings
 from regard.training.optimizers.adam import make_optimizer
 from regard.training.optimizers.muon import MOMENTUM, Muon, orthogonalize
 
-SHAPE = TransformerSettings(vocab_size=20, width=8, heads=2, feedforward=24, encoder_layers=2, decoder_layers=1)
+SHAPE = TransformerSettings(
+    source_vocab_size=20, target_vocab_size=20, width=8, heads=2, feedforward=24, encoder_layers=2, decoder_layers=1
+)
 SETTINGS = TrainSettings(optimizer="muon")
 
 

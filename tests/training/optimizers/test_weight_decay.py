@@ -8,7 +8,8 @@ from regard.data.batching.batches import StreamPosition
 from regard.errors import SettingsError
 from regard.models.kinds.transformer import Transformer
 from regard.settings.fields import AUTO
-from regard.settings.sizes import FINE_TUNE, SIZES
+from regard.settings.kinds.transformer import SIZES
+from regard.settings.recipes import FINE_TUNE
 from regard.settings.train import TrainSettings
 from regard.training.optimizers.adam import make_optimizer
 from regard.training.optimizers.schedule import learning_rate, peak_rate
@@ -18,7 +19,7 @@ from regard.training.step import training_steps
 
 def train(model: Transformer, optimizer: torch.optim.Optimizer, settings: TrainSettings) -> None:
     stream = [(make_batch(6, seed=step), StreamPosition(batch=step)) for step in range(3)]
-    for _ in training_steps(model, optimizer, iter(stream), settings, width=16):
+    for _ in training_steps(model, optimizer, iter(stream), settings):
         pass
 
 

@@ -10,7 +10,7 @@ import weakref
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 import pytest
 import torch
@@ -18,7 +18,7 @@ from tests.training.conftest import Result, TinyRuns
 from tests.training.test_out_of_memory import gradients, make_batch, make_model
 from torch import Tensor
 
-from regard.data.batching.batches import StreamPosition
+from regard.data.batching.batches import Batch, StreamPosition
 from regard.models.kinds.transformer import Transformer
 from regard.settings.kinds.transformer import TransformerSettings
 from regard.settings.train import TrainSettings
@@ -27,8 +27,8 @@ from regard.training import step as step_module
 from regard.training.optimizers.adam import make_optimizer
 from regard.training.out_of_memory import slice_batches
 from regard.training.parallel import replicas
-from regard.training.parallel.replicas import make_replicas, replica_count, run_replicas
-from regard.training.step import accumulate_gradients, gradient_with_retry, training_steps
+from regard.training.parallel.replicas import make_replicas, optimizer_shares, replica_count, run_replicas
+from regard.training.step import accumulate_gradients, gradient_with_retry, training_steps, update_parameters
 
 PLAIN, DROPOUT = TrainSettings(dropout=0.0), TrainSettings(dropout=0.3)
 
@@ -43,7 +43,15 @@ def two_threads() -> Iterator[None]:
 
 def make_dropout_model() -> Transformer:
     torch.manual_seed(1)
-    shape = TransformerSettings(vocab_size=24, width=16, heads=2, feedforward=24, encoder_layers=1, decoder_layers=1)
+    shape = TransformerSettings(
+        source_vocab_size=24,
+        target_vocab_size=24,
+        width=16,
+        heads=2,
+        feedforward=24,
+        encoder_layers=1,
+        decoder_layers=1,
+    )
     return Transformer(shape, 0.3)
 
 
@@ -108,6 +116,37 @@ def test_replicas_share_parameters_and_see_each_update() -> None:
     assert not all(torch.equal(old, new) for old, new in zip(before, replica.parameters(), strict=True))
 
 
+@pytest.mark.parametrize("optimizer", ["adam", "muon"])
+@pytest.mark.parametrize("count", [2, 3, 40])
+def test_shares_of_the_optimizer_update_as_one_optimizer_does(optimizer: Literal["adam", "muon"], count: int) -> None:
+    settings = TrainSettings(optimizer=optimizer, max_grad_norm=0.5, weight_decay=0.1)
+    models = [make_model(), make_model()]
+    optimizers = [make_optimizer(model, settings) for model in models]
+    for step in range(3):
+        for model, whole, shares in zip(models, optimizers, (1, count), strict=True):
+            accumulate_gradients([model], [make_batch(6, seed=step)], PLAIN, step)
+            update_parameters(optimizer_shares(whole, shares), settings, 0.1, torch.tensor(2.0))
+    assert all(torch.equal(one, other) for one, other in zip(*(model.parameters() for model in models), strict=True))
+    for one, other in zip(*(model.parameters() for model in models), strict=True):
+        states = [whole.state[parameter] for whole, parameter in zip(optimizers, (one, other), strict=True)]
+        assert states[0].keys() == states[1].keys() != set()
+        assert all(torch.equal(states[0][name], states[1][name]) for name in states[0])
+
+
+def test_an_update_does_not_use_torch_threads_that_wait_for_each_other() -> None:
+    settings = TrainSettings(steps=1, batch_tokens=1024, micro_batch_tokens=1024)
+    threads: list[int] = []
+
+    class Optimizer(torch.optim.SGD):
+        def step(self, closure: Any = None) -> None:  # type: ignore[override]
+            threads.append(torch.get_num_threads())
+
+    model = make_model()
+    stream = iter([(make_batch(60), StreamPosition())])
+    list(training_steps(model, Optimizer(model.parameters()), stream, settings))
+    assert threads == [1, 1]
+
+
 def test_resumed_steps_with_replicas_equal_uninterrupted_ones() -> None:
     # Enough tokens that two threads make two replicas.
     settings = TrainSettings(
@@ -116,13 +155,11 @@ def test_resumed_steps_with_replicas_equal_uninterrupted_ones() -> None:
     assert replica_count(16, settings.micro_batch_tokens, "cpu") == 2
     stream = [(make_batch(60, seed=step), StreamPosition(batch=step)) for step in range(4)]
     uninterrupted = make_dropout_model()
-    steps = list(
-        training_steps(uninterrupted, make_optimizer(uninterrupted, settings), iter(stream), settings, width=16)
-    )
+    steps = list(training_steps(uninterrupted, make_optimizer(uninterrupted, settings), iter(stream), settings))
     resumed = make_dropout_model()
     optimizer = make_optimizer(resumed, settings)
-    first = list(itertools.islice(training_steps(resumed, optimizer, iter(stream), settings, width=16), 2))
-    rest = list(training_steps(resumed, optimizer, iter(stream[2:]), settings, width=16, first=3))
+    first = list(itertools.islice(training_steps(resumed, optimizer, iter(stream), settings), 2))
+    rest = list(training_steps(resumed, optimizer, iter(stream[2:]), settings, first=3))
     assert [step.loss for step in (*first, *rest)] == [step.loss for step in steps]
     assert all(torch.equal(a, b) for a, b in zip(uninterrupted.parameters(), resumed.parameters(), strict=True))
 
@@ -241,10 +278,10 @@ def test_replicas_that_run_out_of_memory_use_smaller_slices(monkeypatch: pytest.
     total, _ = accumulate_gradients([model], batches, PLAIN, 1)
     expected, original = gradients(model), loss.backward_in_chunks
 
-    def backward(model: Transformer, source_BS: Tensor, *rest: Any, **options: Any) -> float:
-        if len(source_BS) > 2:
+    def backward(model: Transformer, batch: Batch, **options: Any) -> float:
+        if len(batch) > 2:
             raise MemoryError
-        return original(model, source_BS, *rest, **options)
+        return original(model, batch, **options)
 
     monkeypatch.setattr(step_module, "backward_in_chunks", backward)
     loss_sum, _, slices = gradient_with_retry(make_replicas(model, 2), batches, PLAIN, 1, 1)

@@ -5,13 +5,15 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
+import torch
 
 from regard.data.check.corpus_report import check_corpora
 from regard.data.formats.corpus import Corpus, corpora
 from regard.progress import run_to_end
+from regard.settings.kinds.transformer import SIZES
 from regard.settings.parser import user_overrides
 from regard.settings.sections import assemble
-from regard.settings.sizes import SIZES, size_overrides
+from regard.settings.sizes import size_overrides
 from regard.training.planning import corpus_sample
 from regard.training.planning.choices import SHARE_FOR_STEPS, choose_steps
 from regard.training.planning.forecast import Forecast, forecast
@@ -53,6 +55,12 @@ def test_sizes_that_contradict_the_settings_are_left_out(tiny: "TinyRuns") -> No
     """The four heads of `tiny` and `small` divide this width, and the eight heads of the paper's sizes do not."""
     result = make_forecast(corpora(tiny.files), *tiny.overrides[2:], "model.width=20")
     assert [entry.size for entry in result.expected] == ["tiny", "small"]
+
+
+def test_the_forecast_leaves_the_random_numbers_of_the_caller_alone(tiny: "TinyRuns") -> None:
+    before = torch.get_rng_state()
+    make_forecast(corpora(tiny.files), *tiny.overrides)
+    assert torch.equal(torch.get_rng_state(), before)
 
 
 def test_the_forecast_describes_the_tokens(tiny: "TinyRuns") -> None:

@@ -7,6 +7,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 import torch
+from tests.padded import padded
 
 from regard.data.batching.batches import Batch
 from regard.errors import RunError
@@ -26,12 +27,14 @@ from regard.training.planning.memory_estimate import (
 
 torch.set_num_threads(1)
 
-SHAPE = TransformerSettings(vocab_size=400, width=32, heads=2, feedforward=64, encoder_layers=2, decoder_layers=2)
+SHAPE = TransformerSettings(
+    source_vocab_size=400, target_vocab_size=400, width=32, heads=2, feedforward=64, encoder_layers=2, decoder_layers=2
+)
 
 
 def make_batch(rows: int, length: int) -> Batch:
     ids = np.random.default_rng(1).integers(4, 400, (rows, length))
-    return Batch(ids, ids, rows * length)
+    return Batch(padded(ids), padded(ids))
 
 
 def test_parameters_gradients_and_adam_moments_are_counted() -> None:
@@ -42,7 +45,9 @@ def test_parameters_gradients_and_adam_moments_are_counted() -> None:
 
 
 def test_a_huge_model_is_estimated_without_being_allocated() -> None:
-    shape = TransformerSettings(vocab_size=1 << 20, width=1 << 14, feedforward=1 << 17)
+    shape = TransformerSettings(
+        source_vocab_size=1 << 20, target_vocab_size=1 << 20, width=1 << 14, feedforward=1 << 17
+    )
     assert fixed_bytes(shape, "cpu") > 10**12
 
 
@@ -97,6 +102,7 @@ TRAINING_SCRIPT = """
 import resource, sys
 import numpy as np, torch
 from regard.data.batching.batches import Batch
+from regard.data.prepare.ragged import Padded
 from regard.models.kinds.transformer import Transformer
 from regard.settings.kinds.transformer import TransformerSettings
 from regard.settings.train import TrainSettings
@@ -108,12 +114,14 @@ torch.set_num_threads(1)
 
 def batch(rows, length):
     ids = np.random.default_rng(1).integers(4, 8000, (rows, length))
-    return Batch(ids, ids, rows * length)
+    side = Padded(ids, np.full(rows, length))
+    return Batch(side, side)
 
 def peak():
     return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024
 
-shape = TransformerSettings(vocab_size=8000, width=256, heads=4, feedforward=1024, encoder_layers=6, decoder_layers=3)
+sizes = {"width": 256, "heads": 4, "feedforward": 1024, "encoder_layers": 6, "decoder_layers": 3}
+shape = TransformerSettings(**sizes).with_vocab_size(8000)
 settings = TrainSettings(dropout=0.2)
 before = peak()
 model = Transformer(shape, settings.dropout)

@@ -1,7 +1,6 @@
 """The plan of a run: model size, steps, validation interval and device, each with its reason."""
 
 import itertools
-import os
 from dataclasses import replace
 from pathlib import Path
 from typing import Literal
@@ -9,17 +8,19 @@ from typing import Literal
 import numpy as np
 import pytest
 import torch
+from tests.padded import batch
 
-from regard.data.batching.batches import Batch, StreamPosition
+from regard.data.batching.batches import StreamPosition
 from regard.errors import RunError, SettingsError
 from regard.machine import bfloat16
+from regard.machine.cpu import cpu_count
 from regard.models.kinds.transformer import Transformer
 from regard.render.units import format_count
 from regard.settings.kinds.transformer import TransformerSettings
 from regard.settings.parser import user_overrides
 from regard.settings.sections import Settings, assemble
 from regard.settings.train import TrainSettings
-from regard.storage.json_files import read_json, write_hashed_json
+from regard.storage.json_files import read_hashed_json, read_json, write_hashed_json
 from regard.training.planning import step_time
 from regard.training.planning.choices import (
     choose_model_size,
@@ -35,8 +36,8 @@ from regard.training.planning.step_time import StepTime, measure_step_time
 torch.set_num_threads(1)
 
 OLDER_PLAN = (
-    "{path} was written by an older version of Regard; a finished model can be used, but this version cannot "
-    "continue an unfinished run: start again in a new --out, or finish it with the older version"
+    "{path} was written by another version of Regard; a finished model can be used, but this version cannot "
+    "continue an unfinished run: start again in a new --out, or finish it with the other version"
 )
 
 
@@ -104,15 +105,15 @@ def test_a_duration_of_zero_is_refused(text: str) -> None:
     ],
 )
 def test_the_size_depends_on_the_data_and_the_device(pairs: int, device: str, size: str) -> None:
-    machine = format_count(os.cpu_count() or 1, "CPU core") if device == "cpu" else "a GPU"
-    assert choose_model_size(pairs, device) == (
+    machine = format_count(cpu_count(), "CPU core") if device == "cpu" else "a GPU"
+    assert choose_model_size(pairs, device, "transformer") == (
         size,
         f"size {size}, chosen for {pairs:,} training pairs and {machine}",
     )
 
 
 def test_a_single_pair_is_not_a_plural() -> None:
-    assert choose_model_size(1, "cuda")[1] == "size small, chosen for 1 training pair and a GPU"
+    assert choose_model_size(1, "cuda", "transformer")[1] == "size small, chosen for 1 training pair and a GPU"
 
 
 def test_a_small_corpus_gets_forty_passes() -> None:
@@ -249,6 +250,17 @@ def test_a_plan_with_other_fields_is_refused_with_advice(tmp_path: Path, change:
     assert str(caught.value) == OLDER_PLAN.format(path=path)
 
 
+@pytest.mark.parametrize("number", [1, 3, None])
+def test_a_plan_of_another_format_is_refused(tmp_path: Path, number: int | None) -> None:
+    path = tmp_path / "plan.json"
+    save_plan(path, make_plan())
+    saved = {name: value for name, value in read_hashed_json(path).items() if name != "format"}
+    write_hashed_json(path, saved if number is None else {**saved, "format": number})
+    with pytest.raises(RunError) as caught:
+        load_plan(path)
+    assert str(caught.value) == OLDER_PLAN.format(path=path)
+
+
 def test_with_steps_changes_only_the_steps() -> None:
     settings = with_steps(Settings(), 5)
     assert settings == replace(Settings(), train=TrainSettings(steps=5))
@@ -311,11 +323,20 @@ def test_files_that_differ_are_listed_with_the_start_of_their_hashes() -> None:
 @pytest.mark.parametrize("optimizer", ["adam", "muon"])
 def test_measuring_the_step_time_does_not_change_the_model(optimizer: Literal["adam", "muon"]) -> None:
     model = Transformer(
-        TransformerSettings(vocab_size=16, width=8, heads=2, feedforward=8, encoder_layers=1, decoder_layers=1), 0.1
+        TransformerSettings(
+            source_vocab_size=16,
+            target_vocab_size=16,
+            width=8,
+            heads=2,
+            feedforward=8,
+            encoder_layers=1,
+            decoder_layers=1,
+        ),
+        0.1,
     )
     before = {name: tensor.clone() for name, tensor in model.state_dict().items()}
     ids = np.array([[5, 6, 3]])
-    stream = iter([(Batch(ids, ids, 3), StreamPosition())] * 4)
+    stream = iter([(batch(ids, ids), StreamPosition())] * 4)
     settings = TrainSettings(batch_tokens=100, micro_batch_tokens=50, optimizer=optimizer)
     speed = measure_step_time(model, stream, settings, seconds=0.0)
     assert speed.seconds > 0
@@ -333,9 +354,11 @@ def test_the_warm_up_is_not_counted_in_the_step_time(monkeypatch: pytest.MonkeyP
 
     monkeypatch.setattr(step_time, "accumulate_gradients", accumulate)
     monkeypatch.setattr("time.perf_counter", lambda: clock)
-    model = Transformer(TransformerSettings(vocab_size=16, width=8, heads=2, feedforward=8), 0.1)
+    model = Transformer(
+        TransformerSettings(source_vocab_size=16, target_vocab_size=16, width=8, heads=2, feedforward=8), 0.1
+    )
     ids = np.array([[5, 6, 3]])
-    stream = itertools.repeat((Batch(ids, ids, 3), StreamPosition()))
+    stream = itertools.repeat((batch(ids, ids), StreamPosition()))
     assert (
         measure_step_time(model, stream, TrainSettings(batch_tokens=50, micro_batch_tokens=50), seconds=124.0).seconds
         == 0.5

@@ -11,8 +11,9 @@ from typing import TYPE_CHECKING
 import click
 
 from regard.cli.main import main
-from regard.cli.options import CONFIG, TRAIN_SET
+from regard.cli.options import CONFIG, KIND, TRAIN_SET
 from regard.console import show_lines, show_work
+from regard.machine.process import tune_for_training
 from regard.render.units import format_count, format_duration
 from regard.settings.parser import user_overrides
 
@@ -38,7 +39,7 @@ def show_report(report: "CorpusReport", forecast: "Forecast") -> None:
     pairs = {split.name: split.pairs for split in report.splits}
     for finding in report.findings:
         share = f"{finding.count / pairs[finding.split]:.1%}" if pairs.get(finding.split) else "all"
-        lines.append(f"  {finding.split}: {finding.count:,} {finding.kind} ({share}): {finding.meaning}")
+        lines.append(f"  {finding.split}: {finding.amount()} ({share}): {finding.meaning}")
         lines += [f"      {example.file}:{example.line}  {example.text}" for example in finding.examples]
     show_lines([*lines, "", *_forecast_lines(forecast)])
 
@@ -78,6 +79,7 @@ def _forecast_lines(forecast: "Forecast") -> Iterator[str]:
 @click.option(
     "--languages", nargs=2, metavar="SOURCE TARGET", help="Which languages to read from a file that has several."
 )
+@KIND
 @click.option("--json", "as_json", is_flag=True, help="The report as JSON.")
 @CONFIG
 @TRAIN_SET
@@ -95,6 +97,7 @@ def check(
     Show suspicious pairs, pairs that would be left out, and the training time.
     """
     user = user_overrides(overrides, config)
+    tune_for_training()  # the forecast measures training steps
     from regard.data.check.corpus_report import check_corpora
     from regard.data.formats.corpus import check_direction, corpora
     from regard.data.formats.lines import STANDARD_INPUT_COPY

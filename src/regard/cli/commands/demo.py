@@ -13,6 +13,7 @@ from regard.cli.main import main
 from regard.cli.training_display import Stop, watch
 from regard.console import follow, say, show_work
 from regard.errors import UserError
+from regard.machine.process import tune_for_training
 from regard.model_folder import bundled
 
 if TYPE_CHECKING:
@@ -60,6 +61,7 @@ def demo(quick: bool, out: Path, steps: int) -> None:
 
     if not quick:
         check_out(out)  # report a wrong --out before the work starts
+        tune_for_training()
     if not bundled.available():
         if quick:
             raise UserError("this copy of Regard has no bundled model; leave --quick out to train one")

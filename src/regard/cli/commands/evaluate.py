@@ -1,6 +1,7 @@
 """`regard evaluate`: computes BLEU, chrF and TER of a model on a test set."""
 
 import json
+from dataclasses import replace
 from pathlib import Path
 
 import click
@@ -9,7 +10,8 @@ from regard.cli.main import main
 from regard.cli.options import BACKEND, BEAM_SIZE, COMPUTE_TYPE, CONFIG, LANGUAGES, MODELS, NEW_FILE, SET
 from regard.console import show_lines, show_work
 from regard.errors import SettingsError, UserError
-from regard.settings.parser import decode_settings
+from regard.settings.decode import DecodeSettings
+from regard.settings.parser import decode_overrides
 
 
 @main.command()
@@ -45,8 +47,8 @@ def evaluate(
     printed for the whole test set, and by sentence length and word rarity. --against compares the model with another
     one: is the difference significant, and on which sentences do the two models differ?
     """
-    decode = decode_settings(overrides, config)
-    if extra := decode.extra_outputs():
+    changes = decode_overrides(overrides, config)
+    if extra := DecodeSettings(**changes).extra_outputs():
         raise SettingsError(f"{', '.join(extra)} has no effect on scores; leave it out")
     if out is not None and out.resolve() in {file.resolve() for file in files}:
         raise UserError(f"--out {out} is a file of the test set and would be overwritten; give another name")
@@ -54,11 +56,12 @@ def evaluate(
     from regard.evaluation.evaluator import iter_evaluate
     from regard.evaluation.summary import evaluation_lines, facts, system_names
 
+    model = load(*models, compute_type=compute_type, backend=backend)
     evaluation = show_work(
         iter_evaluate(
-            load(*models, compute_type=compute_type, backend=backend),
+            model,
             files,
-            decode,
+            replace(model.decode, **changes),
             by_source=by_source,
             tokenize=tokenize,
             against=load(against, compute_type=compute_type, backend=backend) if against is not None else None,

@@ -3,6 +3,7 @@
 import json
 import os
 import sys
+from dataclasses import replace
 from pathlib import Path
 
 import click
@@ -11,7 +12,8 @@ from regard.cli.main import main
 from regard.cli.options import BEAM_SIZE, CONFIG, LANGUAGES, MODEL, NEW_FILE, SET
 from regard.console import say, show_lines
 from regard.errors import SettingsError, UserError
-from regard.settings.parser import decode_settings
+from regard.settings.decode import DecodeSettings
+from regard.settings.parser import decode_overrides
 
 
 @main.command()
@@ -50,8 +52,8 @@ def look(
     overrides: tuple[str, ...],
 ) -> None:
     """Translate TEXT and show its attention weights. Without TEXT, draw the model."""
-    decode = decode_settings(overrides, config)
-    if extra := decode.extra_outputs():
+    changes = decode_overrides(overrides, config)
+    if extra := DecodeSettings(**changes).extra_outputs():
         raise SettingsError(f"{', '.join(extra)} has no effect on `regard look`; leave it out")
     if text is None:
         about_text = {"--word": word, "--trace": trace, "--target": target, "--without": without, "--tokens": tokens,
@@ -72,7 +74,7 @@ def look(
         raise UserError("--word is for the terminal; --html and --json contain every word; leave it out")
     if tokens and svg is None and (html or as_json):
         raise UserError("--tokens is for the terminal and --svg; --html shows both, --json has tokens; leave it out")
-    view = loaded.look(text, decode, target=target, without=without)
+    view = loaded.look(text, replace(loaded.decode, **changes), target=target, without=without)
     if html is not None:
         view.save(html, trace)
         say(f"wrote {html}, a page that needs no other file")

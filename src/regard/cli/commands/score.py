@@ -2,7 +2,7 @@
 
 import json
 from collections.abc import Iterable, Iterator
-from dataclasses import fields
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -12,7 +12,7 @@ from regard.cli.main import main
 from regard.cli.options import BACKEND, COMPUTE_TYPE, CONFIG, LANGUAGES, MODELS, SET
 from regard.console import follow, say, show_lines
 from regard.errors import SettingsError
-from regard.settings.parser import decode_settings
+from regard.settings.parser import decode_overrides
 
 if TYPE_CHECKING:
     from regard.inference.result import Translation
@@ -42,15 +42,17 @@ def score(
     or more references), or a source file and one or more reference files. To find wrong translations, sort the output
     by the first column: they have the lowest log-probabilities.
     """
-    decode = decode_settings(overrides, config)
-    for field in fields(decode):
-        if field.name != "length_penalty" and getattr(decode, field.name) != field.default:
-            raise SettingsError(f"decode.{field.name} has no effect on given translations; leave it out")
+    changes = decode_overrides(overrides, config)
+    for name in changes:
+        if name != "length_penalty":
+            raise SettingsError(f"decode.{name} has no effect on given translations; leave it out")
     from regard.evaluation.evaluator import score_references
     from regard.inference.translator_loader import load_translator
 
     translator = load_translator(*models, compute_type=compute_type, backend=backend)
-    _show_scores(follow(score_references(translator, files, decode), "pairs"), as_json=as_json)
+    _show_scores(
+        follow(score_references(translator, files, replace(translator.decode, **changes)), "pairs"), as_json=as_json
+    )
 
 
 def _show_scores(translations: Iterable["Translation"], *, as_json: bool) -> None:
@@ -61,7 +63,7 @@ def _show_scores(translations: Iterable["Translation"], *, as_json: bool) -> Non
     def lines() -> Iterator[str]:
         nonlocal pairs, tokens, total
         for one in translations:
-            pairs, tokens, total = pairs + 1, tokens + len(one.log_probabilities), total + one.log_probability
+            pairs, tokens, total = pairs + 1, tokens + len(one.log_probabilities), total + (one.log_probability or 0.0)
             plain = f"{one.log_probability:.4f}\t{one.source}\t{one.text}"
             yield json.dumps(one.to_dict(), ensure_ascii=False) if as_json else plain
 

@@ -5,10 +5,10 @@ from pathlib import Path
 import click
 
 from regard.cli.main import main
-from regard.cli.options import CONFIG, TRAIN_SET
+from regard.cli.options import CONFIG, KIND, SIZE, TRAIN_SET
 from regard.cli.training_display import Stop, watch
+from regard.machine.process import tune_for_training
 from regard.settings.parser import user_overrides
-from regard.settings.sizes import SIZES
 
 
 @main.command()
@@ -20,9 +20,8 @@ from regard.settings.sizes import SIZES
     type=click.Path(path_type=Path),
     help="A validation file; two files: --valid val.en --valid val.fr. Default: some training pairs are held out.",
 )
-@click.option(
-    "--size", type=click.Choice(list(SIZES)), help="Size of the model. Default: chosen from the data and the machine."
-)
+@KIND
+@SIZE
 @click.option("--budget", metavar="TIME", help="How long to train, e.g. 20m or 1h30m.")
 @click.option("--steps", type=click.IntRange(min=1), help="How many steps to train.")
 @click.option("--from", "parent", type=click.Path(path_type=Path), help="Fine-tune this model folder or bundled model.")
@@ -54,6 +53,7 @@ def train(
     web.tsv. The same command resumes an interrupted run.
     """
     user_overrides(overrides, config)  # report a wrong setting before the slow imports
+    tune_for_training()
     from regard.training.planning.choices import parse_duration
     from regard.training.run import iter_train
 

@@ -7,7 +7,7 @@ import sys
 from collections.abc import Iterable, Iterator
 from dataclasses import replace
 from pathlib import Path
-from typing import IO, TYPE_CHECKING
+from typing import IO, TYPE_CHECKING, Any
 
 import click
 
@@ -16,7 +16,8 @@ from regard.cli.main import main
 from regard.cli.options import BACKEND, BEAM_SIZE, COMPUTE_TYPE, CONFIG, LANGUAGES, MODELS, N_BEST, SET
 from regard.console import follow, say, standard_output
 from regard.errors import SettingsError, UserError
-from regard.settings.parser import decode_settings
+from regard.settings.decode import DecodeSettings
+from regard.settings.parser import decode_overrides
 
 if TYPE_CHECKING:
     from regard.inference.result import Translation
@@ -50,10 +51,7 @@ def translate(
 
     Put a sentence in quotes, so that it is one TEXT. Without TEXT and --file, or with -, standard input is translated.
     """
-    decode = decode_settings(overrides, config)
-    if not as_json and (extra := decode.extra_outputs()):
-        raise SettingsError(f"the result of {', '.join(extra)} is shown with --json only; add --json")
-    decode = replace(decode, alignment=as_json, scores=as_json)
+    changes = _decode_changes(overrides, config, as_json=as_json)
     for text in texts:
         if os.path.isfile(text):  # noqa: PTH113 (Path.is_file raises an error for a text too long for a file name)
             raise UserError(f"{text} is a file; to translate its lines: regard translate --file {text}")
@@ -66,6 +64,7 @@ def translate(
     from regard.inference.translator_loader import load_translator
 
     translator = load_translator(*models, compute_type=compute_type, backend=backend)
+    decode = replace(translator.decode, **changes)
     inputs, total = _inputs(texts, file)
     with standard_output() as output:
 
@@ -85,6 +84,15 @@ def translate(
             # The program that reads the output has closed the pipe. Redirect standard output to the null device,
             # because otherwise flushing it at exit would fail as well.
             os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+
+
+def _decode_changes(overrides: tuple[str, ...], config: Path | None, *, as_json: bool) -> dict[str, Any]:
+    """Return the decode settings to change; with JSON, scores and alignment are computed unless the user says no."""
+    users = decode_overrides(overrides, config)
+    extra = [*DecodeSettings(**users).extra_outputs(), *(["decode.scores"] if users.get("scores") else [])]
+    if extra and not as_json:
+        raise SettingsError(f"the result of {', '.join(extra)} is shown with --json only; add --json")
+    return {"scores": as_json, "alignment": as_json, **users}
 
 
 def _inputs(texts: tuple[str, ...], file: Path | None) -> tuple[Iterable[Iterator[str]], int | None]:

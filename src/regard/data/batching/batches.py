@@ -6,7 +6,7 @@ padding. Then the batches of the pool are shuffled. So memory use does not grow 
 epoch, the pool and the batch are enough to resume. With `minimal_pair_weight`, the two members of a minimal pair are
 always in the same batch (see minimal_pairs.py).
 
-Shapes: B is the number of pairs, S the source length, T the target length.
+Shapes: B is the number of pairs, T the target length.
 """
 
 from collections.abc import Iterator, Sequence
@@ -19,8 +19,8 @@ from numpy.typing import NDArray
 from regard.data.batching.minimal_pairs import NONE, group_minimal_pairs, minimal_pair_weights
 from regard.data.batching.mixture import Mixture
 from regard.data.permutation import mix
+from regard.data.prepare.ragged import Padded
 from regard.data.prepare.token_store import EncodedPairs
-from regard.tokenizers.special_ids import PAD
 
 Indices = NDArray[np.int64]
 
@@ -41,16 +41,22 @@ _START = StreamPosition()
 
 @dataclass(frozen=True)
 class Batch:
-    """Pairs as token ids, padded with PAD; each text ends in EOS.
+    """Padded sources and targets; each text ends in EOS.
 
-    `target_tokens` is the number of target tokens without padding. `weight_BT` is the loss weight of each target token;
-    None means that all weights are 1.
+    `weight_BT` is the loss weight of each target token; None means that all weights are 1.
     """
 
-    source_BS: NDArray[np.int64]
-    target_BT: NDArray[np.int64]
-    target_tokens: int
+    source: Padded
+    target: Padded
     weight_BT: NDArray[np.float32] | None = None
+
+    def __len__(self) -> int:
+        return len(self.source)
+
+    @property
+    def target_tokens(self) -> int:
+        """The number of target tokens without padding."""
+        return int(self.target.lengths.sum())
 
 
 class _Rows(NamedTuple):
@@ -100,8 +106,8 @@ def sequential_batches(pairs: EncodedPairs, *, tokens: int) -> Iterator[Batch]:
 def epoch_tokens(pairs: EncodedPairs, weights: Sequence[float] = ()) -> int:
     """Return the approximate number of target tokens of an epoch."""
     if not weights:
-        return len(pairs.target_ids)
-    ends = pairs.target_starts[np.cumsum([0, *pairs.corpus_sizes(len(weights))])]
+        return len(pairs.target.values)
+    ends = pairs.target.starts[np.cumsum([0, *pairs.corpus_sizes(len(weights))])]
     return max(1, round(float(np.diff(ends) @ np.array(weights))))
 
 
@@ -146,10 +152,10 @@ def _cut(pairs: EncodedPairs, indices: Indices, tokens: int, *, find_minimal_pai
         indices, second = group_minimal_pairs(pairs, indices)
     else:
         second = np.full(len(indices), NONE)
-    source, target = pairs.source_lengths(indices), pairs.target_lengths(indices)
+    source, target = pairs.source.lengths(indices), pairs.target.lengths(indices)
     longer, difference = np.maximum(source, target), source - target
     is_first = second != NONE
-    second_lengths = [pairs.source_lengths(second[is_first]), pairs.target_lengths(second[is_first])]
+    second_lengths = [pairs.source.lengths(second[is_first]), pairs.target.lengths(second[is_first])]
     longer[is_first] = np.maximum.reduce([longer[is_first], *second_lengths])
     # The pairs are sorted by the length of their longer side, which decides how many pairs fit into a batch. Pairs
     # whose longer sides have the same length are sorted by source length minus target length. This second order is
@@ -176,19 +182,7 @@ def _interleave(first: Indices, second: Indices) -> _Rows:
 
 
 def _pad(pairs: EncodedPairs, rows: _Rows, minimal_pair_weight: float) -> Batch:
-    indices = rows.indices
-    source_BS = _gather(pairs.source_ids, pairs.source_starts[indices], pairs.source_lengths(indices))
-    lengths = pairs.target_lengths(indices)
-    target_BT = _gather(pairs.target_ids, pairs.target_starts[indices], lengths)
+    source, target = pairs.source.gather(rows.indices), pairs.target.gather(rows.indices)
     has_weights = rows.is_first.any()
-    weight_BT = minimal_pair_weights(target_BT, rows.is_first, minimal_pair_weight) if has_weights else None
-    return Batch(source_BS, target_BT, int(lengths.sum()), weight_BT)
-
-
-def _gather(ids: NDArray[np.generic], starts: Indices, lengths: Indices) -> NDArray[np.int64]:
-    """Return the texts with the given starts and lengths in `ids` as one array: a text per row, padded on the right."""
-    columns = np.arange(lengths.max())
-    is_token = columns < lengths[:, None]
-    padded = np.full(is_token.shape, PAD, dtype=np.int64)
-    padded[is_token] = ids[(starts[:, None] + columns)[is_token]]
-    return padded
+    weight_BT = minimal_pair_weights(target.values, rows.is_first, minimal_pair_weight) if has_weights else None
+    return Batch(source, target, weight_BT)

@@ -11,7 +11,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from regard.data.permutation import Indices
-from regard.data.prepare.token_store import EncodedPairs, Ids
+from regard.data.prepare.ragged import Values
+from regard.data.prepare.token_store import EncodedPairs
 
 NONE = -1
 
@@ -33,7 +34,7 @@ def second_members(pairs: EncodedPairs, indices: Indices) -> Indices:
     consecutive = same_corpus & (lines[:, 1] % 2 == 1) & (next_lines[:, 1] == lines[:, 1] + 1)
     for position in candidates[consecutive]:
         index = int(indices[position])
-        if _is_minimal_pair(pairs.source(index)[:-1], pairs.source(index + 1)[:-1]):  # without the common EOS
+        if _is_minimal_pair(pairs.source[index][:-1], pairs.source[index + 1][:-1]):  # without the common EOS
             result[position] = index + 1
     return result
 
@@ -65,7 +66,7 @@ def minimal_pair_weights(
     return weight_BT
 
 
-def _is_minimal_pair(first: Ids, second: Ids) -> bool:
+def _is_minimal_pair(first: Values, second: Values) -> bool:
     """Return whether two texts differ, but their common start and end are more than half of the longer text."""
     prefix = _common_prefix_length(first, second)
     if prefix == len(first) == len(second):
@@ -74,7 +75,7 @@ def _is_minimal_pair(first: Ids, second: Ids) -> bool:
     return 2 * (prefix + suffix) > max(len(first), len(second))
 
 
-def _common_prefix_length(first: Ids, second: Ids) -> int:
+def _common_prefix_length(first: Values, second: Values) -> int:
     length = min(len(first), len(second))
     different = np.flatnonzero(first[:length] != second[:length])
     return int(different[0]) if len(different) else length

@@ -52,6 +52,22 @@ MEANINGS = {
     "near duplicates of training sources": "eight or more words, all but one the same; scores on them are too high",
 }
 
+# What one occurrence is called, for the kinds that are plural nouns. The others are adjectives.
+SINGULAR = {
+    "duplicates": "duplicate",
+    "sources with several targets": "source with several targets",
+    "odd lengths": "odd length",
+    "control characters": "text with control characters",
+    "line separators": "text with line separators",
+    "direction marks": "text with direction marks",
+    "replacement characters": "text with replacement characters",
+    "byte order marks": "text with byte order marks",
+    "swapped sides": "pair with swapped sides",
+    "pairs also in training": "pair also in training",
+    "sources also in training": "source also in training",
+    "near duplicates of training sources": "near duplicate of a training source",
+}
+
 LEFT_OUT = ("unreadable", "source empty", "target empty")
 
 _ALWAYS_WARN = ("swapped sides", "pairs also in training", "sources also in training")
@@ -78,10 +94,14 @@ class Finding:
     meaning: str
     examples: tuple[Example, ...]
 
+    def amount(self) -> str:
+        """Return the number of occurrences and their kind, such as `1 duplicate` or `2,000 duplicates`."""
+        return f"{self.count:,} {SINGULAR.get(self.kind, self.kind) if self.count == 1 else self.kind}"
+
     def sentence(self) -> str:
         """Return the finding as one line of text."""
         first = f"{self.examples[0].file}:{self.examples[0].line}"
-        return f"{self.split} data: {self.count:,} {self.kind} ({self.meaning}); the first is {first}"
+        return f"{self.split} data: {self.amount()} ({self.meaning}); the first is {first}"
 
 
 @dataclass(frozen=True)

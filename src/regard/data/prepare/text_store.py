@@ -27,6 +27,10 @@ Split = Literal["train", "valid"]
 
 SPLITS: tuple[Split, ...] = ("train", "valid")
 
+FileHashes = list[list[dict[str, str]]]  # for each corpus, the name and SHA-256 of each of its files
+
+InputHashes = dict[Split, FileHashes]
+
 UNREADABLE = "unreadable.tsv"  # list of the invalid records, with file, line and reason
 
 _FORMAT = 2
@@ -122,14 +126,19 @@ class TextStore:
         return int(train["source_words"]) + int(train["target_words"])
 
 
-def build_text_store(folder: Path, train: Sequence[Corpus], valid: Sequence[Corpus], *, seed: int) -> Work[TextStore]:
+def build_text_store(
+    folder: Path, train: Sequence[Corpus], valid: Sequence[Corpus], *, seed: int, inputs: InputHashes | None = None
+) -> Work[TextStore]:
     """Store all pairs as texts in `folder`.
 
-    If `valid` is empty, some source sentences of `train` are held out for validation, with all their pairs.
+    If `valid` is empty, some source sentences of `train` are held out for validation, with all their pairs. An existing
+    store is used if its files have the hashes in its manifest, and if it was made from files with the hashes `inputs`
+    (by default, the files are hashed here).
     """
     if not train:
         raise DataError("there is nothing to train on; give a source and a target file, or a .tsv file")
-    inputs = {"train": (yield from hash_inputs(train)), "valid": (yield from hash_inputs(valid))}
+    if inputs is None:
+        inputs = {"train": (yield from hash_inputs(train)), "valid": (yield from hash_inputs(valid))}
     # Which texts are read from a file with several languages depends on the chosen languages.
     multilingual = [corpus for corpus in (*train, *valid) if has_several_languages(corpus)]
     languages = [list(corpus.languages) for corpus in multilingual if corpus.languages] or None
@@ -150,7 +159,7 @@ def build_text_store(folder: Path, train: Sequence[Corpus], valid: Sequence[Corp
     return TextStore(folder)
 
 
-def hash_inputs(corpora: Sequence[Corpus]) -> Work[list[list[dict[str, str]]]]:
+def hash_inputs(corpora: Sequence[Corpus]) -> Work[FileHashes]:
     """Return for each corpus the name and SHA-256 of each of its files."""
     total = total_bytes(corpora)
     done = 0

@@ -8,15 +8,15 @@ import hashlib
 from bisect import bisect_right
 from collections import Counter
 from contextlib import ExitStack
-from itertools import chain, pairwise
+from itertools import pairwise
 from pathlib import Path
-from typing import Any, TextIO
+from typing import TextIO
 
 import numpy as np
 from numpy.typing import NDArray
 
 from regard.data.formats.records import SIDES, Side
-from regard.data.prepare.ragged import map_file
+from regard.data.prepare.ragged import Ragged, RaggedWriter, map_file
 from regard.data.prepare.text_store import UNREADABLE, TextPairs, TextStore
 from regard.errors import DataError
 from regard.progress import Progress, Work
@@ -25,9 +25,7 @@ from regard.storage.manifest import is_up_to_date, write_folder_manifest
 from regard.tokenizers.sentencepiece import SentencePieceTokenizer
 from regard.tokenizers.special_ids import EOS
 
-Ids = NDArray[Any]  # uint16, or uint32 if the vocabulary has more than 65,536 tokens
-
-_FORMAT = 1
+_FORMAT = 2
 
 
 class EncodedPairs:
@@ -35,12 +33,7 @@ class EncodedPairs:
 
     def __init__(self, folder: Path, dtype: str) -> None:
         self.lines: NDArray[np.int64] = map_file(folder / "lines", "int64").reshape(-1, 2)
-        self.source_ids: Ids
-        self.target_ids: Ids
-        self.source_starts: NDArray[np.int64]
-        self.target_starts: NDArray[np.int64]
-        self.source_ids, self.target_ids = (map_file(folder / f"{side}.ids", dtype) for side in SIDES)
-        self.source_starts, self.target_starts = (map_file(folder / f"{side}.starts", "int64") for side in SIDES)
+        self.source, self.target = (Ragged.open(folder, side, dtype) for side in SIDES)
 
     def __len__(self) -> int:
         return len(self.lines)
@@ -49,18 +42,6 @@ class EncodedPairs:
         """Return the number of pairs of each corpus; the pairs of a corpus are contiguous."""
         ends = [bisect_right(self.lines[:, 0], number) for number in range(corpora)]
         return [end - start for start, end in pairwise([0, *ends])]
-
-    def source(self, index: int) -> Ids:
-        return self.source_ids[self.source_starts[index] : self.source_starts[index + 1]]
-
-    def target(self, index: int) -> Ids:
-        return self.target_ids[self.target_starts[index] : self.target_starts[index + 1]]
-
-    def source_lengths(self, indices: NDArray[np.int64]) -> NDArray[np.int64]:
-        return self.source_starts[indices + 1] - self.source_starts[indices]
-
-    def target_lengths(self, indices: NDArray[np.int64]) -> NDArray[np.int64]:
-        return self.target_starts[indices + 1] - self.target_starts[indices]
 
 
 class EncodedCorpus:
@@ -88,7 +69,7 @@ def build_token_store(
         "format": _FORMAT,
         "texts": manifest.sha256(texts.folder / "manifest.json"),
         "tokenizer": hashlib.sha256(tokenizer.data).hexdigest(),
-        "longest": max_positions,
+        "max_positions": max_positions,
         "type": "uint16" if tokenizer.embedding_rows <= 1 << 16 else "uint32",
     }
     if is_up_to_date(folder, wanted):
@@ -139,7 +120,7 @@ class _PairWriter:
 
     def __init__(self, folder: Path, dtype: str, listing: TextIO, stack: ExitStack) -> None:
         folder.mkdir()
-        self._sides = tuple(_SideWriter(folder, side, dtype, stack) for side in SIDES)
+        self._sides = tuple(RaggedWriter(folder, side, dtype, stack) for side in SIDES)
         self._lines = stack.enter_context((folder / "lines").open("wb"))
         self._listing = listing
         self.dropped: Counter[str] = Counter()
@@ -160,27 +141,8 @@ class _PairWriter:
                 self._listing.write(f"{file}\t{line}\t{side} {reason}\n")
                 self.dropped[f"{side} {reason}"] += 1
         for writer, encoded in zip(self._sides, ids, strict=True):
-            writer.write([encoded[row] for row in kept])
+            writer.write([[*encoded[row], EOS] for row in kept])
         self._lines.write(pairs.lines(start, stop)[kept].tobytes())
-
-
-class _SideWriter:
-    """Writes the token ids of all source or target texts to one file, and the start of each text to another file."""
-
-    def __init__(self, folder: Path, side: Side, dtype: str, stack: ExitStack) -> None:
-        self._dtype = np.dtype(dtype)
-        self._ids = stack.enter_context((folder / f"{side}.ids").open("wb"))
-        self._starts = stack.enter_context((folder / f"{side}.starts").open("wb"))
-        self._starts.write(np.int64(0).tobytes())
-        self._end = 0
-
-    def write(self, texts: list[list[int]]) -> None:
-        for ids in texts:
-            ids.append(EOS)
-        ends = self._end + np.cumsum([len(ids) for ids in texts], dtype=np.int64)
-        self._ids.write(np.fromiter(chain.from_iterable(texts), self._dtype).tobytes())
-        self._starts.write(ends.tobytes())
-        self._end = int(ends[-1]) if len(ends) else self._end
 
 
 def trainable_texts(

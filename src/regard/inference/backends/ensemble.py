@@ -15,7 +15,9 @@ from typing import Any, Self, cast
 import torch
 from torch import Tensor, nn
 
-from regard.models.kinds.transformer import Transformer
+from regard.models.inputs import Inputs
+from regard.models.interface import AutoregressiveModel
+from regard.models.lens import Lens
 
 
 @dataclass(frozen=True)
@@ -31,24 +33,26 @@ class EnsembleState:
         return type(self)(tuple(state.keep(sentences) for state in self.states))
 
 
-class Ensemble(nn.Module):
-    """Several models that act as one. They share a vocabulary, but may differ in shape."""
+class Ensemble(AutoregressiveModel):
+    """Several models that act as one. They share a vocabulary, but may differ in shape and kind.
 
-    def __init__(self, models: Sequence[Transformer]) -> None:
-        super().__init__()
+    Its settings are those of the first model.
+    """
+
+    def __init__(self, models: Sequence[AutoregressiveModel]) -> None:
+        super().__init__(models[0].settings)
         self.models = nn.ModuleList(models)
-        self.vocab_size = models[0].vocab_size
         self._widths = [model.settings.width for model in models]
         self.eval()
 
-    def encode(self, source_BS: Tensor) -> list[Any]:
-        return [model.encode(source_BS) for model in self._models()]
+    def encode(self, inputs: Inputs, lens: Lens | None = None) -> list[Any]:
+        return [model.encode(inputs, lens) for model in self._models()]
 
     def start(self, encoded: list[Any]) -> EnsembleState:
         return EnsembleState(tuple(model.start(output) for model, output in zip(self._models(), encoded, strict=True)))
 
-    def decode(self, tokens_NT: Tensor, state: EnsembleState) -> tuple[Tensor, EnsembleState]:
-        decoded = [model.decode(tokens_NT, own) for model, own in zip(self._models(), state.states, strict=True)]
+    def decode(self, tokens_NT: Tensor, state: EnsembleState, lens: Lens | None = None) -> tuple[Tensor, EnsembleState]:
+        decoded = [model.decode(tokens_NT, own, lens) for model, own in zip(self._models(), state.states, strict=True)]
         return torch.cat([hidden for hidden, _ in decoded], dim=-1), EnsembleState(tuple(own for _, own in decoded))
 
     def project(self, hidden: Tensor) -> Tensor:
@@ -59,5 +63,5 @@ class Ensemble(nn.Module):
         )
         return log_probabilities.logsumexp(dim=0) - math.log(len(log_probabilities))
 
-    def _models(self) -> list[Transformer]:
-        return [cast(Transformer, model) for model in self.models]
+    def _models(self) -> list[AutoregressiveModel]:
+        return [cast(AutoregressiveModel, model) for model in self.models]

@@ -1,65 +1,80 @@
-"""The torch backend: a translator that runs any model with the interface `SequenceModel`.
+"""The torch backend, which runs any model with the interface `AutoregressiveModel` and supports all decode settings.
 
 Shapes: B sentences, S source length, N = B * beams hypotheses, T target length, D width, V vocabulary.
 """
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import Future
 from contextlib import contextmanager
-from typing import Any, cast
+from typing import Any
 
 import torch
 from torch import Tensor
 
-from regard.inference.result import Translation
+from regard.inference.backends.interface import Backend, Batching, Sources, TokenPairs
+from regard.inference.length_buckets import length_buckets
 from regard.inference.search.beam import search
 from regard.inference.search.candidates import Candidates
 from regard.inference.search.constraints import forbidden_tokens, log_softmax
 from regard.inference.search.hypothesis import Hypothesis
 from regard.inference.search.sampler import uniform_numbers
-from regard.inference.translator import Sources, TokenPairs, Translator
-from regard.model_folder.folder import AlignmentHead
-from regard.models.interface import DecoderState, SequenceModel
-from regard.models.kinds.transformer import Transformer
+from regard.models.inputs import Inputs
+from regard.models.interface import AutoregressiveModel, DecoderState
 from regard.settings.decode import DecodeSettings
-from regard.tokenizers.protocol import Tokenizer
 from regard.tokenizers.special_ids import BOS, EOS, PAD
 
-__all__ = ["TorchBackend", "Translation"]
+BATCH_TOKENS = 8192
 
 
-class TorchBackend(Translator):
-    """A translator that runs a model in torch. The translation of a sentence does not depend on its batch."""
+class TorchBackend(Backend):
+    """A model that runs in torch. A batch is computed within the call of `generate`."""
 
     def __init__(
         self,
-        model: SequenceModel,
-        tokenizer: Tokenizer,
+        model: AutoregressiveModel,
+        generable: Sequence[bool],
         *,
-        max_positions: int,
         device: torch.device | str = "cpu",
-        alignment_head: AlignmentHead | None = None,
+        alignment_head: str | None = None,
+        batch_tokens: int = BATCH_TOKENS,
     ) -> None:
-        """Wrap a model that is on `device`. With an alignment head, the model must accept a lens."""
-        super().__init__(tokenizer, max_positions=max_positions, alignment_head=alignment_head)
+        """Wrap a model that is on `device`.
+
+        `generable` says for each row of the embedding matrix whether its token may be generated. With the address of an
+        alignment head, the model must accept a lens.
+        """
         self.model = model
         self.device = torch.device(device)
-        self._generable_V = torch.tensor(tokenizer.generable, device=self.device)
+        self._generable_V = torch.tensor(generable, device=self.device)
+        self._alignment_head, self._batch_tokens = alignment_head, batch_tokens
 
-    def _generate(self, batches: Iterable[Sources], decode: DecodeSettings) -> Iterator[list[list[Hypothesis]]]:
-        return (self._generate_batch(batch, decode) if batch else [] for batch in batches)
+    def batching(self, decode: DecodeSettings) -> Batching:
+        return Batching(self._batch_tokens)
 
-    def _generate_batch(self, batch: Sources, decode: DecodeSettings) -> list[list[Hypothesis]]:
+    def generate(self, batch: Sources, decode: DecodeSettings) -> Future[list[list[Hypothesis]]]:
+        future: Future[list[list[Hypothesis]]] = Future()
         with _evaluation_mode(self.model):
-            return decode_batch(self.model, batch, self._generable_V, decode)
+            future.set_result(decode_batch(self.model, batch, self._generable_V, decode))
+        return future
+
+    def close(self) -> None:
+        """Do nothing: the model belongs to the caller, and there are no threads."""
+
+    def score(self, pairs: TokenPairs) -> list[tuple[float, ...]]:
+        scored: dict[int, tuple[float, ...]] = {}
+        for batch in length_buckets([max(map(len, pair)) for pair in pairs], self._batch_tokens):
+            scored.update(zip(batch, self._score_batch([pairs[index] for index in batch]), strict=True))
+        return [scored[index] for index in range(len(pairs))]
 
     @torch.inference_mode()
-    def _attend(self, pairs: TokenPairs) -> list[Any]:
-        assert self.alignment_head is not None
-        lens = _HeadLens(self.alignment_head.head)
-        model = cast(Transformer, self.model)
-        input_BT = _decoder_input(_padded([target for _, target in pairs]).to(self.device))[:, : self.max_positions]
+    def attend(self, pairs: TokenPairs) -> list[Any]:
+        assert self._alignment_head is not None
+        lens, model = _HeadLens(self._alignment_head), self.model
+        target = _padded([target for _, target in pairs], self.device)
+        # A translation that was cut off may fill all positions, so that there is none left for EOS.
+        input_BT = _decoder_input(target.values)[:, : model.settings.max_positions]
         with _evaluation_mode(model):
-            encoded = model.encode(_padded([source for source, _ in pairs]).to(self.device))
+            encoded = model.encode(_padded([source for source, _ in pairs], self.device))
             model.decode(input_BT, model.start(encoded), lens)
         return [
             weights_LM[: len(target) + 1, : len(source)].cpu().numpy()
@@ -67,11 +82,11 @@ class TorchBackend(Translator):
         ]
 
     @torch.inference_mode()
-    def _score_tokens(self, pairs: TokenPairs) -> list[tuple[float, ...]]:
-        target_BT = _padded([target for _, target in pairs]).to(self.device)
+    def _score_batch(self, pairs: TokenPairs) -> list[tuple[float, ...]]:
+        target_BT = _padded([target for _, target in pairs], self.device).values
         input_BT = _decoder_input(target_BT)
         with _evaluation_mode(self.model):
-            encoded = self.model.encode(_padded([source for source, _ in pairs]).to(self.device))
+            encoded = self.model.encode(_padded([source for source, _ in pairs], self.device))
             hidden_BTD, _ = self.model.decode(input_BT, self.model.start(encoded))
             return [
                 self._log_probabilities(hidden_TD[: len(target) + 1], target_T[: len(target) + 1])
@@ -86,7 +101,7 @@ class TorchBackend(Translator):
 
 @torch.inference_mode()
 def decode_batch(
-    model: SequenceModel,
+    model: AutoregressiveModel,
     batch: Sources,
     generable_V: Tensor,
     decode: DecodeSettings,
@@ -105,7 +120,7 @@ def decode_batch(
 
     return search(
         step,
-        model.start(model.encode(_padded(ids).to(device))),
+        model.start(model.encode(_padded(ids, device))),
         limits_B=torch.tensor(limits, device=device),
         decode=decode,
         generable_V=generable_V,
@@ -117,10 +132,9 @@ def decode_batch(
     )
 
 
-def _padded(sequences: Sequence[Sequence[int]]) -> Tensor:
-    """Return a matrix with one row for each sequence: its ids, then EOS, then padding."""
-    width = max(len(ids) for ids in sequences) + 1
-    return torch.tensor([[*ids, EOS] + [PAD] * (width - 1 - len(ids)) for ids in sequences])
+def _padded(sequences: Sequence[Sequence[int]], device: torch.device) -> Inputs:
+    """Return sequences as the input of a model: the ids of each, then EOS, then padding."""
+    return Inputs.from_ids([[*ids, EOS] for ids in sequences], pad=PAD, device=device)
 
 
 def _decoder_input(target_BT: Tensor) -> Tensor:
@@ -149,12 +163,12 @@ class _HeadLens:
 
 
 @contextmanager
-def _evaluation_mode(model: SequenceModel) -> Iterator[None]:
+def _evaluation_mode(model: AutoregressiveModel) -> Iterator[None]:
     """Within the context, put the model in evaluation mode (no dropout). Restore its former mode afterwards."""
     if not model.training:
         yield
         return
-    model.train(False)
+    model.eval()
     try:
         yield
     finally:

@@ -5,7 +5,7 @@ This module does not import torch, because the CTranslate2 backend uses it too.
 
 import math
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Self
 
 
@@ -17,6 +17,7 @@ class Hypothesis:
     log_probability: float
     score: float  # log-probability divided by the length penalty
     token_log_probabilities: tuple[float, ...]  # one per token, then that of EOS if it was generated
+    tokens: tuple[str, ...] | None = field(default=None, compare=False)  # as strings, if the backend has them
 
     @classmethod
     def of(cls, token_ids: Sequence[int], log_probabilities: Sequence[float], alpha: float) -> Self:

@@ -10,6 +10,7 @@ CTranslate2's converter needs torch and translation does not.
 import hashlib
 import json
 import logging
+import math
 import shutil
 import subprocess
 import sys
@@ -18,13 +19,16 @@ from pathlib import Path
 import ctranslate2
 from filelock import FileLock
 from platformdirs import user_cache_path
+from safetensors import safe_open
 
 from regard.errors import FolderError
 from regard.interchange.ctranslate2.model_bin import matches_export
-from regard.model_folder.folder import ModelFolder
+from regard.model_folder.folder import AlignmentHead, ModelFolder
 from regard.storage.json_files import read_json
 from regard.storage.manifest import find_damage, sha256
 from regard.tokenizers.sentencepiece import SentencePieceTokenizer
+
+FOLDER = "ctranslate2"  # in a model folder, and in the user's cache
 
 FILES = ["config.json", "made_for.json", "model.bin", "shared_vocabulary.json"]
 
@@ -39,18 +43,19 @@ _CONFIG = {
     "unk_token": "<unk>",
 }
 
+_BYTES = {"float32": 4, "int16": 2, "bfloat16": 2, "int8": 1}  # per parameter, by compute type
+
 _log = logging.getLogger(__name__)
 
-_FORM = "3"  # version of the exported files; files of another version are not used
+_FORM = "4"  # version of the exported files; files of another version are not used
 
 
-def export_key(model_folder: Path, compute_type: str) -> dict[str, str]:
-    """Return everything that the exported files depend on: hashes, versions and the compute type."""
-    alignment = model_folder / "alignment.json"
+def export_key(folder: Path, compute_type: str, alignment: AlignmentHead | None) -> dict[str, str]:
+    """Return everything that the exported files depend on: hashes, versions, compute type and alignment head."""
     return {
         "form": _FORM,
-        "model": sha256(model_folder / "manifest.json"),
-        "alignment": sha256(alignment) if alignment.exists() else "",
+        "model": sha256(folder / "manifest.json"),
+        "alignment": alignment.head if alignment else "",
         "engine": ctranslate2.__version__,
         "compute_type": compute_type,
     }
@@ -58,28 +63,36 @@ def export_key(model_folder: Path, compute_type: str) -> dict[str, str]:
 
 def cached_export(model: ModelFolder, compute_type: str) -> Path:
     """Return the folder of the CTranslate2 files of a model, and export them first if necessary."""
-    key = export_key(model.path, compute_type)
-    if is_intact_export(model.path / "fast", key) and is_trusted_export(model.path / "fast", model):
-        return model.path / "fast"
+    key = export_key(model.path, compute_type, model.alignment)
+    own = model.path / FOLDER
+    if is_intact_export(own, key) and is_trusted_export(own, model):
+        return own
     name = hashlib.sha256(json.dumps(key).encode()).hexdigest()[:32]
-    cache = user_cache_path("regard") / "fast"
+    cache = user_cache_path("regard") / FOLDER
     cache.mkdir(parents=True, exist_ok=True)
     # If several processes need the same files, one exports them and the others wait.
     with FileLock(cache / f"{name}.lock"):
         if not is_intact_export(cache / name, key):
-            _check_free_space(cache, model.path)
+            _check_free_space(cache, model.path, compute_type)
             _log.info("exporting %s to CTranslate2 in %s; this happens once", model.path.resolve().name, compute_type)
             _export_in_child(model.path, cache / name, compute_type)
     return cache / name
 
 
-def _check_free_space(cache: Path, model_folder: Path) -> None:
-    needed, free = (model_folder / "weights.safetensors").stat().st_size, shutil.disk_usage(cache).free
+def _check_free_space(cache: Path, model_folder: Path, compute_type: str) -> None:
+    # The stored parameters may have another number format, such as float16, so their number counts, not their size.
+    needed = _BYTES[compute_type] * _count_parameters(model_folder / "weights.safetensors")
+    free = shutil.disk_usage(cache).free
     if free < needed:
         raise FolderError(
             f"{cache}: not enough disk space for the CTranslate2 files of {model_folder}: {needed:,} bytes are needed, "
             f"{free:,} are free; free some space there"
         )
+
+
+def _count_parameters(path: Path) -> int:
+    with safe_open(path, "numpy") as file:
+        return sum(math.prod(file.get_slice(name).get_shape()) for name in file.keys())  # noqa: SIM118 (not a dictionary)
 
 
 def _export_in_child(model_folder: Path, out: Path, compute_type: str) -> None:

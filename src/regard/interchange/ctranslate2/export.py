@@ -16,7 +16,8 @@ from ctranslate2.specs.transformer_spec import TransformerSpec
 from torch import nn
 
 from regard.errors import UserError
-from regard.interchange.ctranslate2.cache import export_key, is_intact_export, token_names
+from regard.interchange.ctranslate2.cache import FOLDER, export_key, is_intact_export, token_names
+from regard.interchange.ctranslate2.support import supports_model
 from regard.model_folder.folder import AlignmentHead
 from regard.model_folder.loader import open_folder
 from regard.models.attention import MultiHeadAttention
@@ -33,19 +34,23 @@ _NEVER = -1e9  # the logit of a forbidden token; CTranslate2 needs a finite numb
 def export_model(model_folder: Path, out: Path, compute_type: str) -> None:
     """Write the CTranslate2 files of a model folder to `out`."""
     opened = open_folder(model_folder)
-    spec = _spec(opened.build(), opened.tokenizer, opened.alignment)
+    model = opened.build()
+    assert isinstance(model, Transformer)
+    spec = _spec(model, opened.tokenizer, opened.alignment)
     # For float32, the converter of CTranslate2 expects None, which means no quantization.
     spec.optimize(quantization=None if compute_type == "float32" else compute_type)
     with new_folder(out) as new:
         spec.save(str(new))
-        write_json(new / "made_for.json", export_key(model_folder, compute_type))
+        write_json(new / "made_for.json", export_key(model_folder, compute_type, opened.alignment))
         write_manifest(new, sorted(path.name for path in new.iterdir()))
 
 
 def ensure_export(model_folder: Path) -> None:
-    """Write the CTranslate2 files of a model to `fast/` in its folder, unless they are there already."""
-    if not is_intact_export(model_folder / "fast", export_key(model_folder, "float32")):
-        export_model(model_folder, model_folder / "fast", "float32")
+    """Write the CTranslate2 files of a model to its folder, unless they are there or CTranslate2 has no such models."""
+    opened = open_folder(model_folder)
+    key = export_key(model_folder, "float32", opened.alignment)
+    if supports_model(opened.settings) and not is_intact_export(model_folder / FOLDER, key):
+        export_model(model_folder, model_folder / FOLDER, "float32")
 
 
 def _spec(model: Transformer, tokenizer: SentencePieceTokenizer, alignment: AlignmentHead | None) -> Any:

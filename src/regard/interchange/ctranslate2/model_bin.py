@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import BinaryIO
 
 from regard.settings.kinds.transformer import TransformerSettings
+from regard.settings.model import ModelSettings
 
 _HEADER = (6, "TransformerSpec", 7)
 
@@ -23,8 +24,10 @@ Shape = tuple[int, ...]
 Content = dict[str, tuple[int, Shape, int | None]]  # by variable: type, shape, and the value if it is a single number
 
 
-def matches_export(path: Path, settings: TransformerSettings, alignment: int | None = None) -> bool:
+def matches_export(path: Path, settings: ModelSettings, alignment: int | None = None) -> bool:
     """Return whether a `model.bin` has the structure of a float32 export with these settings and alignment layer."""
+    if not isinstance(settings, TransformerSettings):
+        return False
     try:
         with path.open("rb") as file:
             return _read(file, path.stat().st_size) == _expected(settings, alignment)
@@ -79,11 +82,11 @@ def _name(file: BinaryIO) -> str:
 def _expected(settings: TransformerSettings, alignment: int | None) -> Content:
     width, table = settings.width, (settings.max_positions, settings.width)
     shapes: dict[str, Shape] = {
-        "decoder/projection/weight": (settings.vocab_size, width),
-        "decoder/projection/bias": (settings.vocab_size,),
+        "decoder/projection/weight": (settings.source_vocab_size, width),
+        "decoder/projection/bias": (settings.source_vocab_size,),
     }
     for side, name in (("encoder", "embeddings_0"), ("decoder", "embeddings")):
-        shapes[f"{side}/{name}/weight"] = (settings.vocab_size, width)
+        shapes[f"{side}/{name}/weight"] = (settings.source_vocab_size, width)
         shapes[f"{side}/position_encodings/encodings"] = table
         if settings.norm == "pre":
             shapes |= _norm(side, width)

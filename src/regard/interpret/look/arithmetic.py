@@ -9,10 +9,10 @@ from dataclasses import dataclass
 import numpy as np
 
 from regard.errors import LookError
-from regard.interpret.address import stack_of
-from regard.interpret.look.attention_map import Row
+from regard.interpret.look.attention_map import Row, attention_at
 from regard.interpret.tokens import Tokens, get_word
-from regard.interpret.trace import Array, Attention, Trace, head_width
+from regard.interpret.trace import Array, Trace, TracedAttention
+from regard.settings.anatomy import SCALED_DOT_PRODUCT, Stack
 from regard.tokenizers.word_spans import WordSpan
 
 
@@ -62,10 +62,12 @@ def head_arithmetic(trace: Trace, address: str, position: int) -> HeadArithmetic
             f"{trace.attentions[0].address}.1"
         )
     attention, head = found
+    if attention.anatomy.scoring != SCALED_DOT_PRODUCT:
+        raise LookError(f"{address} has no queries and keys whose arithmetic could be shown; look at its map instead")
     allowed, scaled = trace[f"{address}.mask"][position], trace[f"{address}.scaled"][position]
     max_scaled = float(scaled[allowed].max())
     exponentials = np.where(allowed, np.exp(scaled - np.float32(max_scaled)), 0)
-    width = head_width(trace.settings)
+    width = attention.anatomy.head_width
     return HeadArithmetic(
         address=address,
         row=Row(attention.rows.texts[position], attention.read.texts[position] if attention.read else None),
@@ -81,11 +83,11 @@ def head_arithmetic(trace: Trace, address: str, position: int) -> HeadArithmetic
         joined=trace[f"{attention.address}.joined"][position],
         output=trace[f"{attention.address}.output"][position],
         residual=trace[f"{attention.address}.residual"][position],
-        norm=trace[f"{attention.address}.norm"][position] if trace.settings.norm == "post" else None,
+        norm=trace[f"{attention.address}.norm"][position] if attention.anatomy.norm == "post" else None,
     )
 
 
-def _keys(trace: Trace, address: str, attention: Attention, position: int, exponentials: Array) -> Iterator[Key]:
+def _keys(trace: Trace, address: str, attention: TracedAttention, position: int, exponentials: Array) -> Iterator[Key]:
     query = trace[f"{address}.query"][position]
     scores, scaled, allowed, weights = (
         trace[f"{address}.{name}"][position] for name in ("score", "scaled", "mask", "weight")
@@ -115,46 +117,18 @@ class Stage:
     vector: Array
 
 
-def token_stages(trace: Trace, stack: str, position: int) -> Iterator[Stage]:
-    """Yield the vectors of one token, from its embedding to the output of the encoder or decoder (`stack`).
-
-    Positions count from 0.
-    """
-    settings = trace.settings
-    tokens = trace.source if stack == "encoder" else trace.read
-
-    def stage(address: str, description: str) -> Stage:
-        return Stage(address, description, trace[address][position])
-
-    yield stage(f"{stack}.embedding", f"row {tokens.ids[position]} of the embedding matrix")
-    yield stage(f"{stack}.scaled", f"multiplied by the square root of the width, {settings.width**0.5:.4f}")
-    yield stage(f"{stack}.position", f"positional encoding of position {position}")
-    yield stage(f"{stack}.sum", "embedding plus positional encoding")
-    sublayers = ("self", "feedforward") if stack == "encoder" else ("self", "cross", "feedforward")
-    for number in range(1, (settings.encoder_layers if stack == "encoder" else settings.decoder_layers) + 1):
-        for sublayer in sublayers:
-            address = f"{stack}.{number}.{sublayer}"
-            if settings.norm == "pre":
-                yield stage(f"{address}.norm", "layer norm")
-            yield stage(f"{address}.output", _SUBLAYER_OUTPUTS[sublayer])
-            yield stage(f"{address}.residual", "added to the input of the sublayer")
-            if settings.norm == "post":
-                yield stage(f"{address}.norm", "layer norm")
-    final = f"final vector of the {stack}"
-    yield stage(f"{stack}.output", f"layer norm: {final}" if settings.norm == "pre" else final)
-
-
-_SUBLAYER_OUTPUTS = {
-    "self": "output of self-attention",
-    "cross": "output of cross-attention",
-    "feedforward": "output of the feed-forward network",
-}
+def token_stages(trace: Trace, stack: Stack, position: int) -> Iterator[Stage]:
+    """Yield the vectors of one token, from its embedding to the output of a stack. Positions count from 0."""
+    tokens = trace.source if stack.side == "source" else trace.read
+    for vector in stack.vectors:
+        meaning = vector.meaning.format(token=tokens.ids[position], position=position)
+        yield Stage(vector.address, meaning, trace[vector.address][position])
 
 
 def find_token(trace: Trace, address: str, word: str, *, tokens: bool = False) -> tuple[Tokens, WordSpan]:
-    """Find a word in the source if the address is in the encoder, and in the target if it is in the decoder.
+    """Find a word on the side of the queries of the attention at an address.
 
     Return all tokens of that text, and the span of the word among them.
     """
-    side = trace.source if stack_of(address) == "encoder" else trace.written
+    side = attention_at(trace, address).rows
     return side, get_word(word, side.units(tokens=tokens))

@@ -12,19 +12,15 @@ from dataclasses import dataclass
 import numpy as np
 
 from regard.errors import LookError
-from regard.interpret.address import REDUCTIONS, is_attention, split_last
-from regard.interpret.trace import Array, Attention, Trace
+from regard.interpret.address import REDUCTIONS, split_last
+from regard.interpret.trace import Array, Trace, TracedAttention
 from regard.render.svg import heatmap
+from regard.settings.anatomy import Attention
 from regard.tokenizers.word_spans import WordSpan
 
 _REDUCE_HEADS: dict[str, Callable[[Array], Array]] = {
     "mean": lambda weights_HLM: np.asarray(weights_HLM.mean(axis=0)),
     "max": lambda weights_HLM: np.asarray(weights_HLM.max(axis=0)),
-}
-_DIRECTIONS = {
-    "encoder.self": "source attends to source",
-    "decoder.self": "target attends to the target so far",
-    "decoder.cross": "target attends to source",
 }
 
 
@@ -95,7 +91,7 @@ def attention_map(trace: Trace, address: str, *, tokens: bool = False) -> Attent
     )
 
 
-def _token_map(trace: Trace, address: str) -> tuple[Attention, str, Array]:
+def _token_map(trace: Trace, address: str) -> tuple[TracedAttention, str, Array]:
     """Return three parts of the map at an address: its attention sublayer, its title, and its weights between tokens.
 
     For a map over all layers, the sublayer is that of the first layer; tokens and mask are the same in all layers.
@@ -103,61 +99,73 @@ def _token_map(trace: Trace, address: str) -> tuple[Attention, str, Array]:
     if found := trace.find_head(address):
         attention, head = found
         weights = np.array(trace[f"{attention.address}.weight"][head - 1])
-        return attention, f"{address}: {_DIRECTIONS[attention.kind]}", weights
+        return attention, f"{address}: {direction(attention.anatomy)}", weights
     parent, reduction = split_last(address)
-    if reduction in REDUCTIONS and is_attention(parent):
+    if reduction in REDUCTIONS and parent in [attention.address for attention in trace.attentions]:
         attention = trace.attention(parent)
-        title = f"{reduction} of the {trace.settings.heads} heads of {attention.address}: {_DIRECTIONS[attention.kind]}"
+        heads = attention.anatomy.heads
+        title = f"{reduction} of the {heads} heads of {attention.address}: {direction(attention.anatomy)}"
         return attention, title, _REDUCE_HEADS[reduction](trace[f"{attention.address}.weight"])
     return _all_layers_map(trace, address)
 
 
-def _all_layers_map(trace: Trace, address: str) -> tuple[Attention, str, Array]:
+def _all_layers_map(trace: Trace, address: str) -> tuple[TracedAttention, str, Array]:
     kind, reduction = split_last(address)
     layers = [attention for attention in trace.attentions if attention.kind == kind]
-    if not layers or reduction not in (*REDUCTIONS, "rollout"):
-        example = trace.attentions[-1].address
+    if not layers or reduction not in all_layer_reductions(trace):
+        if not trace.attentions:
+            raise LookError(f"there is no map {address!r}; this model has no attention")
+        example, first = trace.attentions[-1].address, (layers or trace.attentions)[0].kind
+        last = f"{trace.attentions[0].kind}.{all_layer_reductions(trace)[-1]}"
         raise LookError(
-            f"there is no map {address!r}; the forms are {example}.1 (a head), {example}.mean, "
-            f"{layers[0].kind if layers else 'encoder.self'}.max and encoder.self.rollout"
+            f"there is no map {address!r}; the forms are {example}.1 (a head), {example}.mean, {first}.max and {last}"
         )
+    shown = direction(layers[0].anatomy)
     if reduction == "rollout":
-        title = f"rollout through {len(layers)} layers (mean of heads, half for the residual): {_DIRECTIONS[kind]}"
-        return layers[0], title, _ROLLOUTS[kind](trace)
+        title = f"rollout through {len(layers)} layers (mean of heads, half for the residual): {shown}"
+        return layers[0], title, _rollout(trace, layers[0].anatomy)
     weights = np.concatenate([trace[f"{layer.address}.weight"] for layer in layers])
-    title = f"{reduction} of {trace.settings.heads} heads in each of {len(layers)} layers: {_DIRECTIONS[kind]}"
+    title = f"{reduction} of {layers[0].anatomy.heads} heads in each of {len(layers)} layers: {shown}"
     return layers[0], title, _REDUCE_HEADS[reduction](weights)
 
 
-def _encoder_rollout(trace: Trace) -> Array:
-    layers = [attention.address for attention in trace.attentions if attention.kind == "encoder.self"]
-    rollout = np.eye(len(trace.source.ids), dtype=np.float32)
-    for address in layers:
-        rollout = (rollout + trace[f"{address}.weight"].mean(axis=0) @ rollout) / 2
-    return rollout
+def attention_at(trace: Trace, address: str) -> TracedAttention:
+    """Return the attention of a map; for a map over all layers, the attention of the first layer."""
+    parent, _ = split_last(address)
+    of_kind = (attention for attention in trace.attentions if attention.kind == parent)
+    return next(of_kind, None) or trace.attention(parent)
 
 
-def _decoder_rollout(trace: Trace) -> tuple[Array, Array]:
-    """Return how much each target position depends on each source token, and on each token of the target prefix.
+def direction(attention: Attention) -> str:
+    """Return which side attends to which side, as the titles of maps say it."""
+    keys = "the target so far" if attention.causal and attention.keys == "target" else attention.keys
+    return f"{attention.queries} attends to {keys}"
 
-    For each target position, the numbers of both matrices together sum to one.
+
+def all_layer_reductions(trace: Trace) -> tuple[str, ...]:
+    """Return how the maps of all layers can be combined; rollout needs a residual connection around each attention."""
+    has_rollout = all(attention.anatomy.residual for attention in trace.attentions)
+    return (*REDUCTIONS, "rollout") if has_rollout else REDUCTIONS
+
+
+def _rollout(trace: Trace, attention: Attention) -> Array:
+    """Return how much each query position depends, through all layers, on each input token on the side of the keys.
+
+    For each position, its dependence on all source tokens and on all target tokens together sums to one.
     """
-    source = np.zeros((len(trace.read.ids), len(trace.source.ids)), dtype=np.float32)
-    prefix = np.eye(len(trace.read.ids), dtype=np.float32)
-    encoder = _encoder_rollout(trace)
-    for number in range(1, trace.settings.decoder_layers + 1):
-        self_weights = trace[f"decoder.{number}.self.weight"].mean(axis=0)
-        source, prefix = (source + self_weights @ source) / 2, (prefix + self_weights @ prefix) / 2
-        cross_weights = trace[f"decoder.{number}.cross.weight"].mean(axis=0)
-        source, prefix = (source + cross_weights @ encoder) / 2, prefix / 2
-    return source, prefix
-
-
-_ROLLOUTS: dict[str, Callable[[Trace], Array]] = {
-    "encoder.self": _encoder_rollout,
-    "decoder.self": lambda trace: _decoder_rollout(trace)[1],
-    "decoder.cross": lambda trace: _decoder_rollout(trace)[0],
-}
+    # By side: how much the vector of each position, at this point of the computation, depends on each input token.
+    source: dict[str, Array] = {"source": np.eye(len(trace.source.ids), dtype=np.float32)}
+    target: dict[str, Array] = {
+        "source": np.zeros((len(trace.read.ids), len(trace.source.ids)), dtype=np.float32),
+        "target": np.eye(len(trace.read.ids), dtype=np.float32),
+    }
+    sides = {"source": source, "target": target}
+    for one in trace.attentions:
+        weights_LM = trace[f"{one.address}.weight"].mean(axis=0)
+        rows, columns = sides[one.anatomy.queries], sides[one.anatomy.keys]
+        for side in rows:
+            rows[side] = (rows[side] + weights_LM @ columns[side]) / 2 if side in columns else rows[side] / 2
+    return sides[attention.queries][attention.keys]
 
 
 def _group(weights: Array, rows: Sequence[WordSpan], columns: Sequence[WordSpan]) -> Array:
@@ -167,7 +175,7 @@ def _group(weights: Array, rows: Sequence[WordSpan], columns: Sequence[WordSpan]
     return np.asarray(total / np.array([[word.end - word.begin] for word in rows], dtype=weights.dtype))
 
 
-def _rows(attention: Attention, units: Sequence[WordSpan], tokens: bool) -> tuple[Row, ...]:
+def _rows(attention: TracedAttention, units: Sequence[WordSpan], tokens: bool) -> tuple[Row, ...]:
     if attention.read is None:
         return tuple(Row(unit.text) for unit in units)
     read_units = attention.read.units(tokens=tokens)

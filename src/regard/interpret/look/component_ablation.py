@@ -10,14 +10,13 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from regard.interpret.address import head_addresses
 from regard.interpret.interventions import without_positions
 from regard.interpret.tokens import Tokens
-from regard.interpret.trace import Trace
+from regard.interpret.trace import Recorder, Trace
 from regard.tokenizers.special_ids import EOS
 
 if TYPE_CHECKING:
-    from regard.models.kinds.transformer import Transformer
+    from regard.models.interface import AutoregressiveModel
 
 
 @dataclass(frozen=True)
@@ -32,22 +31,26 @@ class PositionShift:
     without_positions: float
 
 
-def position_effect(model: "Transformer", source: Tokens) -> list[PositionShift]:
+def position_effect(model: "AutoregressiveModel", source: Tokens) -> list[PositionShift]:
     """Return, for each source token, how much its encoder output changes if the source is reversed."""
     ids = source.ids[:-1] if source.ids[-1] == EOS else source.ids
     shifts = zip(_relative_shifts(model, ids), _relative_shifts(without_positions(model), ids), strict=True)
     return [PositionShift(token, *pair) for token, pair in zip(source.texts[: len(ids)], shifts, strict=True)]
 
 
-def _relative_shifts(model: "Transformer", ids: tuple[int, ...]) -> list[float]:
+def _relative_shifts(model: "AutoregressiveModel", ids: tuple[int, ...]) -> list[float]:
     import torch
 
-    device = model.embedding.weight.device
+    from regard.models.inputs import Inputs
+
+    last = next(stack for stack in model.anatomy().stacks if stack.side == "source").vectors[-1].address
+    vectors = []
     with torch.inference_mode():
-        forwards, backwards = (
-            model.encode(torch.tensor([[*order, EOS]], device=device)).hidden_BSD[0, :-1] for order in (ids, ids[::-1])
-        )
-        backwards = backwards.flip(0)
+        for order in (ids, ids[::-1]):
+            lens = Recorder()
+            model.encode(Inputs(torch.tensor([[*order, EOS]], device=model.device)), lens)
+            vectors.append(lens.tensors[last][0, :-1])
+    forwards, backwards = vectors[0], vectors[1].flip(0)
     shifts: list[float] = ((forwards - backwards).norm(dim=-1) / forwards.norm(dim=-1)).tolist()
     return shifts
 
@@ -65,5 +68,5 @@ def scaling_effect(scaled: Trace, unscaled: Trace) -> list[Sharpness]:
     """Return the sharpness of every head, from a trace of the model with scaling and one without."""
     return [
         Sharpness(head, *(float(np.mean(trace[f"{head}.weight"].max(axis=-1))) for trace in (scaled, unscaled)))
-        for head in head_addresses(scaled.settings)
+        for head in scaled.anatomy.heads
     ]

@@ -12,8 +12,8 @@ import numpy as np
 from regard.errors import LookError
 from regard.inference.search.hypothesis import Hypothesis
 from regard.inference.translator import Translator
-from regard.interpret.address import head_addresses
-from regard.interpret.interventions import intervene, without_head
+from regard.interpret.address import split_last
+from regard.interpret.interventions import intervene
 from regard.interpret.look.arithmetic import HeadArithmetic, find_token, head_arithmetic
 from regard.interpret.look.attention_map import AttentionMap, attention_map
 from regard.interpret.look.search_trace import SearchTrace, trace_search
@@ -25,7 +25,7 @@ from regard.tokenizers.sentencepiece import SentencePieceTokenizer
 from regard.tokenizers.special_ids import BOS, EOS
 
 if TYPE_CHECKING:
-    from regard.models.kinds.transformer import Transformer
+    from regard.models.interface import AutoregressiveModel
 
 ALTERNATIVES = 5
 # The encoding of at least this many positions is kept, so that its picture is large enough even for a short text.
@@ -57,7 +57,7 @@ class Inspection:
     search: SearchTrace | None  # None if the target was given
     vocabulary: tuple[str, ...]  # the text of every token of the vocabulary
     parameters: int  # the number of parameters of the model
-    positional_encoding: Array  # the encoding of the first positions, one row for each
+    positional_encoding: Array | None  # the encoding of the first positions, one row for each; None without positions
 
     def __repr__(self) -> str:
         return f"<view of {self.source!r} → {self.text!r}; .attention(), .arithmetic(), .steps(), .trace, .save()>"
@@ -65,7 +65,7 @@ class Inspection:
     @property
     def heads(self) -> tuple[str, ...]:
         """The address of every head."""
-        return head_addresses(self.trace.settings)
+        return self.trace.anatomy.heads
 
     def attention(self, address: str, *, tokens: bool = False) -> AttentionMap:
         """Return the map of one head (`decoder.3.cross.1`) or of several heads (`encoder.self.mean`)."""
@@ -96,7 +96,12 @@ class Inspection:
         """
         self.check_heads(heads)
         arrays = {f"{head}.weight": self.trace[f"{head}.weight"] for head in self.heads}
-        arrays |= {f"{head}.{name}": self.trace[f"{head}.{name}"] for head in heads for name in HEAD_QUANTITIES}
+        arrays |= {
+            f"{head}.{name}": self.trace[f"{head}.{name}"]
+            for head in heads
+            for name in HEAD_QUANTITIES
+            if name == "mask" or f"{split_last(head)[0]}.{name}" in self.trace.recorded
+        }
         return {
             "model": self.model,
             "source": self.source,
@@ -141,7 +146,7 @@ class Inspector:
     def __init__(
         self,
         translator: Translator,
-        network: "Callable[[], Transformer]",
+        network: "Callable[[], AutoregressiveModel]",
         tokenizer: SentencePieceTokenizer,
         *,
         name: str,
@@ -151,14 +156,15 @@ class Inspector:
 
     def inspect(self, text: str, decode: DecodeSettings, *, target: str | None, without: str | None) -> Inspection:
         """Translate a text, unless a target is given, and record the forward pass over the text and its target."""
+        from regard.interpret.intervened_model import without_head
+
         source = self.source(text)
         written = self._sentence(target, "the target") if target is not None else None
         chosen, search, full_model = None, None, None
         headless = without_head(self._network(), without)
         if written is None:
-            prefix = self._tokenizer.encode([decode.prefix])[0] if decode.prefix else []
-            request = self._translator._source(source.ids[:-1], prefix, decode)
-            full_model = next(self._translator._generate([[request]], replace(decode, scores=True)))[0][0]
+            (request,) = self._translator.reader.sources([(text, bool(decode.prefix))], decode)
+            full_model = self._translator.backend.generate([request], replace(decode, scores=True)).result()[0][0]
             search = trace_search(headless or self._network(), request, self._tokenizer.generable, decode)
             chosen = search.hypotheses[0] if headless else full_model
             # A translation that reached its length limit has no EOS.
@@ -192,7 +198,7 @@ class Inspector:
     def _sentence(self, text: str, name: str) -> Tokens:
         if not text.strip():
             raise LookError(f"{name} is blank; give a text to look at")
-        parts = [part for part, _ in self._translator._parts(text)]
+        parts = [part for part, _ in self._translator.reader.parts(text)]
         if len(parts) > 1:
             raise LookError(
                 f"{name} would be translated in {len(parts)} separate parts, because it has several lines or more than "
@@ -200,9 +206,12 @@ class Inspector:
             )
         return self._tokens([*self._tokenizer.encode([text])[0], EOS])
 
-    def _positional_encoding(self, used: int) -> Array:
+    def _positional_encoding(self, used: int) -> Array | None:
         """Return the encoding of the first `used` positions, or of the first `_MIN_POSITIONS` if that is more."""
-        table = self._network().positions.weight[: max(used, _MIN_POSITIONS)].detach().cpu().numpy().copy()
+        positions = self._network().positions
+        if positions is None:
+            return None
+        table = positions.weight[: max(used, _MIN_POSITIONS)].detach().cpu().numpy().copy()
         table.flags.writeable = False
         return np.asarray(table)
 

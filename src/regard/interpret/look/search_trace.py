@@ -5,13 +5,13 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from regard.inference.backends.interface import SourceTokens
 from regard.inference.search.hypothesis import Hypothesis
-from regard.inference.translator import SourceTokens
 from regard.settings.decode import DecodeSettings
 
 if TYPE_CHECKING:
     from regard.inference.search.candidates import Candidates
-    from regard.models.interface import SequenceModel
+    from regard.models.interface import AutoregressiveModel
 
 
 @dataclass(frozen=True)
@@ -41,7 +41,7 @@ class SearchTrace:
 
 
 def trace_search(
-    model: "SequenceModel", source: SourceTokens, generable: Sequence[bool], decode: DecodeSettings
+    model: "AutoregressiveModel", source: SourceTokens, generable: Sequence[bool], decode: DecodeSettings
 ) -> SearchTrace:
     """Translate one source with the beam search of the torch backend, and record the open beams after each step."""
     import torch

@@ -19,7 +19,7 @@ from regard.data.formats.pairs import Pairs
 from regard.errors import LookError
 from regard.evaluation.alignment_error import alignment_error
 from regard.inference.alignment import Link, align_words
-from regard.interpret.address import head_addresses, kind_of, locate_head
+from regard.interpret.address import locate_head
 from regard.interpret.annotated_pairs import SEED, AnnotatedPair, PairSample, whitespace_pair
 from regard.interpret.measure.head_roles import MIN_CASES
 from regard.interpret.measure.role_criteria import OFFSETS, gold_alignment
@@ -34,7 +34,7 @@ from regard.statistics.multiplicity import z_score
 from regard.tokenizers.sentencepiece import SentencePieceTokenizer
 
 if TYPE_CHECKING:
-    from regard.models.kinds.transformer import Transformer
+    from regard.models.interface import AutoregressiveModel
 
 # The decoder positions that align a target word: those that predict it ("written"), or those with it as input ("read").
 ROWS = ("written", "read")
@@ -68,8 +68,10 @@ class AlignmentHeadResult:
         return asdict(self)
 
 
-def choose_head(model: "Transformer", sample: PairSample) -> Work[AlignmentHeadResult]:
+def choose_head(model: "AutoregressiveModel", sample: PairSample) -> Work[AlignmentHeadResult]:
     """Return the cross-attention head with the smallest alignment error on sentences whose alignment is known."""
+    if not model.anatomy().cross_heads:
+        raise LookError("this model has no attention from target to source, which an alignment needs")
     gold = [gold_alignment(pair) for pair in sample.pairs]
     if sum(map(len, gold)) < MIN_CASES:
         raise LookError(
@@ -91,7 +93,7 @@ def choose_head(model: "Transformer", sample: PairSample) -> Work[AlignmentHeadR
     )
 
 
-def align(model: "Transformer", pairs: Sequence[AnnotatedPair], head: AlignmentHead) -> Work[Alignments]:
+def align(model: "AutoregressiveModel", pairs: Sequence[AnnotatedPair], head: AlignmentHead) -> Work[Alignments]:
     """Align the words of each pair with the attention weights of one head."""
     alignments: Alignments = [()] * len(pairs)
     attention, index = locate_head(head.head)
@@ -102,7 +104,7 @@ def align(model: "Transformer", pairs: Sequence[AnnotatedPair], head: AlignmentH
 
 
 def align_files(
-    model: "Transformer", tokenizer: SentencePieceTokenizer, paths: Sequence[Path], head: AlignmentHead
+    model: "AutoregressiveModel", tokenizer: SentencePieceTokenizer, paths: Sequence[Path], head: AlignmentHead
 ) -> Iterator[tuple[AnnotatedPair, tuple[Link, ...]]]:
     """Yield each sentence pair of the files with its alignment, which is empty if the pair is blank or too long.
 
@@ -126,9 +128,9 @@ def _links(weights_LM: Array, pair: AnnotatedPair, row: str) -> Iterator[Link]:
 
 
 def _align_by_all_heads(
-    model: "Transformer", sample: PairSample, stage: str
+    model: "AutoregressiveModel", sample: PairSample, stage: str
 ) -> Work[dict[tuple[str, str], Alignments]]:
-    heads = [head for head in head_addresses(model.settings) if kind_of(locate_head(head)[0]) == "decoder.cross"]
+    heads = model.anatomy().cross_heads
     alignments: dict[tuple[str, str], Alignments] = {(head, row): [()] * len(sample) for head in heads for row in ROWS}
     for done, (number, weights) in enumerate(attention_weights(model, sample.pairs), start=1):
         pair = sample.pairs[number]

@@ -17,9 +17,10 @@ from sacrebleu.metrics.bleu import BLEU
 
 from regard.data.synthetic.generator import minimal_pairs
 from regard.inference.backends.torch import TorchBackend
-from regard.interpret.address import head_addresses
+from regard.inference.translator import Translator
 from regard.interpret.annotated_pairs import SEED, SPLIT, AnnotatedPair, PairSample
-from regard.interpret.interventions import ABLATION_MODES, HeadIntervention, IntervenedModel
+from regard.interpret.intervened_model import IntervenedModel
+from regard.interpret.interventions import ABLATION_MODES, HeadIntervention
 from regard.interpret.measure.head_roles import HeadProfile, measure_roles
 from regard.interpret.measure.pronoun_task import PronounTask, contrast
 from regard.interpret.teacher_forcing import MakeIntervention, log_probabilities, make_batches
@@ -32,8 +33,7 @@ from regard.statistics.multiplicity import z_score
 from regard.tokenizers.sentencepiece import SentencePieceTokenizer
 
 if TYPE_CHECKING:
-    from regard.models.interface import SequenceModel
-    from regard.models.kinds.transformer import Transformer
+    from regard.models.interface import AutoregressiveModel
 
 GREEDY = DecodeSettings(beam_size=1, max_length_offset=12)  # limits the length: an ablated model may never generate EOS
 
@@ -96,7 +96,7 @@ class HeadMeasurement:
 
 
 def measure_heads(
-    model: "Transformer",
+    model: "AutoregressiveModel",
     tokenizer: SentencePieceTokenizer,
     sample: PairSample,
     *,
@@ -109,11 +109,11 @@ def measure_heads(
 
 
 def measure_ablation(
-    model: "Transformer", tokenizer: SentencePieceTokenizer, sample: PairSample, counts: AblationCounts
+    model: "AutoregressiveModel", tokenizer: SentencePieceTokenizer, sample: PairSample, counts: AblationCounts
 ) -> Work[tuple[UnablatedScores, dict[tuple[str, str], AblationEffect]]]:
     """Return the scores of the unablated model, and the effect of ablating each head in each mode."""
     evaluation = _Evaluation(model, tokenizer, sample, counts)
-    heads = head_addresses(model.settings)
+    heads = model.anatomy().heads
     effects: dict[tuple[str, str], AblationEffect] = {}
     for head in heads:
         for mode in ABLATION_MODES:
@@ -126,7 +126,11 @@ class _Evaluation:
     """The test sentences, prepared once for all heads, and the scores of the unablated model on each sentence."""
 
     def __init__(
-        self, model: "Transformer", tokenizer: SentencePieceTokenizer, sample: PairSample, counts: AblationCounts
+        self,
+        model: "AutoregressiveModel",
+        tokenizer: SentencePieceTokenizer,
+        sample: PairSample,
+        counts: AblationCounts,
     ) -> None:
         self._model, self._tokenizer = model, tokenizer
         pairs = sample.pairs[: counts.loss]
@@ -165,8 +169,9 @@ class _Evaluation:
     def _correct_pronouns(self, intervention: MakeIntervention | None) -> Array | None:
         return None if self._pronouns is None else (self._pronouns.preference(intervention) > 0).astype(float)
 
-    def _count_ngrams(self, model: "SequenceModel") -> Array:
-        translator = TorchBackend(model, self._tokenizer, max_positions=self._model.settings.max_positions)
+    def _count_ngrams(self, model: "AutoregressiveModel") -> Array:
+        backend = TorchBackend(model, self._tokenizer.generable)
+        translator = Translator(backend, self._tokenizer, max_positions=self._model.settings.max_positions)
         translations = translator.translate([pair.source for pair in self._translated], GREEDY)
         return ngram_counts([translation.text for translation in translations], self._translated)
 

@@ -12,26 +12,26 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from regard.interpret.address import attention_addresses, head_addresses, kind_of
 from regard.interpret.annotated_pairs import AnnotatedPair, PairSample
 from regard.interpret.measure.role_criteria import (
     POSITIONAL_ROLES,
-    ROLES,
     WordRelation,
     offset_hits,
     positional_hits,
     rare_token_hits,
     relation_hits,
+    roles_of,
     word_relations,
 )
 from regard.interpret.teacher_forcing import attention_weights
 from regard.interpret.trace import Array
 from regard.models.build import build_untrained
 from regard.progress import Progress, Work
+from regard.settings.anatomy import Attention
 from regard.statistics.intervals import Estimate, proportion
 
 if TYPE_CHECKING:
-    from regard.models.kinds.transformer import Transformer
+    from regard.models.interface import AutoregressiveModel
 
 POSITIONAL_ACCURACY = 0.9  # the minimum accuracy for a positional role
 
@@ -93,12 +93,12 @@ class HeadProfile:
 
 @dataclass
 class _Tally:
-    """The hits of all heads of one attention sublayer, counted for each role and sentence.
+    """The hits of all heads of one attention, counted for each role and sentence.
 
     A hit is a case in which a head attends most to the token or word that the role requires.
     """
 
-    heads: int
+    attention: Attention
     hits: dict[str, list[Array]] = field(default_factory=dict)
     cases: dict[str, list[int]] = field(default_factory=dict)
     chance_hits: dict[str, float] = field(default_factory=dict)
@@ -112,62 +112,61 @@ class _Tally:
         self.chance_hits[role] = self.chance_hits.get(role, 0.0) + chance_hits
 
 
-def measure_roles(model: "Transformer", sample: PairSample) -> Work[tuple[HeadProfile, ...]]:
+def measure_roles(model: "AutoregressiveModel", sample: PairSample) -> Work[tuple[HeadProfile, ...]]:
     """Return the profile of each head of the model."""
     tallies = yield from _count(model, sample, "recording attention")
     untrained = yield from _count(build_untrained(model), sample, "recording an untrained model")
     profiles = []
-    tests = len(head_addresses(model.settings))
-    for attention, tally in tallies.items():
-        best = _best_accuracies(untrained, kind_of(attention))
-        for head in range(tally.heads):
+    tests = len(model.anatomy().heads)
+    for address, tally in tallies.items():
+        best = _best_accuracies(untrained, tally.attention)
+        for head in range(tally.attention.heads):
             scores = {
                 role: RoleScore(accuracy, _baseline(tally, role), best[role])
-                for role in ROLES[kind_of(attention)]
+                for role in roles_of(tally.attention)
                 if (accuracy := _accuracy(tally, role, head, tests))
             }
             confidence, entropy, normalised, special = (float(total) / max(1, tally.rows) for total in tally.sums[head])
-            address = f"{attention}.{head + 1}"
-            profiles.append(HeadProfile(address, confidence, entropy, normalised, special, scores))
+            profiles.append(HeadProfile(f"{address}.{head + 1}", confidence, entropy, normalised, special, scores))
     return tuple(profiles)
 
 
-def _count(model: "Transformer", sample: PairSample, stage: str) -> Work[dict[str, _Tally]]:
-    tallies = {name: _Tally(model.settings.heads) for name in attention_addresses(model.settings)}
+def _count(model: "AutoregressiveModel", sample: PairSample, stage: str) -> Work[dict[str, _Tally]]:
+    tallies = {attention.address: _Tally(attention) for attention in model.anatomy().attentions}
     for tally in tallies.values():
-        tally.sums = np.zeros((tally.heads, 4))
+        tally.sums = np.zeros((tally.attention.heads, 4))
     for done, (index, weights) in enumerate(attention_weights(model, sample.pairs), start=1):
         pair = sample.pairs[index]
         relations = word_relations(pair)
         for attention, weights_HLM in weights.items():
-            _add_pair(tallies[attention], kind_of(attention), weights_HLM, pair, relations)
+            _add_pair(tallies[attention], weights_HLM, pair, relations)
         yield Progress(stage, done, len(sample))
     return tallies
 
 
-def _add_pair(
-    tally: _Tally, kind: str, weights_HLM: Array, pair: AnnotatedPair, relations: dict[str, list[WordRelation]]
-) -> None:
-    for counts in positional_hits(weights_HLM, kind):
+def _add_pair(tally: _Tally, weights_HLM: Array, pair: AnnotatedPair, relations: dict[str, list[WordRelation]]) -> None:
+    roles = roles_of(tally.attention)
+    for counts in positional_hits(weights_HLM, tally.attention):
         tally.add(*counts)
-    if kind == "encoder.self":
+    if "rare" in roles:
         tally.add("rare", *rare_token_hits(weights_HLM, pair))
-    for role in (role for role in ROLES[kind] if role in relations):
+    for role in (role for role in roles if role in relations):
         cases = relations[role]
         tally.add(role, relation_hits(weights_HLM, pair.source_words, cases).sum(axis=0), len(cases))
         tally.offset_hits[role] = tally.offset_hits.get(role, 0) + offset_hits(cases, len(pair.source_words))
     tally.rows += weights_HLM.shape[1]
-    tally.sums += concentration(weights_HLM, kind)
+    tally.sums += concentration(weights_HLM, tally.attention)
 
 
-def concentration(weights_HLM: Array, kind: str) -> Array:
+def concentration(weights_HLM: Array, attention: Attention) -> Array:
     """Return the confidence, entropy, normalised entropy and special token weight of each head, summed over queries."""
-    special = 0 if kind == "decoder.self" else -1
-    words = weights_HLM if kind == "decoder.self" else weights_HLM[:, :, :-1]
+    # The source ends with EOS, and the input of the decoder begins with BOS.
+    special = 0 if attention.keys == "target" else -1
+    words = weights_HLM if attention.keys == "target" else weights_HLM[:, :, :-1]
     logs = np.log(np.where(weights_HLM > 0, weights_HLM, 1))
     entropy_HL = -(weights_HLM * logs).sum(axis=-1)
     rows, columns = weights_HLM.shape[1:]
-    maximum_L = np.log(np.arange(1, rows + 1) if kind == "decoder.self" else np.full(rows, columns))
+    maximum_L = np.log(np.arange(1, rows + 1) if attention.causal else np.full(rows, columns))
     normalised_HL = np.divide(entropy_HL, maximum_L, out=np.ones_like(entropy_HL), where=maximum_L > 0)
     return np.stack(
         [
@@ -192,13 +191,13 @@ def _baseline(tally: _Tally, role: str) -> float:
     return hits / cases if cases else 0.0
 
 
-def _best_accuracies(tallies: dict[str, _Tally], kind: str) -> dict[str, float]:
+def _best_accuracies(tallies: dict[str, _Tally], attention: Attention) -> dict[str, float]:
     """Return, for each role, the accuracy of the best head among those of one kind of attention."""
-    return {role: max(_accuracies(tallies, kind, role), default=0.0) for role in ROLES[kind]}
+    return {role: max(_accuracies(tallies, attention.kind, role), default=0.0) for role in roles_of(attention)}
 
 
 def _accuracies(tallies: dict[str, _Tally], kind: str, role: str) -> Iterator[float]:
-    for attention, tally in tallies.items():
+    for tally in tallies.values():
         cases = sum(tally.cases.get(role, []))
-        if kind_of(attention) == kind and cases:
+        if tally.attention.kind == kind and cases:
             yield from (np.sum(tally.hits[role], axis=0) / cases).tolist()

@@ -11,6 +11,7 @@ from functools import cache
 
 from regard.data.synthetic.grammar.lexicon import nouns
 from regard.interpret.annotated_pairs import AnnotatedPair
+from regard.settings.anatomy import Side
 
 MAX_POSITION = 12
 
@@ -33,13 +34,13 @@ class Case:
 
 @dataclass(frozen=True)
 class ProbeTask:
-    """A property of words that a probe predicts from the vectors of the encoder or decoder.
+    """A property of words that a probe predicts from the vectors of the source or target positions.
 
     `cases` yields the examples of a sentence pair, and `rows` returns the token positions whose vectors stand for a
     word.
     """
 
-    stack: str  # "encoder" or "decoder"
+    side: Side
     cases: Callable[[AnnotatedPair], Iterator[Case]]
     rows: Callable[[AnnotatedPair, int], range]
 
@@ -195,20 +196,20 @@ def _pronoun_gender(pair: AnnotatedPair) -> Iterator[Case]:
 
 
 TASKS = {
-    "position": ProbeTask("encoder", _position, source_rows),
-    "word class": ProbeTask("encoder", _word_class, source_rows),
-    "number": ProbeTask("encoder", _number, source_rows),
-    "noun category": ProbeTask("encoder", _category, source_rows),
-    "tense": ProbeTask("encoder", _tense, source_rows),
-    "subject of verb": ProbeTask("encoder", _subject, source_rows),
-    "gender of antecedent": ProbeTask("encoder", _antecedent_gender, source_rows),
-    "sentiment": ProbeTask("encoder", _sentiment, source_rows),
-    "position of the word read": ProbeTask("decoder", _target_position, read_row),
-    "class of the word read": ProbeTask("decoder", _target_class, read_row),
-    "number of the noun read": ProbeTask("decoder", _target_number, read_row),
-    "tense of the verb read": ProbeTask("decoder", lambda pair: _target_tense(pair, last=True), read_row),
-    "class of the word to write": ProbeTask("decoder", _target_class, writing_row),
-    "number of the noun to write": ProbeTask("decoder", _target_number, writing_row),
-    "tense of the verb to write": ProbeTask("decoder", lambda pair: _target_tense(pair, last=False), writing_row),
-    "gender of the pronoun to write": ProbeTask("decoder", _pronoun_gender, writing_row),
+    "position": ProbeTask("source", _position, source_rows),
+    "word class": ProbeTask("source", _word_class, source_rows),
+    "number": ProbeTask("source", _number, source_rows),
+    "noun category": ProbeTask("source", _category, source_rows),
+    "tense": ProbeTask("source", _tense, source_rows),
+    "subject of verb": ProbeTask("source", _subject, source_rows),
+    "gender of antecedent": ProbeTask("source", _antecedent_gender, source_rows),
+    "sentiment": ProbeTask("source", _sentiment, source_rows),
+    "position of the word read": ProbeTask("target", _target_position, read_row),
+    "class of the word read": ProbeTask("target", _target_class, read_row),
+    "number of the noun read": ProbeTask("target", _target_number, read_row),
+    "tense of the verb read": ProbeTask("target", lambda pair: _target_tense(pair, last=True), read_row),
+    "class of the word to write": ProbeTask("target", _target_class, writing_row),
+    "number of the noun to write": ProbeTask("target", _target_number, writing_row),
+    "tense of the verb to write": ProbeTask("target", lambda pair: _target_tense(pair, last=False), writing_row),
+    "gender of the pronoun to write": ProbeTask("target", _pronoun_gender, writing_row),
 }

@@ -25,7 +25,7 @@ from regard.progress import Progress, Work
 from regard.statistics.intervals import Estimate, proportion
 
 if TYPE_CHECKING:
-    from regard.models.kinds.transformer import Transformer
+    from regard.models.interface import AutoregressiveModel
 
 MIN_GAIN = 0.02  # the minimum gain of accuracy over layer 0; with less, there is no expected layer
 
@@ -74,23 +74,24 @@ class ProbeMeasurement:
         return {"data": self.data, "sentences": self.sentences, "tasks": tasks, "untested": UNTESTED}
 
 
-def measure_probes(model: "Transformer", sample: PairSample) -> Work[ProbeMeasurement]:
+def measure_probes(model: "AutoregressiveModel", sample: PairSample) -> Work[ProbeMeasurement]:
     """Train and test probes for each task on every layer; tasks with too few cases or a single label are skipped."""
     results: list[ProbeResult] = []
-    for stack in ("encoder", "decoder"):
-        tasks = {name: task for name, task in TASKS.items() if task.stack == stack}
+    for stack in model.anatomy().stacks:
+        tasks = {name: task for name, task in TASKS.items() if task.side == stack.side}
         trained = layer_vectors(model, sample.pairs, stack)
         untrained = layer_vectors(build_untrained(model), sample.pairs, stack)
         for done, (name, task) in enumerate(tasks.items()):
-            yield Progress(f"probing the {stack} for {name}", done, len(tasks))
+            yield Progress(f"probing the {stack.name} for {name}", done, len(tasks))
             cases = [(number, case) for number, pair in enumerate(sample.pairs) for case in task.cases(pair)]
             if len(cases) >= 2 * MIN_CASES and len({case.label for _, case in cases}) > 1:
-                results.append(_probe_layers(name, cases, sample, trained, untrained))
+                results.append(_probe_layers(name, stack.name, cases, sample, trained, untrained))
     return ProbeMeasurement(len(sample), sample.name, tuple(results))
 
 
 def _probe_layers(
     name: str,
+    stack: str,
     cases: Sequence[tuple[int, Case]],
     sample: PairSample,
     trained: Sequence[Array],
@@ -113,7 +114,7 @@ def _probe_layers(
         baseline.append(float(probe(untrained_features, labels, test, len(names)).mean()))
     most_frequent = Counter(labels[~test].tolist()).most_common(1)[0][0]
     majority = float((labels[test] == most_frequent).mean())
-    return ProbeResult(name, task.stack, tuple(accuracies), tuple(control), tuple(baseline), majority, len(names))
+    return ProbeResult(name, stack, tuple(accuracies), tuple(control), tuple(baseline), majority, len(names))
 
 
 def _features(vectors_LD: Array, spans: Sequence[range]) -> Array:

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from regard.data.synthetic import FAMOUS, Pair
-from regard.interpret.address import attention_addresses, head_addresses, kind_of, locate_head
+from regard.interpret.address import locate_head
 from regard.interpret.annotated_pairs import SEED, AnnotatedPair, unannotated_pair
 from regard.interpret.interventions import ForcedAttention, HeadIntervention, without_positions
 from regard.interpret.measure.pronoun_baselines import PronounAccuracy, baselines, pronoun_accuracy
@@ -30,14 +30,14 @@ from regard.tokenizers.sentencepiece import SentencePieceTokenizer
 from regard.tokenizers.word_spans import WordSpan
 
 if TYPE_CHECKING:
-    from regard.models.kinds.transformer import Transformer
+    from regard.models.interface import AutoregressiveModel
 
 CHANCE_LEVEL = 0.25  # probability that a head with random preferences prefers the antecedent in both sentences
 
 MAX_HEADS = 4  # the maximum number of heads that are ablated or forced together; the best are chosen
 
 # The words whose attention to the two nouns is measured, and the kind of attention that is used for each word.
-QUERIES = {"it": "encoder.self", "cue": "encoder.self", "pronoun": "decoder.cross"}
+QUERIES = {"it": ("source", "source"), "cue": ("source", "source"), "pronoun": ("target", "source")}
 
 ABLATED = "removed"
 CONTROL = "as many other heads removed"
@@ -137,7 +137,7 @@ class PronounExperiment:
 
 
 def run_pronoun_experiment(
-    model: "Transformer",
+    model: "AutoregressiveModel",
     tokenizer: SentencePieceTokenizer,
     pairs: Sequence[tuple[Pair, Pair]],
     translate: Callable[[Sequence[str]], Iterable[str]],
@@ -159,7 +159,7 @@ def run_pronoun_experiment(
     yield Progress("running the baselines", 0, 1)
     accuracies = _pronoun_accuracies(model, minimal_pairs, pairs)
     interventions = yield from _Interventions(model, minimal_pairs[test]).run(chosen, model)
-    in_encoder = (query_head for query_head in significant or ranked if QUERIES[query_head[0]] == "encoder.self")
+    in_encoder = (query_head for query_head in significant or ranked if QUERIES[query_head[0]] == ("source", "source"))
     best_encoder_head = next(in_encoder, None)
     return PronounExperiment(
         len(pairs),
@@ -177,7 +177,7 @@ def run_pronoun_experiment(
 
 
 def _pronoun_accuracies(
-    model: "Transformer", minimal_pairs: Sequence[MinimalPair], pairs: Sequence[tuple[Pair, Pair]]
+    model: "AutoregressiveModel", minimal_pairs: Sequence[MinimalPair], pairs: Sequence[tuple[Pair, Pair]]
 ) -> tuple[PronounAccuracy, ...]:
     """Return the pronoun accuracy of the model, of the model without positions, and of the baselines, on all pairs."""
     contrasts = [sentence for both in minimal_pairs for sentence in both]
@@ -194,7 +194,7 @@ def _proportion(pairs: Array, tests: int = 1) -> Estimate:
 
 
 def _noun_weights(
-    model: "Transformer", minimal_pairs: Sequence[MinimalPair], stage: str
+    model: "AutoregressiveModel", minimal_pairs: Sequence[MinimalPair], stage: str
 ) -> Work[dict[QueryHead, Array]]:
     """Return, for each query and head, the attention weights on the two nouns, with the shape (pairs, 2, 2).
 
@@ -203,11 +203,11 @@ def _noun_weights(
     contrasts = [sentence for both in minimal_pairs for sentence in both]
     sentences = [each.correct for each in contrasts]
     tables = {
-        (query, f"{attention}.{head + 1}"): np.zeros((len(sentences), 2))
-        for attention in attention_addresses(model.settings)
-        for query, kind in QUERIES.items()
-        for head in range(model.settings.heads)
-        if kind == kind_of(attention)
+        (query, head): np.zeros((len(sentences), 2))
+        for attention in model.anatomy().attentions
+        for query, sides in QUERIES.items()
+        for head in attention.head_addresses
+        if sides == (attention.queries, attention.keys)
     }
     for done, (number, weights) in enumerate(attention_weights(model, sentences), start=1):
         nouns, rows = noun_columns(sentences[number]), query_rows(contrasts[number], sentences[number])
@@ -285,11 +285,11 @@ def _last_pronoun(text: str) -> str | None:
 class _Interventions:
     """Measures the pronoun accuracy under interventions on heads."""
 
-    def __init__(self, model: "Transformer", minimal_pairs: Sequence[MinimalPair]) -> None:
+    def __init__(self, model: "AutoregressiveModel", minimal_pairs: Sequence[MinimalPair]) -> None:
         self.task = PronounTask(model, [sentence for both in minimal_pairs for sentence in both])
         self._accuracy = self._pair_accuracy(None)
 
-    def run(self, chosen: Sequence[QueryHead], model: "Transformer") -> Work[list[Intervention]]:
+    def run(self, chosen: Sequence[QueryHead], model: "AutoregressiveModel") -> Work[list[Intervention]]:
         heads = tuple(head for _, head in chosen)
         control = _control_heads(heads, model)
         planned: list[tuple[str, tuple[str, ...], MakeIntervention]] = [
@@ -321,19 +321,19 @@ class _Interventions:
         return ForcedAttention(spans)
 
 
-def _control_heads(heads: Sequence[str], model: "Transformer") -> tuple[str, ...]:
+def _control_heads(heads: Sequence[str], model: "AutoregressiveModel") -> tuple[str, ...]:
     """Sample one other head as a control for each of `heads`, with a fixed seed.
 
     The control of a head is in the same attention sublayer if possible, otherwise in another sublayer of the same kind.
     """
-    all_heads = head_addresses(model.settings)
+    kinds = {head: attention.kind for attention in model.anatomy().attentions for head in attention.head_addresses}
     generator = np.random.default_rng(SEED)
     control: list[str] = []
     for head in heads:
         attention, _ = locate_head(head)
-        free = [(each, locate_head(each)[0]) for each in all_heads if each not in heads and each not in control]
-        same_attention = [each for each, where in free if where == attention]
-        same_kind = [each for each, where in free if kind_of(where) == kind_of(attention)]
+        free = [each for each in kinds if each not in heads and each not in control]
+        same_attention = [each for each in free if locate_head(each)[0] == attention]
+        same_kind = [each for each in free if kinds[each] == kinds[head]]
         if same_attention or same_kind:
             control.append(str(generator.choice(same_attention or same_kind)))
     return tuple(control)
@@ -349,7 +349,7 @@ def famous_word(query: str, words: Sequence[WordSpan]) -> WordSpan:
 
 
 def _famous_lines(
-    model: "Transformer", tokenizer: SentencePieceTokenizer, query_head: QueryHead | None
+    model: "AutoregressiveModel", tokenizer: SentencePieceTokenizer, query_head: QueryHead | None
 ) -> tuple[str, ...]:
     """Describe the attention of a head to the two nouns of the two famous sentences.
 
@@ -367,7 +367,7 @@ def _famous_lines(
         row_M = weights[attention][head, word.begin : word.end].mean(axis=0)
         nouns = [f"{noun} {row_M[words[noun].begin : words[noun].end].sum():.2f}" for noun in ("animal", "street")]
         lines.append(f"{pairs[number].source} {address}: {word.text} → {', '.join(nouns)}")
-    heads = model.settings.encoder_layers * model.settings.heads
+    heads = sum(one.heads for one in model.anatomy().attentions if (one.queries, one.keys) == QUERIES[query])
     probability = 1 - (1 - 1 / len(words)) ** heads
     return (
         *lines,

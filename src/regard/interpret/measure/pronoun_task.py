@@ -18,7 +18,7 @@ from regard.tokenizers.sentencepiece import SentencePieceTokenizer
 from regard.tokenizers.special_ids import EOS
 
 if TYPE_CHECKING:
-    from regard.models.kinds.transformer import Transformer
+    from regard.models.interface import AutoregressiveModel
 
 _OTHER_GENDER = {"il": "elle", "elle": "il", "ils": "elles", "elles": "ils"}
 
@@ -64,7 +64,7 @@ def _with_target(pair: AnnotatedPair, target: str, tokenizer: SentencePieceToken
 class PronounTask:
     """A set of pronoun contrasts that a model can score several times, with and without interventions."""
 
-    def __init__(self, model: "Transformer", contrasts: Sequence[PronounContrast]) -> None:
+    def __init__(self, model: "AutoregressiveModel", contrasts: Sequence[PronounContrast]) -> None:
         self._model = model
         self.contrasts = tuple(contrasts)
         self.pairs = [pair for contrast in contrasts for pair in (contrast.correct, contrast.incorrect)]

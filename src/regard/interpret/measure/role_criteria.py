@@ -15,6 +15,7 @@ import numpy as np
 
 from regard.interpret.annotated_pairs import AnnotatedPair
 from regard.interpret.trace import Array
+from regard.settings.anatomy import Attention, Side
 from regard.tokenizers.special_ids import FIRST_SUBWORD
 from regard.tokenizers.word_spans import WordSpan, token_to_word_matrix
 
@@ -42,11 +43,17 @@ ROLE_DESCRIPTIONS = {
 
 POSITIONAL_ROLES = ("previous", "next", "self", "first", "end")
 
-ROLES = {
-    "encoder.self": (*POSITIONAL_ROLES, "rare", *(name for name in ROLE_DESCRIPTIONS if "→" in name)),
-    "decoder.self": ("previous", "self", "first"),
-    "decoder.cross": ("first", "end", "align, read", "align, written"),
+# The roles that a head can have, by the sides of its queries and of its keys.
+_ROLES: dict[tuple[Side, Side], tuple[str, ...]] = {
+    ("source", "source"): (*POSITIONAL_ROLES, "rare", *(name for name in ROLE_DESCRIPTIONS if "→" in name)),
+    ("target", "target"): ("previous", "self", "first"),
+    ("target", "source"): ("first", "end", "align, read", "align, written"),
 }
+
+
+def roles_of(attention: Attention) -> tuple[str, ...]:
+    """Return the roles that the heads of an attention can have."""
+    return _ROLES.get((attention.queries, attention.keys), ())
 
 
 @dataclass(frozen=True)
@@ -58,16 +65,16 @@ class WordRelation:
     correct: frozenset[int]
 
 
-def positional_hits(weights_HLM: Array, kind: str) -> Iterator[tuple[str, Array, int, float]]:
+def positional_hits(weights_HLM: Array, attention: Attention) -> Iterator[tuple[str, Array, int, float]]:
     """Yield each positional role with the hits of each head, the number of cases, and the hits expected by chance."""
     top_HL = weights_HLM.argmax(axis=-1)
     heads, rows, columns = weights_HLM.shape
-    if kind == "decoder.cross":
+    if attention.queries != attention.keys:
         correct = {"first": dict.fromkeys(range(rows), 0), "end": dict.fromkeys(range(rows), columns - 1)}
     else:
         # The query of EOS is not counted, because EOS is not a word. Query 1 is not counted for "previous" and "first",
         # because its previous token is also the first token.
-        last = rows - 1 if kind == "encoder.self" else rows
+        last = rows - 1 if attention.queries == "source" else rows
         correct = {
             "previous": {row: row - 1 for row in range(2, last)},
             "next": {row: row + 1 for row in range(last - 1)},
@@ -75,11 +82,11 @@ def positional_hits(weights_HLM: Array, kind: str) -> Iterator[tuple[str, Array,
             "first": dict.fromkeys(range(2, last), 0),
             "end": dict.fromkeys(range(last), columns - 1),
         }
-    for role in ROLES[kind]:
+    for role in roles_of(attention):
         if role in correct:
             cases = correct[role]
             hits_H = (top_HL[:, list(cases)] == list(cases.values())).sum(axis=1) if cases else np.zeros(heads)
-            yield role, hits_H, len(cases), sum(1 / (row + 1 if kind == "decoder.self" else columns) for row in cases)
+            yield role, hits_H, len(cases), sum(1 / (row + 1 if attention.causal else columns) for row in cases)
 
 
 def rare_token_hits(weights_HLM: Array, pair: AnnotatedPair) -> tuple[Array, int, float]:

@@ -10,27 +10,26 @@ import re
 import shlex
 import zlib
 from collections.abc import Iterator, Sequence
+from dataclasses import asdict
 from html import escape
 from itertools import zip_longest
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from regard.interpret.address import head_addresses
-from regard.interpret.look.attention_map import attention_map
+from regard.interpret.look.attention_map import all_layer_reductions, attention_map, direction
 from regard.interpret.report.architecture import model_svg
 from regard.interpret.tokens import Tokens
-from regard.interpret.trace import Array, Trace, head_width
+from regard.interpret.trace import Array, Trace
 from regard.page.assets import bundled_script, read_asset
 from regard.render.html_page import csp_hash
 from regard.render.text import escape_control_characters
+from regard.settings.anatomy import SCALED_DOT_PRODUCT
 
 if TYPE_CHECKING:
     from regard.interpret.look.inspection import Inspection
 
 _MAX_VECTOR_BYTES = 300_000  # the maximum size of all queries, keys and values in a page, unless heads are chosen
-
-_KINDS = ("encoder.self", "decoder.self", "decoder.cross")
 
 
 def inspection_page(view: "Inspection", heads: Sequence[str] = ()) -> str:
@@ -69,12 +68,16 @@ def _data(view: "Inspection", heads: Sequence[str]) -> dict[str, Any]:
             "full_model": escape_control_characters(view.full_model_text) if view.full_model_text is not None else None,
         },
         "without": view.without,
-        "settings": vars(trace.settings),
+        "architecture": trace.settings.describe(),
         "parameters": view.parameters,
         "source": _side(trace.source),
         "read": _side(trace.read),
         "written": _side(trace.written),
-        "attentions": [attention.address for attention in trace.attentions],
+        "attentions": [
+            {**asdict(attention), "direction": direction(attention)} for attention in trace.anatomy.attentions
+        ],
+        "main_attention": trace.anatomy.main_attention.address if trace.anatomy.attentions else None,
+        "all_layer_reductions": all_layer_reductions(trace),
         "maps": _maps(trace),
         "numbers": {
             head: {name: _packed(trace[f"{head}.{name}"]) for name in ("query", "key", "value")}
@@ -99,12 +102,17 @@ def _side(tokens: Tokens) -> dict[str, Any]:
 
 
 def _maps(trace: Trace) -> dict[str, str]:
-    maps: dict[str, Array] = {head: trace[f"{head}.weight"] for head in head_addresses(trace.settings)}
-    for kind in _KINDS:
-        for reduction in ("mean", "max", "rollout"):
+    maps: dict[str, Array] = {head: trace[f"{head}.weight"] for head in trace.anatomy.heads}
+    for kind in _kinds(trace):
+        for reduction in all_layer_reductions(trace):
             address = f"{kind}.{reduction}"
             maps[address] = attention_map(trace, address, tokens=True).values
     return {address: _packed(map_bytes(weights)) for address, weights in maps.items()}
+
+
+def _kinds(trace: Trace) -> list[str]:
+    """Return the kinds of attention of the model, in the order of computation."""
+    return list(dict.fromkeys(attention.kind for attention in trace.attentions))
 
 
 def map_bytes(weights: Array) -> Array:
@@ -114,16 +122,17 @@ def map_bytes(weights: Array) -> Array:
 
 def heads_that_fit(trace: Trace) -> list[str]:
     """Return as many heads as the size limit allows, but at least one; heads of lower layers come first."""
-    kinds = [[attention for attention in trace.attentions if attention.kind == kind] for kind in _KINDS]
+    kinds = [[attention for attention in trace.attentions if attention.kind == kind] for kind in _kinds(trace)]
     chosen: list[str] = []
     remaining = _MAX_VECTOR_BYTES
-    for attention in (attention for layer in zip_longest(*kinds) for attention in layer if attention is not None):
-        size = 4 * head_width(trace.settings) * (len(attention.rows.ids) + 2 * len(attention.columns.ids))
-        for head in range(1, trace.settings.heads + 1):
+    in_turn = [attention for layer in zip_longest(*kinds) for attention in layer if attention is not None]
+    for attention in (one for one in in_turn if one.anatomy.scoring == SCALED_DOT_PRODUCT):
+        size = 4 * attention.anatomy.head_width * (len(attention.rows.ids) + 2 * len(attention.columns.ids))
+        for head in attention.anatomy.head_addresses:
             remaining -= size
             if remaining < 0 and chosen:
                 return chosen
-            chosen.append(f"{attention.address}.{head}")
+            chosen.append(head)
     return chosen
 
 
@@ -157,14 +166,16 @@ def _best_path(view: "Inspection") -> Iterator[int]:
         yield from (beam for beam in range(len(beams)) if search.path(step, beam) == best[: step + 1])
 
 
-def _positions(view: "Inspection") -> dict[str, Any]:
+def _positions(view: "Inspection") -> dict[str, Any] | None:
     table = view.positional_encoding
+    if table is None:
+        return None
     max_abs = float(np.abs(table).max()) or 1.0
     return {
         "rows": len(table),
         "width": table.shape[1],
         "max_abs": max_abs,
-        "kind": view.trace.settings.positions,
+        "kind": getattr(view.trace.settings, "positions", None),
         "table": _packed(np.round((table / max_abs + 1) / 2 * 255).astype(np.uint8)),
     }
 

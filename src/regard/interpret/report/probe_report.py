@@ -48,15 +48,14 @@ class ProbeReport(HtmlReport):
         subtitle = f"{self.model}; {self.measurement.sentences} {self.measurement.data}"
         parts = [*heading("What each layer encodes", subtitle, subtitle_y=38), *legend(_STYLES, 58)]
         top = _TOP
-        for stack in ("encoder", "decoder"):
+        for stack in dict.fromkeys(probe.stack for probe in self.measurement.probes):
             probes = [probe for probe in self.measurement.probes if probe.stack == stack]
-            if probes:
-                parts.append(text(8, top + 12, stack.capitalize(), font_weight="bold"))
-                for number, probe in enumerate(probes):
-                    row, column = divmod(number, _COLUMNS)
-                    chart = LineChart(probe.task, probe.layers, (probe.control, probe.untrained), _STYLES)
-                    parts += chart.elements(40 + column * LineChart.WIDTH, top + 44 + row * LineChart.HEIGHT)
-                top += 30 + -(-len(probes) // _COLUMNS) * LineChart.HEIGHT
+            parts.append(text(8, top + 12, stack.capitalize(), font_weight="bold"))
+            for number, probe in enumerate(probes):
+                row, column = divmod(number, _COLUMNS)
+                chart = LineChart(probe.task, probe.layers, (probe.control, probe.untrained), _STYLES)
+                parts += chart.elements(40 + column * LineChart.WIDTH, top + 44 + row * LineChart.HEIGHT)
+            top += 30 + -(-len(probes) // _COLUMNS) * LineChart.HEIGHT
         return svg(_COLUMNS * LineChart.WIDTH + 50, top + 6, "What each layer encodes", parts)
 
     def html(self) -> str:

@@ -9,12 +9,12 @@ from collections.abc import Iterator
 import numpy as np
 import wcwidth
 
-from regard.interpret.address import stack_of
 from regard.interpret.look.attention_map import AttentionMap, attention_map
 from regard.interpret.look.inspection import Inspection
 from regard.interpret.trace import Array
 from regard.render.terminal import TerminalStyle
 from regard.render.text import escape_control_characters, pad
+from regard.settings.anatomy import Side
 
 _COLUMNS_PER_LINE = 5  # the maximum number of keys listed for a query; those with the largest weights are chosen
 
@@ -37,11 +37,11 @@ def heading(view: Inspection, style: TerminalStyle) -> Iterator[str]:
     elif view.without is not None:
         translated = " The target is the translation of the full model." if view.search is not None else ""
         yield f"Computed without {view.without}.{translated}"
-    settings = view.trace.settings
+    anatomy = view.trace.anatomy
+    layers = " and ".join(f"{stack.layers} {stack.name}" for stack in anatomy.stacks)
+    heads = f" with {anatomy.attentions[0].heads} heads each" if anatomy.attentions else ", without attention"
     yield (
-        f"{len(view.trace.source.ids)} source and {len(view.trace.written.ids)} target tokens; "
-        f"{settings.encoder_layers} encoder and {settings.decoder_layers} decoder layers with {settings.heads} heads "
-        "each"
+        f"{len(view.trace.source.ids)} source and {len(view.trace.written.ids)} target tokens; {layers} layers{heads}"
     )
 
 
@@ -74,22 +74,22 @@ def _top_columns(map_: AttentionMap, row: int, count: int = _COLUMNS_PER_LINE) -
     return ", ".join(f"{text} {weight:.2f}" for text, weight in map_.ranked(row)[:count])
 
 
-def show_word(view: Inspection, row: int, style: TerminalStyle, *, decoder: bool, tokens: bool) -> Iterator[str]:
-    """Yield what one word attends to in the encoder or in the decoder.
+def show_word(view: Inspection, row: int, style: TerminalStyle, *, side: Side, tokens: bool) -> Iterator[str]:
+    """Yield what one word of the source or target attends to.
 
-    Each attention sublayer is shown in turn: the mean of its heads, then each head.
+    Each attention is shown in turn: the mean of its heads, then each head.
     """
     for attention in view.trace.attentions:
-        if (stack_of(attention.address) == "decoder") != decoder:
+        if attention.anatomy.queries != side:
             continue
         mean = attention_map(view.trace, f"{attention.address}.mean", tokens=tokens)
         yield ""
         yield style.strong(
-            f"{attention.address}, mean of {view.trace.settings.heads} heads: {mean.rows[row].description}"
+            f"{attention.address}, mean of {attention.anatomy.heads} heads: {mean.rows[row].description}"
         )
         yield from _bars(mean, row, style)
-        for head in range(1, view.trace.settings.heads + 1):
-            map_ = attention_map(view.trace, f"{attention.address}.{head}", tokens=tokens)
+        for head in attention.anatomy.head_addresses:
+            map_ = attention_map(view.trace, head, tokens=tokens)
             yield f"  {map_.address}: {_top_columns(map_, row, 3)}"
 
 
@@ -112,7 +112,7 @@ def _bars(map_: AttentionMap, row: int, style: TerminalStyle) -> Iterator[str]:
 def show_all_heads(view: Inspection, style: TerminalStyle) -> Iterator[str]:
     """Yield every head of every layer as a small picture or, without colours, as a line of text."""
     for attention in view.trace.attentions:
-        maps = [view.attention(f"{attention.address}.{n}") for n in range(1, view.trace.settings.heads + 1)]
+        maps = [view.attention(head) for head in attention.anatomy.head_addresses]
         if not style.colours:
             yield from (_summary(map_) for map_ in maps)
             continue

@@ -74,10 +74,12 @@ def _sentences(count: int) -> list[tuple[str, str]]:
 def _plant(tokenizer: SentencePieceTokenizer) -> "Transformer":
     import torch
 
+    from regard.models.build import build_model
     from regard.models.kinds.transformer import Transformer
 
     settings = TransformerSettings(
-        vocab_size=tokenizer.embedding_rows,
+        source_vocab_size=tokenizer.embedding_rows,
+        target_vocab_size=tokenizer.embedding_rows,
         width=4 * _BLOCK,
         heads=4,
         feedforward=8,
@@ -87,7 +89,8 @@ def _plant(tokenizer: SentencePieceTokenizer) -> "Transformer":
         positions="learned",
         max_positions=_BLOCK,
     )
-    model = Transformer(settings).eval().requires_grad_(False)
+    model = build_model(settings).eval().requires_grad_(False)
+    assert isinstance(model, Transformer)
     for name, parameter in model.named_parameters():
         if "norm" not in name:
             parameter.zero_()

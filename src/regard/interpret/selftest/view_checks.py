@@ -20,7 +20,7 @@ from regard.interpret.measure.head_roles import HeadProfile, measure_roles
 from regard.interpret.report.look_page import map_bytes
 from regard.interpret.report.sentence_text import show_map
 from regard.interpret.selftest.planted_model import PLANTED, planted_model, planted_sample
-from regard.interpret.trace import Attention, Trace
+from regard.interpret.trace import Trace, TracedAttention
 from regard.progress import run_to_end
 from regard.render.terminal import TerminalStyle
 from regard.settings.decode import DecodeSettings
@@ -38,6 +38,7 @@ class Check:
 def check_views() -> list[Check]:
     """Check the role and the views of every planted head, then check that wrong labels are detected."""
     from regard.inference.backends.torch import TorchBackend
+    from regard.inference.translator import Translator
 
     model, tokenizer = planted_model()
     sample = planted_sample(tokenizer)
@@ -46,7 +47,8 @@ def check_views() -> list[Check]:
     swapped_roles = {**PLANTED, "encoder.1.self.1": "next", "encoder.1.self.3": "previous"}
     checks.append(_detection("roles of two heads swapped", role_errors(profiles, swapped_roles), 2))
     pair = sample.pairs[0]
-    translator = TorchBackend(model, tokenizer, max_positions=model.settings.max_positions)
+    backend = TorchBackend(model, tokenizer.generable)
+    translator = Translator(backend, tokenizer, max_positions=model.settings.max_positions)
     inspector = Inspector(translator, lambda: model, tokenizer, name="planted")
     trace = inspector.inspect(pair.source, DecodeSettings(), target=None, without=None).trace
     text = " ".join(word.text for word in trace.written.words[:-1])
@@ -85,7 +87,7 @@ def view_errors(trace: Trace, head: str) -> list[str]:
     return errors
 
 
-def _expected_words(trace: Trace, attention: Attention, role: str) -> Iterator[tuple[int, str]]:
+def _expected_words(trace: Trace, attention: TracedAttention, role: str) -> Iterator[tuple[int, str]]:
     """Yield the index of each query, except the first and last, and the word that it must attend to."""
     columns = attention.columns.texts
     for row in range(1, len(attention.rows.texts) - 1):

@@ -13,19 +13,19 @@ import torch.nn.functional as F
 from torch import Tensor, nn
 
 from regard.models.dropout import Dropout
+from regard.models.inputs import Inputs
+from regard.models.interface import AutoregressiveModel
 from regard.models.layers import DecoderLayer, EncoderLayer, KVCache
 from regard.models.lens import Lens, record
 from regard.models.positions import Positions
 from regard.settings.kinds.transformer import TransformerSettings
-
-PAD = 0
 
 AnyLayer = TypeVar("AnyLayer", EncoderLayer, DecoderLayer)
 
 
 @dataclass(frozen=True)
 class EncoderOutput:
-    """The output of the encoder, and the mask of the source. The mask is None if there is no padding."""
+    """The output of the encoder, and the mask of the source (B, 1, 1, S), or None if there is no padding."""
 
     hidden_BSD: Tensor
     mask: Tensor | None
@@ -73,27 +73,34 @@ class Stack(nn.ModuleDict, Generic[AnyLayer]):
         return out
 
 
-class Transformer(nn.Module):
-    """The Transformer, which maps source and target token ids to the logits of the next target token."""
+class Transformer(AutoregressiveModel):
+    """The Transformer, which maps source and target token ids to the logits of the next target token.
 
-    def __init__(self, settings: TransformerSettings, dropout: float = 0.0) -> None:
-        super().__init__()
-        self.settings = settings
-        self.vocab_size = settings.vocab_size
+    A source of vectors instead of token ids needs a `front_end`, which maps them to the width of the model.
+    """
+
+    settings: TransformerSettings
+    positions: Positions
+
+    def __init__(self, settings: TransformerSettings, dropout: float = 0.0, front_end: nn.Module | None = None) -> None:
+        super().__init__(settings)
         shape = (settings.width, settings.heads, settings.feedforward, settings.norm, dropout)
-        self.embedding = nn.Embedding(settings.vocab_size, settings.width)
+        self.front_end = front_end
+        self.embedding = nn.Embedding(settings.source_vocab_size, settings.width)
         self.positions = Positions(settings.positions, settings.max_positions, settings.width)
         self.dropout = Dropout(dropout)
         self.encoder = Stack([EncoderLayer(*shape) for _ in range(settings.encoder_layers)], settings)
         self.decoder = Stack([DecoderLayer(*shape) for _ in range(settings.decoder_layers)], settings)
         self._initialise()
 
-    def encode(self, source_BS: Tensor, lens: Lens | None = None) -> EncoderOutput:
-        """Encode a batch of sources, given as padded token ids."""
-        real_BS = source_BS != PAD
-        # The fused kernel is faster without a mask.
-        mask = None if bool(real_BS.all()) else real_BS[:, None, None, :]
-        x_BSD = self._embed(source_BS, 0, "encoder", lens)
+    def encode(self, inputs: Inputs, lens: Lens | None = None) -> EncoderOutput:
+        """Encode a batch of sources."""
+        if self.front_end is not None:
+            inputs = self.front_end(inputs)
+            x_BSD = self._add_positions(inputs.values, 0, "encoder", lens)
+        else:
+            x_BSD = self._embed(inputs.values, 0, "encoder", lens)
+        mask = None if inputs.mask_BS is None else inputs.mask_BS[:, None, None, :]
         for number, layer in self.encoder.layers():
             x_BSD = layer(x_BSD, mask, f"encoder.{number}", lens)
             if lens is not None:
@@ -103,9 +110,9 @@ class Transformer(nn.Module):
         return EncoderOutput(hidden_BSD, mask)
 
     def start(self, encoded: EncoderOutput) -> TransformerState:
-        """Return the decoder state before the first token. The state contains the keys and values of the source."""
-        caches = (KVCache(*layer.cross.keys_and_values(encoded.hidden_BSD)) for _, layer in self.decoder.layers())
-        return TransformerState(tuple(caches), encoded.mask)
+        """Return the decoder state before the first token."""
+        caches = tuple(layer.start(encoded.hidden_BSD) for _, layer in self.decoder.layers())
+        return TransformerState(caches, encoded.mask)
 
     def decode(
         self, tokens_NT: Tensor, state: TransformerState, lens: Lens | None = None
@@ -127,19 +134,18 @@ class Transformer(nn.Module):
         """Return the logits of hidden vectors. The projection matrix is the embedding matrix (section 3.4)."""
         return F.linear(hidden, self.embedding.weight)
 
-    def forward(self, source_BS: Tensor, target_BT: Tensor, lens: Lens | None = None) -> Tensor:
-        """Return, for each target token, the logits of the token that follows it (B, T, V)."""
-        hidden_BTD, _ = self.decode(target_BT, self.start(self.encode(source_BS, lens)), lens)
-        return self.project(hidden_BTD)
-
     def _embed(self, tokens_BT: Tensor, start: int, name: str, lens: Lens | None) -> Tensor:
         embedding_BTD = self.embedding(tokens_BT)
         # The embedding matrix is also the projection matrix, which needs small values. The factor sqrt(width) makes the
         # embeddings as large as the positional encodings.
         scaled_BTD = embedding_BTD * self.settings.width**0.5
-        position_TD = self.positions(start, tokens_BT.size(1))
-        x_BTD = scaled_BTD + position_TD
-        record(lens, name, embedding=embedding_BTD, scaled=scaled_BTD, position=position_TD, sum=x_BTD)
+        record(lens, name, embedding=embedding_BTD, scaled=scaled_BTD)
+        return self._add_positions(scaled_BTD, start, name, lens)
+
+    def _add_positions(self, vectors_BTD: Tensor, start: int, name: str, lens: Lens | None) -> Tensor:
+        position_TD = self.positions(start, vectors_BTD.size(1))
+        x_BTD = vectors_BTD + position_TD
+        record(lens, name, position=position_TD, sum=x_BTD)
         out: Tensor = self.dropout(x_BTD)
         return out
 

@@ -4,6 +4,9 @@ Torch divides every single operation among its threads, which then wait for each
 are so short that waiting takes much of the time, whereas replicas wait for each other only once per step. Replicas
 share their parameters, but each has its own gradients. The gradients are added in a fixed order, so a run with the same
 number of threads always gives the same result.
+
+The same threads also update the parameters, each a share of them, because torch's own threads actively wait for each
+other: if another program interrupts one of them, all the others wait for it hundreds of times in a single update.
 """
 
 import copy
@@ -48,6 +51,24 @@ def make_replicas(model: SequenceModel, count: int) -> list[SequenceModel]:
     return replicas
 
 
+def optimizer_shares(optimizer: torch.optim.Optimizer, count: int) -> list[torch.optim.Optimizer]:
+    """Return `count` optimizers that have the state of `optimizer`, and each update a share of its parameters.
+
+    All shares have about the same number of parameters of each shape.
+    """
+    shares = []
+    for number in range(count):
+        # As `copy.copy`, but without Adam's own `__setstate__`, which fails for matrices with the state of Muon.
+        share = object.__new__(type(optimizer))
+        torch.optim.Optimizer.__setstate__(share, optimizer.__getstate__())
+        share.param_groups = [
+            {**group, "params": sorted(group["params"], key=lambda parameter: parameter.shape)[number::count]}
+            for group in optimizer.param_groups
+        ]
+        shares.append(share)
+    return shares
+
+
 def run_replicas(work: Callable[[int], Result], count: int) -> list[Result]:
     """Call `work` with each number from 0 to `count` - 1, in parallel threads, and return the results.
 
@@ -56,7 +77,7 @@ def run_replicas(work: Callable[[int], Result], count: int) -> list[Result]:
     if count == 1:
         return [work(0)]
     threads = torch.get_num_threads()
-    pool = _pool(count, max(1, threads // count))
+    pool = _pool(count, max(1, threads // count), os.getpid())
     torch.set_num_threads(threads)  # restore the default, which the threads of a new pool have changed
     futures = [pool.submit(work, number) for number in range(count)]
     wait(futures)  # wait for all calls to end, even if one has failed
@@ -72,10 +93,11 @@ def _set_thread_count(threads: int) -> None:
 
 
 @cache
-def _pool(count: int, threads_each: int) -> ThreadPoolExecutor:
+def _pool(count: int, threads_each: int, process: int) -> ThreadPoolExecutor:
     """Return a pool whose threads have all started.
 
-    The pool is cached: for a small model, setting up torch in new threads would take a large part of each step.
+    The pool is cached: for a small model, setting up torch in new threads would take a large part of each step. It
+    belongs to the process with the id `process`, because a forked process does not inherit its threads.
     """
     pool = ThreadPoolExecutor(count, initializer=_set_thread_count, initargs=(threads_each,))
     barrier = Barrier(count)
@@ -86,8 +108,3 @@ def _pool(count: int, threads_each: int) -> ThreadPoolExecutor:
         barrier.abort()  # otherwise the threads that have already started would wait forever
         raise
     return pool
-
-
-if hasattr(os, "register_at_fork"):
-    # A forked process does not inherit the threads of the cached pools, so it has to create new pools.
-    os.register_at_fork(after_in_child=_pool.cache_clear)

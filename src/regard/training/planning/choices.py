@@ -1,14 +1,15 @@
 """Rules that choose the model size, number of steps, weight decay and device when the user does not."""
 
-import os
 import re
 
 import torch
 
 from regard.errors import RunError, SettingsError
 from regard.machine import bfloat16
+from regard.machine.cpu import cpu_count
 from regard.machine.device import find_missing_gpu
 from regard.render.units import format_count
+from regard.settings.kinds import get_kind
 from regard.settings.train import TrainSettings
 from regard.training.optimizers.schedule import peak_rate
 from regard.training.planning.step_time import StepTime
@@ -39,13 +40,19 @@ def parse_duration(text: str) -> float:
     return total
 
 
-def choose_model_size(pairs: int, device: str) -> tuple[str, str]:
-    """Choose a model size for the number of training pairs and the device; also return the reason as a text."""
-    machine = "a GPU" if device != "cpu" else format_count(os.cpu_count() or 1, "CPU core")
+def choose_model_size(pairs: int, device: str, kind: str) -> tuple[str, str]:
+    """Choose a model size for the number of training pairs and the device; also return the reason as a text.
+
+    If models of this kind do not have the size, the next smaller one that they have is chosen.
+    """
+    machine = "a GPU" if device != "cpu" else format_count(cpu_count(), "CPU core")
     if device != "cpu":
-        size = "base" if pairs >= 10 * SMALL_FROM_PAIRS else "small"
+        wanted = "base" if pairs >= 10 * SMALL_FROM_PAIRS else "small"
     else:
-        size = "small" if pairs >= SMALL_FROM_PAIRS else "tiny"
+        wanted = "small" if pairs >= SMALL_FROM_PAIRS else "tiny"
+    names, sizes = ("tiny", "small", "base"), get_kind(kind).sizes
+    smaller = [name for name in names[: names.index(wanted) + 1] if name in sizes]
+    size = smaller[-1] if smaller else next(iter(sizes))
     return size, f"size {size}, chosen for {format_count(pairs, 'training pair')} and {machine}"
 
 

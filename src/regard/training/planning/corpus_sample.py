@@ -49,7 +49,7 @@ def take_sample(folder: Path, train: Sequence[Corpus], report: CorpusReport, set
     tokenizer = SentencePieceTokenizer(data)
     corpus = yield from build_token_store(folder / "ids", texts, tokenizer, max_positions=settings.model.max_positions)
     epoch_pairs = sum(entry.weight * entry.pairs for entry in report.corpora if entry.split == "training")
-    epoch_tokens = math.ceil(len(corpus.train.target_ids) * epoch_pairs / len(corpus.train))
+    epoch_tokens = math.ceil(len(corpus.train.target.values) * epoch_pairs / len(corpus.train))
     return CorpusSample(texts, tokenizer, corpus, long_pairs, epoch_tokens)
 
 

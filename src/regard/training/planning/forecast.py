@@ -4,6 +4,7 @@ The forecast tells how the texts would be tokenized, which pairs would be left o
 each model size.
 """
 
+import math
 import tempfile
 from collections import Counter
 from collections.abc import Iterator, Sequence
@@ -11,7 +12,6 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 import numpy as np
-import torch
 
 from regard.data.batching.batches import batches
 from regard.data.check.corpus_report import LEFT_OUT, CorpusReport
@@ -21,13 +21,15 @@ from regard.data.formats.records import SIDES
 from regard.data.prepare.text_store import TextStore
 from regard.data.prepare.token_store import EncodedCorpus
 from regard.errors import SettingsError
-from regard.machine.malloc import retain_freed_memory
-from regard.models.kinds.transformer import Transformer
+from regard.models.build import build_model, parameter_shapes
 from regard.progress import Progress, Work
-from regard.settings.sections import Overrides, Settings, assemble
-from regard.settings.sizes import SIZES, size_overrides
+from regard.settings.fields import Overrides
+from regard.settings.kinds import get_kind
+from regard.settings.sections import Settings, assemble, kind_of
+from regard.settings.sizes import size_overrides
 from regard.tokenizers.sentencepiece import SentencePieceTokenizer
 from regard.tokenizers.special_ids import EOS, FIRST_SUBWORD
+from regard.training.parallel.threads import default_threads, torch_threads
 from regard.training.planning import choices, step_time
 from regard.training.planning.corpus_sample import CorpusSample, take_sample, training_pairs
 from regard.training.planning.step_time import StepTime
@@ -77,11 +79,13 @@ class Forecast:
 def forecast(train: Sequence[Corpus], report: CorpusReport, overrides: Overrides) -> Work[Forecast]:
     """Predict a training run with the user's settings; `report` is the corpus report of the training data."""
     pairs = training_pairs(report)
-    any_size = assemble(size_overrides("tiny"), overrides).train  # device and precision do not depend on the size
+    kind = kind_of(overrides)
+    first_size = next(iter(get_kind(kind).sizes))  # device and precision do not depend on the size
+    any_size = assemble(size_overrides(first_size, kind), overrides).train
     device = choices.pick_device(any_size.device, any_size.precision)
-    size, reason = choices.choose_model_size(pairs, device)
-    settings = assemble(size_overrides(size), overrides)
-    with tempfile.TemporaryDirectory() as folder, retain_freed_memory():
+    size, reason = choices.choose_model_size(pairs, device, kind)
+    settings = assemble(size_overrides(size, kind), overrides)
+    with tempfile.TemporaryDirectory() as folder, torch_threads(default_threads()):
         sample = yield from take_sample(Path(folder), train, report, settings)
         left_out = _left_out(report, sample.tokenizer, sample.long_pairs, settings.model.max_positions)
         yield Progress("measuring speed", 0, 1)
@@ -112,16 +116,17 @@ def _left_out(
 def _token_statistics(texts: TextStore, corpus: EncodedCorpus, tokenizer: SentencePieceTokenizer) -> TokenStatistics:
     pairs = corpus.train
     count = len(pairs)
-    ids = dict(zip(SIDES, (pairs.source_ids, pairs.target_ids), strict=True))
-    starts = dict(zip(SIDES, (pairs.source_starts, pairs.target_starts), strict=True))
-    byte_tokens = sum(int(((side > EOS) & (side < FIRST_SUBWORD)).sum()) for side in ids.values())
+    sides = dict(zip(SIDES, (pairs.source, pairs.target), strict=True))
+    byte_tokens = sum(int(((one.values > EOS) & (one.values < FIRST_SUBWORD)).sum()) for one in sides.values())
     return TokenStatistics(
         vocab_size=tokenizer.size,
         pairs=count,
-        per_word={side: (len(ids[side]) - count) / max(1, texts.info["train"][f"{side}_words"]) for side in SIDES},
-        by_bytes=byte_tokens / sum(len(side) for side in ids.values()),
-        maximum={side: int(np.diff(starts[side]).max()) for side in SIDES},
-        example=tuple(tokenizer.tokens(pairs.source(0)[:-1].tolist())[:40]),
+        per_word={
+            side: (len(sides[side].values) - count) / max(1, texts.info["train"][f"{side}_words"]) for side in SIDES
+        },
+        by_bytes=byte_tokens / sum(len(one.values) for one in sides.values()),
+        maximum={side: int(np.diff(one.starts).max()) for side, one in sides.items()},
+        example=tuple(tokenizer.tokens(pairs.source[0][:-1].tolist())[:40]),
     )
 
 
@@ -132,14 +137,14 @@ def _forecast_sizes(overrides: Overrides, sample: CorpusSample, device: str) -> 
     of parameters.
     """
     seconds_per_token_parameter = 0.0
-    for size in SIZES:
+    kind = kind_of(overrides)
+    for size in get_kind(kind).sizes:
         try:
-            settings = assemble(size_overrides(size), overrides)
+            settings = assemble(size_overrides(size, kind), overrides)
         except SettingsError:
             continue  # the user's settings are not valid for this size
-        settings = replace(settings, model=replace(settings.model, vocab_size=sample.tokenizer.embedding_rows))
-        with torch.device("meta"):
-            parameters = sum(parameter.numel() for parameter in Transformer(settings.model).parameters())
+        settings = replace(settings, model=settings.model.with_vocab_size(sample.tokenizer.embedding_rows))
+        parameters = sum(math.prod(shape) for shape in parameter_shapes(settings.model).values())
         is_measured = size in _MEASURED_SIZES or device != "cpu"
         if is_measured:
             speed = _measure(settings, sample.corpus, device)
@@ -156,6 +161,6 @@ def _forecast_sizes(overrides: Overrides, sample: CorpusSample, device: str) -> 
 
 
 def _measure(settings: Settings, corpus: EncodedCorpus, device: str) -> StepTime:
-    model = Transformer(settings.model, settings.train.dropout).to(device)
+    model = build_model(settings.model, settings.train.dropout).to(device)
     stream = batches(corpus.train, tokens=settings.train.micro_batch_tokens, seed=settings.train.seed)
     return step_time.measure_step_time(model, stream, settings.train, _MEASURED_SECONDS)

@@ -11,12 +11,13 @@ import torch
 
 from regard.data.batching.batches import Batch
 from regard.errors import RunError
+from regard.models.build import parameter_shapes
 from regard.models.interface import SequenceModel
-from regard.models.kinds.transformer import Transformer
 from regard.render.units import format_bytes
-from regard.settings.kinds.transformer import TransformerSettings
+from regard.settings.model import ModelSettings
 from regard.settings.train import TrainSettings
 from regard.training.loss import CHUNK_LOGITS, GPU_CHUNK_LOGITS
+from regard.training.objectives import objective_of
 
 USABLE_SHARE = 0.8  # share of the free memory that a run may use; the rest is left to other programs
 
@@ -32,10 +33,9 @@ _LIBRARY_BYTES = 100_000_000  # memory that torch and other libraries allocate f
 _LOGITS_COPIES = 3  # number of tensors with a chunk of logits: the logits, their gradient, and a temporary copy
 
 
-def fixed_bytes(settings: TransformerSettings, device: str, replicas: int = 1) -> int:
+def fixed_bytes(settings: ModelSettings, device: str, replicas: int = 1) -> int:
     """Return the memory in bytes that a run needs besides the activations; the model itself is not allocated."""
-    with torch.device("meta"):
-        sizes = [parameter.numel() for parameter in Transformer(settings).parameters()]
+    sizes = [math.prod(shape) for shape in parameter_shapes(settings).values()]
     logits = CHUNK_LOGITS if device == "cpu" else GPU_CHUNK_LOGITS
     # The run holds the parameters and two moments of Adam. Each replica holds its gradients, a second copy of the
     # largest gradient while gradients are added, and a few chunks of logits.
@@ -58,14 +58,13 @@ def activation_bytes_per_token(model: SequenceModel, batch: Batch, settings: Tra
             saved[storage.data_ptr()] = storage.nbytes()
         return tensor
 
-    device = next(model.parameters()).device
-    source_BS, target_BT = (torch.from_numpy(ids).to(device) for ids in (batch.source_BS, batch.target_BT))
-    autocast = torch.autocast(device.type, torch.bfloat16, enabled=settings.precision == "bfloat16")
+    autocast = torch.autocast(model.device.type, torch.bfloat16, enabled=settings.precision == "bfloat16")
     hooks = torch.autograd.graph.saved_tensors_hooks(record, lambda tensor: tensor)
     with torch.random.fork_rng(devices=[]), autocast, hooks:
-        hidden_BTD, _ = model.decode(target_BT, model.start(model.encode(source_BS)))
-    del hidden_BTD
-    return _BACKWARD_FACTOR * 2 * sum(saved.values()) / (source_BS.numel() + target_BT.numel())
+        predictions = objective_of(model)(model, batch)
+    del predictions
+    positions: int = sum(len(side) * side.values.shape[1] for side in (batch.source, batch.target))
+    return _BACKWARD_FACTOR * 2 * sum(saved.values()) / positions
 
 
 def fit_micro_batch(

@@ -21,19 +21,19 @@ from regard.data.batching.minimal_pairs import has_minimal_pairs
 from regard.data.prepare.token_store import EncodedCorpus
 from regard.errors import RunError, SettingsError
 from regard.machine import memory
-from regard.models.kinds.transformer import Transformer
+from regard.models.build import build_model
+from regard.models.interface import SequenceModel
 from regard.progress import Progress
-from regard.settings.decode import DecodeSettings
 from regard.settings.fields import AUTO
-from regard.settings.kinds.transformer import TransformerSettings
-from regard.settings.sections import Settings, from_dict
-from regard.settings.tokenizer import TokenizerSettings
+from regard.settings.sections import Settings, settings_from_dict
 from regard.settings.train import TrainSettings
 from regard.storage.json_files import read_hashed_json, write_hashed_json
 from regard.training.parallel.replicas import replica_count
 from regard.training.planning import choices, memory_estimate, step_time
 from regard.training.planning.request import TrainingRequest
 from regard.training.planning.step_time import StepTime
+
+_FORMAT = 2  # of the files in the folder of a run; a run of another format is not continued
 
 
 @dataclass(frozen=True)
@@ -97,7 +97,7 @@ def _format(value: Any) -> str:
 
 
 def save_plan(path: Path, plan: Plan) -> None:
-    write_hashed_json(path, asdict(plan))
+    write_hashed_json(path, {"format": _FORMAT, **asdict(plan)})
 
 
 def load_plan(path: Path) -> Plan:
@@ -106,23 +106,20 @@ def load_plan(path: Path) -> Plan:
         saved = read_hashed_json(path)
     except ValueError as error:
         raise RunError(f"{error}; restore it from a copy, or start a new run in another --out") from None
+    other_version = RunError(
+        f"{path} was written by another version of Regard; a finished model can be used, but this version cannot "
+        "continue an unfinished run: start again in a new --out, or finish it with the other version"
+    )
+    if saved.pop("format", 1) != _FORMAT:
+        raise other_version
     try:
         return _plan_from_dict(saved)
     except (KeyError, TypeError, SettingsError) as error:  # the hash is correct, so the file is not damaged
-        raise RunError(
-            f"{path} was written by an older version of Regard; a finished model can be used, but this version cannot "
-            "continue an unfinished run: start again in a new --out, or finish it with the older version"
-        ) from error
+        raise other_version from error
 
 
 def _plan_from_dict(saved: dict[str, Any]) -> Plan:
-    sections = saved["settings"]
-    settings = Settings(
-        model=from_dict(TransformerSettings, sections["model"]),
-        tokenizer=from_dict(TokenizerSettings, sections["tokenizer"]),
-        train=from_dict(TrainSettings, sections["train"]),
-        decode=from_dict(DecodeSettings, sections["decode"]),
-    )
+    settings = settings_from_dict(saved["settings"])
     return Plan(**{**saved, "settings": settings, "reasons": tuple(saved["reasons"])})
 
 
@@ -189,7 +186,7 @@ def _check_minimal_pairs(train: TrainSettings, corpus: EncodedCorpus) -> None:
 
 def _fit_memory(
     settings: Settings, corpus: EncodedCorpus, weights: Sequence[float], device: str
-) -> tuple[Transformer, int, str]:
+) -> tuple[SequenceModel, int, str]:
     """Build the model, and choose a micro-batch size that fits in the free memory.
 
     Return the model, the size in tokens, and the reason for the size as a text.
@@ -201,7 +198,7 @@ def _fit_memory(
 
     min_tokens = memory_estimate.MIN_TOKENS
     memory_estimate.check_fits(fixed_bytes(min_tokens), free)
-    model = Transformer(settings.model, settings.train.dropout).to(device)
+    model = build_model(settings.model, settings.train.dropout).to(device)
     batch, _ = next(batches(corpus.train, tokens=min_tokens, seed=settings.train.seed, weights=weights))
     bytes_per_token = memory_estimate.activation_bytes_per_token(model, batch, settings.train)
     wanted_tokens = settings.train.micro_batch_tokens
@@ -229,9 +226,10 @@ def _validation_interval(request: TrainingRequest, train: TrainSettings, steps: 
     """Return the number of steps between validations.
 
     If the user has set an interval other than 0, it is used. The interval of a model size is used only if the run takes
-    the number of steps in the settings, `train.steps`. In all other cases, the interval is chosen automatically.
+    the number of steps in the settings, `train.steps`, and this is more than one interval. In all other cases, the
+    interval is chosen automatically.
     """
     is_users = "validate_every" in request.overrides.get("train", {})
-    if train.validate_every and (is_users or steps == train.steps):
+    if train.validate_every and (is_users or train.validate_every < steps == train.steps):
         return train.validate_every
     return choices.choose_validation_interval(steps, speed.seconds)

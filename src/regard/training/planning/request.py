@@ -6,10 +6,11 @@ from typing import Any
 
 from regard.errors import RunError
 from regard.model_folder.folder import ModelFolder
-from regard.settings.sections import Overrides, Settings, assemble
-from regard.settings.sizes import FINE_TUNE, size_overrides
+from regard.settings.fields import Overrides
+from regard.settings.recipes import FINE_TUNE
+from regard.settings.sections import Settings, assemble, kind_of
+from regard.settings.sizes import size_overrides
 from regard.settings.train import TrainSettings
-from regard.storage.manifest import sha256
 from regard.training.planning import choices
 
 
@@ -29,15 +30,18 @@ class TrainingRequest:
             raise RunError("use either --steps or --budget, not both: a budget is converted to steps")
         if (self.steps is not None or self.budget is not None) and "steps" in self.overrides.get("train", {}):
             raise RunError("use only one of train.steps, --steps and --budget: each sets the length of the run")
-        if "vocab_size" in self.overrides.get("model", {}):
-            raise RunError("model.vocab_size follows from the tokenizer; set tokenizer.vocab_size instead")
+        for name in ("source_vocab_size", "target_vocab_size"):
+            if name in self.overrides.get("model", {}):
+                raise RunError(f"model.{name} follows from the tokenizer; set tokenizer.vocab_size instead")
         if self.parent is not None:
             if self.size is not None:
                 raise RunError("fine-tuning keeps the size of the parent model; leave out --size")
             for section in ("model", "tokenizer"):
                 if section in self.overrides:
+                    option = " and --kind" if section == "model" else ""
                     raise RunError(
                         f"fine-tuning keeps the {section} settings of the parent model; leave out {section}.* settings"
+                        f"{option}"
                     )
         if self.train.tensorboard:
             check_tensorboard()
@@ -49,7 +53,7 @@ class TrainingRequest:
             "size": self.size,
             "budget": self.budget,
             "steps": self.steps,
-            "from": sha256(self.parent.path / "manifest.json") if self.parent else None,
+            "from": self.parent.weights_sha256 if self.parent else None,
             "settings": {
                 f"{section}.{name}": value
                 for section, values in self.overrides.items()
@@ -58,19 +62,25 @@ class TrainingRequest:
         }
 
     @property
+    def kind(self) -> str:
+        """The kind of the model to train."""
+        return kind_of(self.overrides)
+
+    @property
     def train(self) -> TrainSettings:
         """The training settings before the model size is chosen; settings that depend on the size may still change."""
-        return assemble(size_overrides(self.size or "tiny"), self.overrides).train
+        size = size_overrides(self.size, self.kind) if self.size is not None else {}
+        return assemble(size, self.overrides).train
 
     def settings(self, pairs: int, device: str) -> tuple[Settings, list[str]]:
         """Return the settings for data with this many pairs, and a list with one text that explains the model size."""
         if self.parent is not None:
             reason = f"fine-tuned from {self.parent.path.name}, with its size and tokenizer"
             return replace(assemble(FINE_TUNE, self.overrides), model=self.parent.settings), [reason]
-        size, reason = choices.choose_model_size(pairs, device)
+        size, reason = choices.choose_model_size(pairs, device, self.kind)
         if self.size is not None:
             size, reason = self.size, f"size {self.size}, as requested"
-        return assemble(size_overrides(size), self.overrides), [reason]
+        return assemble(size_overrides(size, self.kind), self.overrides), [reason]
 
 
 def check_tensorboard() -> None:

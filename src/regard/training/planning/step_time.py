@@ -4,13 +4,15 @@ import time
 from collections.abc import Iterator
 from dataclasses import dataclass
 
+import torch
+
 from regard.data.batching.batches import Batch, StreamPosition
-from regard.models.kinds.transformer import Transformer
+from regard.models.interface import SequenceModel
 from regard.settings.train import TrainSettings
 from regard.training.optimizers.adam import make_optimizer
 from regard.training.out_of_memory import slice_batches
-from regard.training.parallel.replicas import make_replicas, replica_count
-from regard.training.step import accumulate_gradients, micro_batches_per_step
+from regard.training.parallel.replicas import make_replicas, optimizer_shares, replica_count
+from regard.training.step import accumulate_gradients, micro_batches_per_step, update_parameters
 
 
 @dataclass(frozen=True)
@@ -22,15 +24,15 @@ class StepTime:
 
 
 def measure_step_time(
-    model: Transformer, stream: Iterator[tuple[Batch, StreamPosition]], settings: TrainSettings, seconds: float
+    model: SequenceModel, stream: Iterator[tuple[Batch, StreamPosition]], settings: TrainSettings, seconds: float
 ) -> StepTime:
     """Measure the duration of a training step: time micro-batches for about `seconds`, then time one parameter update.
 
     The learning rate is 0, so the parameters do not change.
     """
     model.train()
-    device = next(model.parameters()).device.type
-    replicas = make_replicas(model, replica_count(model.settings.width, settings.micro_batch_tokens, device))
+    count = replica_count(model.settings.width, settings.micro_batch_tokens, model.device.type)
+    replicas = make_replicas(model, count)
     # Only the second round counts. The first is slower, because it allocates memory and starts threads.
     for round_seconds, min_batches in ((seconds / 4, 1), (seconds, 3)):
         began, batches, tokens = time.perf_counter(), 0, 0
@@ -39,10 +41,10 @@ def measure_step_time(
             accumulate_gradients(replicas, slice_batches([batch], len(replicas)), settings, 0)
             batches, tokens = batches + 1, tokens + batch.target_tokens
     seconds_per_batch = (time.perf_counter() - began) / batches
-    optimizer = make_optimizer(model, settings)
-    optimizer.step()  # warm-up, not timed
+    shares, norm = optimizer_shares(make_optimizer(model, settings), len(replicas)), torch.ones(())
+    update_parameters(shares, settings, 0.0, norm)  # warm-up, not timed
     began = time.perf_counter()
-    optimizer.step()
+    update_parameters(shares, settings, 0.0, norm)
     update_seconds = time.perf_counter() - began
     count = micro_batches_per_step(settings)
     return StepTime(seconds_per_batch * count + update_seconds, tokens / batches * count)

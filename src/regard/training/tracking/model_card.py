@@ -1,12 +1,12 @@
 """Writes the model card, which describes the data, training and scores of a model in Markdown."""
 
 import datetime
-import os
 import platform
 from collections.abc import Iterator, Sequence
 
 from regard.data.formats.records import LanguagePair
-from regard.settings.kinds.transformer import TransformerSettings
+from regard.machine.cpu import cpu_count
+from regard.render.units import format_count
 from regard.training.checkpoints import RunState
 from regard.training.out_of_memory import MicroBatchSlices
 from regard.training.planning.plan import Plan
@@ -36,7 +36,7 @@ def write_card(
         *_data(plan, data),
         "",
         "## Model",
-        describe_model(plan.settings.model),
+        plan.settings.model.describe(),
         "",
         "## Training",
         *_training(plan, state, slices),
@@ -56,20 +56,12 @@ def title(languages: LanguagePair) -> str:
     return f"# A translator from {source} to {target}"
 
 
-def describe_model(model: TransformerSettings) -> str:
-    """Describe the architecture of a model in one sentence."""
-    return (
-        f"Transformer, {model.encoder_layers} + {model.decoder_layers} layers, width {model.width}, feed-forward "
-        f"{model.feedforward}, {model.heads} heads, {model.norm}-norm, {model.positions} positions, "
-        f"{model.vocab_size:,} rows of token embeddings."
-    )
-
-
 def _origin(plan: Plan, data: PreparedData) -> Iterator[str]:
     yield f"Made with Regard {plan.versions['regard']} on {datetime.date.today().isoformat()}."
     if data.parent:
         yield (
-            f"Fine-tuned from the model `{data.parent.path.name}` (SHA-256 of its manifest: `{plan.request['from']}`)."
+            f"Fine-tuned from the model `{data.parent.path.name}` "
+            f"(SHA-256 of its parameters: `{plan.request['from']}`)."
         )
 
 
@@ -99,7 +91,7 @@ def _training(plan: Plan, state: RunState, slices: MicroBatchSlices) -> Iterator
     for step, count in slices.until(state.step):
         yield f"- from step {step:,} on, micro-batches {count} times smaller, to fit in memory"
     versions = ", ".join(f"{name} {version}" for name, version in plan.versions.items())
-    yield f"- {platform.system()} {platform.machine()}, {os.cpu_count()} cores, {plan.device}, {versions}"
+    yield f"- {platform.system()} {platform.machine()}, {format_count(cpu_count(), 'core')}, {plan.device}, {versions}"
 
 
 def _scores(plan: Plan, candidates: Sequence[tuple[str, Validation]], kept: str) -> Iterator[str]:

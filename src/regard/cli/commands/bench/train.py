@@ -9,11 +9,11 @@ from typing import TYPE_CHECKING
 import click
 
 from regard.cli.commands.bench.group import bench
-from regard.cli.options import CONFIG, TRAIN_SET
+from regard.cli.options import CONFIG, KIND, SIZE, TRAIN_SET
 from regard.console import show_work
+from regard.machine.process import tune_for_training
 from regard.render.units import format_duration
 from regard.settings.parser import user_overrides
-from regard.settings.sizes import SIZES
 
 if TYPE_CHECKING:
     from regard.benchmark.training_speed import TrainingSpeed
@@ -21,9 +21,8 @@ if TYPE_CHECKING:
 
 @bench.command()
 @click.argument("files", nargs=-1, required=True, type=click.Path(path_type=Path))
-@click.option(
-    "--size", type=click.Choice(list(SIZES)), help="Size of the model. Default: chosen from the data and the machine."
-)
+@KIND
+@SIZE
 @click.option("--json", "as_json", is_flag=True, help="The figures as JSON.")
 @CONFIG
 @TRAIN_SET
@@ -32,6 +31,7 @@ def train(
 ) -> None:
     """Measure how fast this machine trains on FILES. This takes about a minute, and no model is saved."""
     user = user_overrides(overrides, config)
+    tune_for_training()
     from regard.benchmark.training_speed import measure_training
     from regard.data.check.corpus_report import check_corpora
     from regard.data.formats.corpus import corpora

@@ -1,0 +1,50 @@
+"""Writes translations: turns hypotheses back into text, with the scores and alignments that were requested."""
+
+from collections.abc import Sequence
+from typing import Any
+
+from regard.inference.alignment import Link, align_words
+from regard.inference.result import Translation
+from regard.inference.search.hypothesis import Hypothesis
+from regard.model_folder.folder import AlignmentHead
+from regard.settings.decode import DecodeSettings
+from regard.tokenizers.protocol import Tokenizer
+from regard.tokenizers.word_spans import whitespace_words
+
+
+class Writer:
+    """Makes a `Translation` from each hypothesis."""
+
+    def __init__(self, tokenizer: Tokenizer, alignment_head: AlignmentHead | None) -> None:
+        self.alignment_head = alignment_head
+        self._tokenizer = tokenizer
+
+    def texts(self, hypotheses: Sequence[Hypothesis]) -> list[str]:
+        """Return the text of each hypothesis."""
+        return self._tokenizer.decode([hypothesis.token_ids for hypothesis in hypotheses])
+
+    def translation(
+        self,
+        source: str,
+        text: str,
+        hypothesis: Hypothesis,
+        decode: DecodeSettings,
+        alignment: tuple[Link, ...] | None = None,
+    ) -> Translation:
+        """Return the translation of a source, with what was requested by `decode`."""
+        tokens = hypothesis.tokens
+        return Translation(
+            source,
+            text,
+            hypothesis.score + 0.0 if decode.scores else None,  # + 0.0 turns -0.0 into 0.0
+            hypothesis.log_probability + 0.0 if decode.scores else None,
+            tokens if tokens is not None else tuple(self._tokenizer.tokens(hypothesis.token_ids)),
+            hypothesis.token_log_probabilities if decode.log_probabilities else (),
+            alignment=alignment,
+        )
+
+    def alignment(self, source: Sequence[int], target: Sequence[int], weights_LM: Any) -> tuple[Link, ...]:
+        """Return the links between the words of a source and of its translation, given the weights of the head."""
+        assert self.alignment_head is not None
+        words = whitespace_words(source, self._tokenizer), whitespace_words(target, self._tokenizer)
+        return tuple(align_words(weights_LM, *words, self.alignment_head.row))
