@@ -13,6 +13,7 @@ from regard.models.build import build_model
 from regard.models.inputs import Inputs
 from regard.models.interface import AutoregressiveModel
 from regard.models.lens import Lens
+from regard.settings.kinds.recurrent import RecurrentSettings
 from regard.settings.kinds.transformer import TransformerSettings
 from regard.settings.model import ModelSettings
 from regard.tokenizers.special_ids import PAD
@@ -23,6 +24,11 @@ VOCAB_SIZE, B, S, T = 23, 3, 6, 7
 def small_transformer(**changes: Any) -> TransformerSettings:
     shape = {"width": 16, "heads": 2, "feedforward": 32, "encoder_layers": 2, "decoder_layers": 2, "max_positions": 16}
     return TransformerSettings(**{**shape, **changes}).with_vocab_size(VOCAB_SIZE)
+
+
+def small_recurrent(**changes: Any) -> RecurrentSettings:
+    shape = {"width": 16, "encoder_layers": 2, "decoder_layers": 2, "max_positions": 16}
+    return RecurrentSettings(**{**shape, **changes}).with_vocab_size(VOCAB_SIZE)
 
 
 def random_model(settings: ModelSettings, dropout: float = 0.0) -> AutoregressiveModel:
@@ -81,6 +87,7 @@ class RecordingLens:
     def see(self, name: str, tensor: Tensor) -> None:
         self.seen.append((name, tensor))
 
-    def weights(self, name: str, weights_BHLM: Tensor) -> Tensor:
-        self.weights_seen.append((name, weights_BHLM))
+    def weights(self, name: str, weights_BHLM: Tensor, first_row: int = 0) -> Tensor:
+        before = [self.weights_seen.pop()[1]] if first_row else []
+        self.weights_seen.append((name, torch.cat([*before, weights_BHLM], dim=2)))
         return weights_BHLM

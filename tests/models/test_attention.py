@@ -28,7 +28,7 @@ class RecordingLens:
     def see(self, name: str, tensor: Tensor) -> None:
         self.tensors[name] = tensor
 
-    def weights(self, name: str, weights_BHLM: Tensor) -> Tensor:
+    def weights(self, name: str, weights_BHLM: Tensor, first_row: int = 0) -> Tensor:
         self.calls.append((name, weights_BHLM))
         return self.intervene(weights_BHLM)
 
@@ -134,7 +134,7 @@ def test_all_weight_on_one_key_gives_its_value():
 
 
 def test_removing_one_head_does_not_change_the_others():
-    def remove(weights_BHLM: Tensor) -> Tensor:
+    def remove(weights_BHLM: Tensor, first_row: int = 0) -> Tensor:
         return weights_BHLM * torch.tensor([1.0, 0.0, 1.0])[:, None, None]
 
     q, k, v = inputs()

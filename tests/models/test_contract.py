@@ -28,6 +28,7 @@ from tests.models.forward_passes import (
     padded_source,
     random_model,
     select_rows,
+    small_recurrent,
     small_transformer,
     tokens,
 )
@@ -47,12 +48,29 @@ from regard.tokenizers.special_ids import PAD
 from regard.tokenizers.vocabulary import train_tokenizer
 from regard.training.loss import backward_in_chunks
 
+# All kinds with all attentions and feedings, and the shapes of encoders with the extreme combinations.
+RECURRENT = {
+    **{
+        f"{kind}, {attention}{', fed' * feeding}": small_recurrent(
+            kind=kind, attention=attention, input_feeding=feeding
+        )
+        for kind in ("rnn", "gru", "lstm")
+        for attention in ("none", "dot", "general", "additive")
+        for feeding in (False, True)
+    },
+    "lstm, one direction": small_recurrent(bidirectional=False, encoder_layers=1),
+    "lstm, reversed source": small_recurrent(reverse_source=True, attention="none", decoder_layers=1),
+    "gru, 3 + 1 layers": small_recurrent(kind="gru", encoder_layers=3, decoder_layers=1),
+    "gru, 1 + 3 layers": small_recurrent(kind="gru", encoder_layers=1, decoder_layers=3),
+}
+
 SETTINGS: dict[str, ModelSettings] = {
     "transformer, post-norm": small_transformer(norm="post"),
     "transformer, pre-norm": small_transformer(norm="pre"),
     "transformer, learned positions": small_transformer(positions="learned"),
     "transformer, 3 + 1 layers": small_transformer(norm="pre", positions="learned", encoder_layers=3, decoder_layers=1),
     "transformer, 1 + 3 layers": small_transformer(encoder_layers=1, decoder_layers=3, heads=4),
+    **RECURRENT,
     "toy": ToySettings(width=16, max_positions=16).with_vocab_size(VOCAB_SIZE),
 }
 
@@ -263,7 +281,7 @@ class WithoutAttention(RecordingLens):
         super().__init__()
         self.address = address
 
-    def weights(self, name: str, weights_BHLM: Tensor) -> Tensor:
+    def weights(self, name: str, weights_BHLM: Tensor, first_row: int = 0) -> Tensor:
         return torch.zeros_like(weights_BHLM) if name == self.address else weights_BHLM
 
 

@@ -25,7 +25,7 @@ class AttentionLens:
     def see(self, name: str, tensor: Tensor) -> None:
         pass
 
-    def weights(self, name: str, weights_BHLM: Tensor) -> Tensor:
+    def weights(self, name: str, weights_BHLM: Tensor, first_row: int = 0) -> Tensor:
         self.recorded[name] = weights_BHLM
         return weights_BHLM
 

@@ -26,7 +26,8 @@ class HeadIntervention:
 
     def __init__(self, heads: Iterable[str], mode: str = "zeroed") -> None:
         self.mode = mode
-        self._masks: dict[str, Tensor] = {}
+        self._seen_masks: dict[str, Tensor] = {}
+        self._masks: dict[str, Tensor | None] = {}  # of the current forward pass
         self._heads: dict[str, list[int]] = {}
         for address in heads:
             attention, head = locate_head(address)
@@ -41,19 +42,21 @@ class HeadIntervention:
 
     def see(self, name: str, tensor: "Tensor") -> None:
         if name.endswith(".mask"):
-            self._masks[name] = tensor
+            self._seen_masks[name] = tensor
 
-    def weights(self, name: str, weights_BHLM: "Tensor") -> "Tensor":
-        mask = self._masks.pop(f"{name}.mask", None)
+    def weights(self, name: str, weights_BHLM: "Tensor", first_row: int = 0) -> "Tensor":
+        if not first_row:  # the mask of an earlier forward pass is not that of this one, which may have none
+            self._masks[name] = self._seen_masks.pop(f"{name}.mask", None)
         if name not in self._heads:
             return weights_BHLM
+        mask = self._masks[name]
         changed_BHLM = weights_BHLM.clone()
         for head in self._heads[name]:
-            changed_BHLM[:, head] = self._replacement(f"{name}.{head + 1}", weights_BHLM[:, head], mask)
+            changed_BHLM[:, head] = self._replacement(f"{name}.{head + 1}", weights_BHLM[:, head], mask, first_row)
         return changed_BHLM
 
-    def _replacement(self, head: str, weights_BLM: "Tensor", mask: "Tensor | None") -> "Tensor":
-        """Return the new attention weights of one head."""
+    def _replacement(self, head: str, weights_BLM: "Tensor", mask: "Tensor | None", first_row: int) -> "Tensor":
+        """Return the new attention weights of one head, for its queries from `first_row` on."""
         if self.mode == "zeroed":
             return weights_BLM.new_zeros(())
         # A causal mask has two axes; a padding mask also has axes for the batch and the heads.
@@ -72,11 +75,12 @@ class ForcedAttention(HeadIntervention):
         super().__init__(spans, "forced")
         self._spans = spans
 
-    def _replacement(self, head: str, weights_BLM: "Tensor", mask: "Tensor | None") -> "Tensor":
+    def _replacement(self, head: str, weights_BLM: "Tensor", mask: "Tensor | None", first_row: int) -> "Tensor":
         forced_BLM = weights_BLM.clone()
         for sentence, (rows, columns) in enumerate(self._spans[head]):
-            forced_BLM[sentence, rows.start : rows.stop] = 0
-            forced_BLM[sentence, rows.start : rows.stop, columns.start : columns.stop] = 1 / len(columns)
+            chosen = slice(max(0, rows.start - first_row), max(0, rows.stop - first_row))
+            forced_BLM[sentence, chosen] = 0
+            forced_BLM[sentence, chosen, columns.start : columns.stop] = 1 / len(columns)
         return forced_BLM
 
 
@@ -118,16 +122,17 @@ class _HeadlessRecorder(Recorder):
         super().__init__()
         self._intervention = HeadIntervention([head])
 
-    def weights(self, name: str, weights_BHLM: "Tensor") -> "Tensor":
-        return super().weights(name, self._intervention.weights(name, weights_BHLM))
+    def weights(self, name: str, weights_BHLM: "Tensor", first_row: int = 0) -> "Tensor":
+        changed_BHLM = self._intervention.weights(name, weights_BHLM, first_row)
+        return super().weights(name, changed_BHLM, first_row)
 
 
 class _UnscaledRecorder(Recorder):
     """A recorder that replaces attention weights by the softmax of the unscaled scores."""
 
-    def weights(self, name: str, weights_BHLM: "Tensor") -> "Tensor":
+    def weights(self, name: str, weights_BHLM: "Tensor", first_row: int = 0) -> "Tensor":
         scores_BHLM = self.tensors[f"{name}.score"]
         mask = self.tensors.get(f"{name}.mask")
         if mask is not None:
             scores_BHLM = scores_BHLM.masked_fill(~mask, float("-inf"))
-        return super().weights(name, scores_BHLM.softmax(dim=-1))
+        return super().weights(name, scores_BHLM.softmax(dim=-1), first_row)

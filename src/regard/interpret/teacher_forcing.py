@@ -49,8 +49,10 @@ class _AttentionRecorder:
     def see(self, name: str, tensor: "Tensor") -> None:
         pass
 
-    def weights(self, name: str, weights_BHLM: "Tensor") -> "Tensor":
-        self.recorded[name] = weights_BHLM
+    def weights(self, name: str, weights_BHLM: "Tensor", first_row: int = 0) -> "Tensor":
+        from regard.models.lens import with_rows
+
+        self.recorded[name] = with_rows(self.recorded.get(name), weights_BHLM, first_row)
         return weights_BHLM
 
 
@@ -65,7 +67,7 @@ class _LayerRecorder:
         if name in self._names:
             self.recorded[name] = tensor
 
-    def weights(self, name: str, weights_BHLM: "Tensor") -> "Tensor":
+    def weights(self, name: str, weights_BHLM: "Tensor", first_row: int = 0) -> "Tensor":
         return weights_BHLM
 
 

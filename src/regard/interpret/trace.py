@@ -41,8 +41,11 @@ class Recorder:
     def see(self, name: str, tensor: "Tensor") -> None:
         self.tensors[name] = tensor
 
-    def weights(self, name: str, weights_BHLM: "Tensor") -> "Tensor":
-        self.tensors[f"{name}.weight"] = weights_BHLM
+    def weights(self, name: str, weights_BHLM: "Tensor", first_row: int = 0) -> "Tensor":
+        from regard.models.lens import with_rows
+
+        address = f"{name}.weight"
+        self.tensors[address] = with_rows(self.tensors.get(address), weights_BHLM, first_row)
         return weights_BHLM
 
 

@@ -37,6 +37,14 @@ class SequenceModel(nn.Module, ABC):
     def project(self, hidden: Tensor) -> Tensor:
         """Return the logits of tokens (…, V), given hidden vectors (…, D)."""
 
+    def matrices(self) -> dict[nn.Parameter, int]:
+        """Return the weight matrices inside the layers, for optimizers that treat them in a special way.
+
+        The number of each matrix is that of the matrices of equal height that it consists of: 4 for the gates of an
+        LSTM, which share one parameter, and otherwise 1.
+        """
+        return {module.weight: 1 for module in self.modules() if isinstance(module, nn.Linear)}
+
     def anatomy(self) -> Anatomy:
         """Return which stacks, layers and attentions the model has."""
         return self.settings.anatomy()

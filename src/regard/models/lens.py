@@ -1,7 +1,9 @@
 """The lens: an observer of a forward pass that records tensors and may replace attention weights."""
 
+from collections import defaultdict
 from typing import Protocol
 
+import torch
 from torch import Tensor
 
 
@@ -11,12 +13,15 @@ class Lens(Protocol):
     def see(self, name: str, tensor: Tensor) -> None:
         """Record a tensor under its address, such as `encoder.2` or `encoder.2.self.query`."""
 
-    def weights(self, name: str, weights_BHLM: Tensor) -> Tensor:
+    def weights(self, name: str, weights_BHLM: Tensor, first_row: int = 0) -> Tensor:
         """Record the attention weights of all heads of one attention sublayer, and return the weights that it will use.
 
         The result may be the recorded weights, or other weights that replace them. `name` is the address of the
         sublayer, such as `decoder.3.cross`. In cross-attention with several beams, the queries of all beams of a
         sentence are concatenated in dimension L.
+
+        A model whose attention depends on the attention of the position before calls this method once for each
+        position; `first_row` is then the number of positions before it in the same forward pass.
         """
 
 
@@ -28,3 +33,39 @@ def record(lens: Lens | None, name: str, **tensors: Tensor) -> None:
     if lens is not None:
         for quantity, tensor in tensors.items():
             lens.see(f"{name}.{quantity}", tensor)
+
+
+def with_rows(before_BHLM: Tensor | None, weights_BHLM: Tensor, first_row: int) -> Tensor:
+    """Return the attention weights of one attention in a forward pass so far, given those before row `first_row`."""
+    return weights_BHLM if before_BHLM is None or not first_row else torch.cat([before_BHLM, weights_BHLM], dim=2)
+
+
+class StepLens:
+    """A lens for a forward pass that goes from position to position. It joins what another lens is to record.
+
+    Attention weights go to the other lens at once, because it may replace them. All else is joined along the positions,
+    and `finish` passes it on.
+    """
+
+    # These do not depend on the position. The mask must arrive before the weights.
+    _SAME_AT_ALL_POSITIONS = ("key", "value", "mask", "score_vector")
+
+    def __init__(self, lens: Lens) -> None:
+        self._lens = lens
+        self._row = 0
+        self._seen: defaultdict[str, list[Tensor]] = defaultdict(list)
+
+    def see(self, name: str, tensor: Tensor) -> None:
+        if not name.endswith(self._SAME_AT_ALL_POSITIONS):
+            self._seen[name].append(tensor)
+        elif self._row == 0:
+            self._lens.see(name, tensor)
+
+    def weights(self, name: str, weights_BHLM: Tensor, first_row: int = 0) -> Tensor:
+        self._row += 1
+        return self._lens.weights(name, weights_BHLM, first_row=self._row - 1)
+
+    def finish(self) -> None:
+        """Pass the tensors of all positions to the other lens. Only those of heads have an axis before the positions."""
+        for name, tensors in self._seen.items():
+            self._lens.see(name, torch.cat(tensors, dim=tensors[0].dim() - 2))

@@ -9,7 +9,12 @@ from typing import Literal
 
 Side = Literal["source", "target"]
 
-SCALED_DOT_PRODUCT = "scaled dot product"  # the scoring of section 3.2.1 of the paper
+# How a query q and a key k give a score. The first is that of the paper (section 3.2.1); Luong et al. (2015) introduced
+# the others but the last, which is that of Bahdanau et al. (2015).
+SCALED_DOT_PRODUCT = "scaled dot product"  # q·k divided by the square root of the width of the head
+DOT_PRODUCT = "dot product"  # q·k
+BILINEAR = "bilinear"  # q·k, where k is a projection of the encoder output
+ADDITIVE = "additive"  # v·tanh(q + k) with a learned vector v
 
 
 @dataclass(frozen=True)

@@ -54,7 +54,7 @@ class InterventionRecorder(Recorder):
         super().see(name, tensor)
         self._intervention.see(name, tensor)
 
-    def weights(self, name, weights_BHLM):
+    def weights(self, name, weights_BHLM, first_row=0):
         return super().weights(name, self._intervention.weights(name, weights_BHLM))
 
 

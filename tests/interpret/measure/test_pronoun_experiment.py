@@ -39,7 +39,7 @@ class InterventionRecorder(Recorder):
         super().__init__()
         self._intervention = intervention
 
-    def weights(self, name, weights_BHLM):
+    def weights(self, name, weights_BHLM, first_row=0):
         return super().weights(name, self._intervention.weights(name, weights_BHLM))
 
 

@@ -20,6 +20,7 @@ from regard.inference.search.hypothesis import Hypothesis
 from regard.inference.search.sampler import uniform_numbers
 from regard.models.inputs import Inputs
 from regard.models.interface import AutoregressiveModel, DecoderState
+from regard.models.lens import with_rows
 from regard.settings.decode import DecodeSettings
 from regard.tokenizers.special_ids import BOS, EOS, PAD
 
@@ -152,13 +153,15 @@ class _HeadLens:
     def __init__(self, address: str) -> None:
         self._attention, _, head = address.rpartition(".")
         self._head = int(head) - 1
+        self._all_heads: Tensor | None = None
 
     def see(self, name: str, tensor: Tensor) -> None:
         pass
 
-    def weights(self, name: str, weights_BHLM: Tensor) -> Tensor:
+    def weights(self, name: str, weights_BHLM: Tensor, first_row: int = 0) -> Tensor:
         if name == self._attention:
-            self.weights_BLM = weights_BHLM[:, self._head]
+            self._all_heads = with_rows(self._all_heads, weights_BHLM, first_row)
+            self.weights_BLM = self._all_heads[:, self._head]
         return weights_BHLM
 
 

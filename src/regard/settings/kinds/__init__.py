@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 from regard.errors import SettingsError
 from regard.settings.fields import Overrides, nearest
-from regard.settings.kinds import transformer
+from regard.settings.kinds import recurrent, transformer
 from regard.settings.model import ModelSettings
 
 
@@ -32,6 +32,10 @@ KINDS = {
         sizes=transformer.SIZES,
         model="regard.models.kinds.transformer:Transformer",
     ),
+    **{
+        kind: Kind(settings=recurrent.RecurrentSettings, sizes=sizes, model="regard.models.kinds.recurrent:Recurrent")
+        for kind, sizes in recurrent.SIZES.items()
+    },
 }
 
 DEFAULT_KIND = "transformer"

@@ -3,13 +3,13 @@
 from typing import Any
 
 import torch
-from torch import nn
 
+from regard.models.interface import SequenceModel
 from regard.settings.train import TrainSettings
 from regard.training.optimizers.muon import Muon
 
 
-def make_optimizer(model: nn.Module, settings: TrainSettings) -> torch.optim.Optimizer:
+def make_optimizer(model: SequenceModel, settings: TrainSettings) -> torch.optim.Optimizer:
     """Return the optimizer that the settings ask for; its learning rate is 0 until the first step sets it."""
     adam: Any = {"lr": 0.0, "betas": (settings.beta1, settings.beta2), "eps": settings.epsilon, "fused": True}
     if settings.optimizer == "muon":

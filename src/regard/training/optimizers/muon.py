@@ -11,7 +11,9 @@ from typing import Any
 
 import torch
 import torch.nn.functional as F
-from torch import Tensor, nn
+from torch import Tensor
+
+from regard.models.interface import SequenceModel
 
 MOMENTUM = 0.95
 
@@ -25,28 +27,38 @@ SCALE = 0.2
 
 
 class Muon(torch.optim.Adam):
-    """Updates the weight matrices of linear layers by Muon, and all other parameters by Adam."""
+    """Updates the weight matrices inside the layers by Muon, and all other parameters by Adam.
 
-    def __init__(self, model: nn.Module, **adam: Any) -> None:
-        matrices = [module.weight for module in model.modules() if isinstance(module, nn.Linear)]
-        matrix_ids = set(map(id, matrices))
-        others = [parameter for parameter in model.parameters() if id(parameter) not in matrix_ids]
-        groups: list[dict[str, Any]] = [{"params": others}, {"params": matrices}]
+    The matrices of the gates of a recurrent layer share one parameter, and each of them is orthogonalised separately.
+    """
+
+    def __init__(self, model: SequenceModel, **adam: Any) -> None:
+        matrices = model.matrices()
+        others = [parameter for parameter in model.parameters() if parameter not in matrices]
+        groups: list[dict[str, Any]] = [{"params": others}]
+        for gates in dict.fromkeys(matrices.values()):
+            groups.append({"params": [matrix for matrix in matrices if matrices[matrix] == gates], "gates": gates})
         super().__init__(groups, **adam)
 
     @torch.no_grad()
     def step(self, closure: Callable[[], float] | None = None) -> None:  # type: ignore[override]
-        others, inner = self.param_groups
+        others, *inner = self.param_groups
         self.param_groups = [others]  # hide the matrices from Adam
         super().step(closure)
-        self.param_groups = [others, inner]
-        # Matrices of the same shape are orthogonalised together, because one large product is faster than many small
-        # ones.
-        for shape in dict.fromkeys(matrix.shape for matrix in inner["params"]):
-            matrices = [matrix for matrix in inner["params"] if matrix.shape == shape]
-            updates = orthogonalize(torch.stack([self._momentum(matrix) for matrix in matrices]))
-            for matrix, update in zip(matrices, updates, strict=True):
-                matrix.sub_(update, alpha=inner["lr"] * SCALE * max(shape) ** 0.5)
+        self.param_groups = [others, *inner]
+        for group in inner:
+            # Matrices of the same shape are orthogonalised together, because one large product is faster than many
+            # small ones.
+            for shape in dict.fromkeys(matrix.shape for matrix in group["params"]):
+                self._update([matrix for matrix in group["params"] if matrix.shape == shape], group)
+
+    def _update(self, matrices: list[Tensor], group: dict[str, Any]) -> None:
+        """Update matrices of the same shape."""
+        momenta = torch.stack([self._momentum(matrix) for matrix in matrices]).unflatten(1, (group["gates"], -1))
+        updates = orthogonalize(momenta.flatten(0, 1))
+        scale = SCALE * max(updates.shape[1:]) ** 0.5
+        for matrix, update in zip(matrices, updates.view(momenta.shape).flatten(1, 2), strict=True):
+            matrix.sub_(update, alpha=group["lr"] * scale)
 
     def _momentum(self, matrix: Tensor) -> Tensor:
         """Update the moving average of a matrix's gradients and return its Nesterov momentum."""
