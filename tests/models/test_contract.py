@@ -48,16 +48,14 @@ from regard.tokenizers.special_ids import PAD
 from regard.tokenizers.vocabulary import train_tokenizer
 from regard.training.loss import backward_in_chunks
 
-# All kinds with all attentions and feedings, and the shapes of encoders with the extreme combinations.
+# All kinds with all attentions, and each attention with and without input feeding.
 RECURRENT = {
     **{
-        f"{kind}, {attention}{', fed' * feeding}": small_recurrent(
-            kind=kind, attention=attention, input_feeding=feeding
-        )
+        f"{kind}, {attention}": small_recurrent(kind=kind, attention=attention, input_feeding=kind == "lstm")
         for kind in ("rnn", "gru", "lstm")
         for attention in ("none", "dot", "general", "additive")
-        for feeding in (False, True)
     },
+    "gru, fed": small_recurrent(kind="gru"),
     "lstm, one direction": small_recurrent(bidirectional=False, encoder_layers=1),
     "lstm, reversed source": small_recurrent(reverse_source=True, attention="none", decoder_layers=1),
     "gru, 3 + 1 layers": small_recurrent(kind="gru", encoder_layers=3, decoder_layers=1),

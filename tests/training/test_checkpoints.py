@@ -4,12 +4,14 @@ import os
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
+from typing import cast
 
 import pytest
 import torch
 from torch import Tensor, nn
 
 from regard.data.batching.batches import StreamPosition
+from regard.models.interface import SequenceModel
 from regard.settings.train import TrainSettings
 from regard.training.checkpoints import Checkpoints, DamagedCheckpointsError, RunState
 from regard.training.optimizers.adam import make_optimizer
@@ -25,7 +27,7 @@ class Trainer:
     def __init__(self, seed: int = 0) -> None:
         torch.manual_seed(seed)
         self.model = nn.Sequential(nn.Linear(5, 7), nn.Tanh(), nn.Linear(7, 3))
-        self.optimizer = make_optimizer(self.model, SETTINGS)
+        self.optimizer = make_optimizer(cast(SequenceModel, self.model), SETTINGS)
         for group in self.optimizer.param_groups:
             group["lr"] = 0.01
 

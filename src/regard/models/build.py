@@ -1,10 +1,11 @@
 """Builds a model from its settings. Nothing else calls the constructor of a model."""
 
+from dataclasses import dataclass
 from pkgutil import resolve_name
 from typing import TypeVar, cast
 
 import torch
-from torch import Tensor
+from torch import Tensor, nn
 
 from regard.models.interface import SequenceModel
 from regard.settings.kinds import get_kind
@@ -40,6 +41,23 @@ def parameter_shapes(settings: ModelSettings) -> dict[str, tuple[int, ...]]:
     """Return the name and shape of each parameter of a model, without allocating memory for them."""
     with torch.device("meta"):
         return {name: tuple(tensor.shape) for name, tensor in build_model(settings).state_dict().items()}
+
+
+@dataclass(frozen=True)
+class ParameterCount:
+    """The number of parameters of a model, and how many of them are not token embeddings."""
+
+    total: int
+    without_embeddings: int
+
+
+def count_parameters(settings: ModelSettings) -> ParameterCount:
+    """Count the parameters of a model, without allocating memory for them."""
+    with torch.device("meta"):
+        model = build_model(settings)
+    embeddings = {module.weight for module in model.modules() if isinstance(module, nn.Embedding)}
+    total = sum(parameter.numel() for parameter in model.parameters())
+    return ParameterCount(total, total - sum(matrix.numel() for matrix in embeddings))
 
 
 def build_untrained(model: AnyModel) -> AnyModel:

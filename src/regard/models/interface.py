@@ -37,7 +37,7 @@ class SequenceModel(nn.Module, ABC):
     def project(self, hidden: Tensor) -> Tensor:
         """Return the logits of tokens (…, V), given hidden vectors (…, D)."""
 
-    def matrices(self) -> dict[nn.Parameter, int]:
+    def matrices(self) -> dict[Tensor, int]:
         """Return the weight matrices inside the layers, for optimizers that treat them in a special way.
 
         The number of each matrix is that of the matrices of equal height that it consists of: 4 for the gates of an

@@ -66,6 +66,6 @@ class StepLens:
         return self._lens.weights(name, weights_BHLM, first_row=self._row - 1)
 
     def finish(self) -> None:
-        """Pass the tensors of all positions to the other lens. Only those of heads have an axis before the positions."""
+        """Pass the joined tensors to the other lens. The axis of the positions is the last but one."""
         for name, tensors in self._seen.items():
             self._lens.see(name, torch.cat(tensors, dim=tensors[0].dim() - 2))

@@ -7,7 +7,7 @@ Shapes: N rows, T positions, I input width, D width.
 """
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, fields
+from dataclasses import dataclass
 from typing import Self
 
 import torch
@@ -16,7 +16,7 @@ from torch import Tensor, nn
 
 from regard.models.lens import Lens, record
 
-MODULES: Mapping[str, type[nn.RNNBase]] = {"rnn": nn.RNN, "gru": nn.GRU, "lstm": nn.LSTM}
+MODULES: Mapping[str, Callable[..., nn.RNNBase]] = {"rnn": nn.RNN, "gru": nn.GRU, "lstm": nn.LSTM}
 GATES = {"rnn": 1, "gru": 3, "lstm": 4}
 
 
@@ -28,10 +28,8 @@ class LayerState:
     cell_ND: Tensor | None = None
 
     def rows(self, rows_N: Tensor) -> Self:
-        return type(self)(*(None if tensor is None else tensor[rows_N] for tensor in self._tensors()))
-
-    def _tensors(self) -> tuple[Tensor | None, ...]:
-        return tuple(getattr(self, field.name) for field in fields(self))
+        """Return the state of these rows."""
+        return type(self)(self.hidden_ND[rows_N], None if self.cell_ND is None else self.cell_ND[rows_N])
 
 
 class Recurrence(nn.Module):
@@ -57,13 +55,18 @@ class Recurrence(nn.Module):
         hidden_NTD, (last, cell) = self.cell(x_NTI, (state.hidden_ND[None], state.cell_ND[None]))
         return hidden_NTD, LayerState(last[0], cell[0])
 
+    @property
+    def matrices(self) -> tuple[Tensor, ...]:
+        """The matrices for the input and for the hidden state; each has the rows of all gates."""
+        return self._parameter("weight_ih_l0"), self._parameter("weight_hh_l0")
+
     def zeros(self, rows: int, like: Tensor) -> LayerState:
         """Return the state before the first position of a sequence."""
         zeros_ND = like.new_zeros(rows, self.width)
         return LayerState(zeros_ND, zeros_ND if self.kind == "lstm" else None)
 
     def _step(self, x_NI: Tensor, state: LayerState) -> LayerState:
-        weights = (self.cell.weight_ih_l0, self.cell.weight_hh_l0, self.cell.bias_ih_l0, self.cell.bias_hh_l0)
+        weights = (*self.matrices, *self._biases)
         if state.cell_ND is not None:
             return LayerState(*torch.lstm_cell(x_NI, (state.hidden_ND, state.cell_ND), *weights))
         step: Callable[..., Tensor] = torch.gru_cell if self.kind == "gru" else torch.rnn_tanh_cell
@@ -80,8 +83,9 @@ class Recurrence(nn.Module):
 
     def _gates(self, x_NI: Tensor, state: LayerState) -> tuple[dict[str, Tensor], LayerState]:
         """Compute one step by its formula; return the gates and the new state."""
-        from_input = F.linear(x_NI, self.cell.weight_ih_l0, self.cell.bias_ih_l0)
-        from_state = F.linear(state.hidden_ND, self.cell.weight_hh_l0, self.cell.bias_hh_l0)
+        (input_matrix, state_matrix), (input_bias, state_bias) = self.matrices, self._biases
+        from_input = F.linear(x_NI, input_matrix, input_bias)
+        from_state = F.linear(state.hidden_ND, state_matrix, state_bias)
         if state.cell_ND is not None:
             i, f, g, o = (from_input + from_state).chunk(4, dim=1)
             gates = {"input_gate": i.sigmoid(), "forget_gate": f.sigmoid(), "candidate": g.tanh()}
@@ -102,17 +106,22 @@ class Recurrence(nn.Module):
         With torch's default parameters, the gradient of a tanh RNN or of an LSTM vanishes within some ten positions.
         """
         with torch.no_grad():
-            for inputs, states in zip(self._by_gate("weight_ih_l0"), self._by_gate("weight_hh_l0"), strict=True):
+            for inputs, states in zip(*(matrix.chunk(self.gates) for matrix in self.matrices), strict=True):
                 nn.init.xavier_uniform_(inputs)
                 nn.init.orthogonal_(states)
-            nn.init.zeros_(self.cell.bias_ih_l0)
-            nn.init.zeros_(self.cell.bias_hh_l0)
+            for bias in self._biases:
+                nn.init.zeros_(bias)
             if self.kind == "lstm":
-                nn.init.ones_(self._by_gate("bias_ih_l0")[1])  # torch adds two biases: one of them is enough
+                # Torch adds two biases, and one of them is enough. The forget gate is the second of the four.
+                nn.init.ones_(self._biases[0].chunk(self.gates)[1])
 
-    def _by_gate(self, name: str) -> tuple[Tensor, ...]:
+    @property
+    def _biases(self) -> tuple[Tensor, ...]:
+        return self._parameter("bias_ih_l0"), self._parameter("bias_hh_l0")
+
+    def _parameter(self, name: str) -> Tensor:
         parameter: Tensor = getattr(self.cell, name)
-        return parameter.chunk(self.gates)
+        return parameter
 
 
 def reversed_rows(x_BSD: Tensor, lengths_B: Tensor) -> Tensor:

@@ -17,7 +17,7 @@ from regard.models.lens import Lens, record
 
 
 @dataclass(frozen=True)
-class SourceMemory:
+class AttendedSource:
     """What a decoder attends to: the keys and values of the source, and the mask of real positions (B, 1, M)."""
 
     keys_BMD: Tensor
@@ -40,12 +40,12 @@ class RecurrentAttention(nn.Module):
         self.score = nn.Linear(width, 1, bias=False) if scoring == "additive" else None
         self.output = nn.Linear(2 * width, width)
 
-    def start(self, encoded_BMD: Tensor, mask_BM: Tensor | None) -> SourceMemory:
+    def start(self, encoded_BMD: Tensor, mask_BM: Tensor | None) -> AttendedSource:
         """Return what the decoder attends to. The keys are computed once for all steps."""
         keys_BMD = encoded_BMD if self.key is None else self.key(encoded_BMD)
-        return SourceMemory(keys_BMD, encoded_BMD, None if mask_BM is None else mask_BM[:, None, :])
+        return AttendedSource(keys_BMD, encoded_BMD, None if mask_BM is None else mask_BM[:, None, :])
 
-    def forward(self, state_BLD: Tensor, source: SourceMemory, name: str, lens: Lens | None) -> Tensor:
+    def forward(self, state_BLD: Tensor, source: AttendedSource, name: str, lens: Lens | None) -> Tensor:
         """Return the attention output: tanh of a projection of the context and the decoder state."""
         query_BLD = state_BLD if self.query is None else self.query(state_BLD)
         if self.score is None:
@@ -67,7 +67,7 @@ class RecurrentAttention(nn.Module):
         return output_BLD
 
     def _record(
-        self, lens: Lens, name: str, state_BLD: Tensor, query_BLD: Tensor, source: SourceMemory, scores_BLM: Tensor
+        self, lens: Lens, name: str, state_BLD: Tensor, query_BLD: Tensor, source: AttendedSource, scores_BLM: Tensor
     ) -> None:
         """Record what the weights are computed from. Tensors of a head have an axis of heads, as in all attentions."""
         record(lens, name, input=state_BLD, query=query_BLD[:, None], key=source.keys_BMD[:, None])

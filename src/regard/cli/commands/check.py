@@ -65,7 +65,8 @@ def _forecast_lines(forecast: "Forecast") -> Iterator[str]:
             hours = DEFAULT_MAX_SECONDS // 3600
             about += f" (limited to {hours} hours; --steps {one.wanted_steps} would be better)"
         yield (
-            f"  --size {one.size:5}  {one.parameters / 1e6:6.1f} million parameters, {one.steps:,} steps: about "
+            f"  --size {one.size:5}  {one.parameters / 1e6:6.1f} million parameters "
+            f"({one.parameters_without_embeddings / 1e6:.1f} without embeddings), {one.steps:,} steps: about "
             f"{format_duration(one.seconds)}{about}"
         )
 

@@ -21,7 +21,7 @@ from regard.models.inputs import Inputs
 from regard.models.interface import AutoregressiveModel
 from regard.models.lens import Lens, StepLens, record
 from regard.models.recurrence import LayerState, Recurrence, ReversingLens, reversed_rows
-from regard.models.recurrent_attention import RecurrentAttention, SourceMemory
+from regard.models.recurrent_attention import AttendedSource, RecurrentAttention
 from regard.settings.kinds.recurrent import RecurrentSettings
 
 
@@ -40,7 +40,7 @@ class RecurrentState:
 
     layers: tuple[LayerState, ...]
     fed_ND: Tensor | None
-    source: SourceMemory | None
+    source: AttendedSource | None
     beams: int = 1
 
     def select(self, beams_BK: Tensor) -> Self:
@@ -140,14 +140,10 @@ class Recurrent(AutoregressiveModel):
         """Return the logits of hidden vectors. The projection matrix is the embedding matrix, as in the Transformer."""
         return F.linear(hidden, self.embedding.weight)
 
-    def matrices(self) -> dict[nn.Parameter, int]:
+    def matrices(self) -> dict[Tensor, int]:
         """Return the weight matrices inside the layers, with the number of gates of each recurrent layer."""
-        recurrences = [module for module in self.modules() if isinstance(module, Recurrence)]
-        gates = {
-            matrix: layer.gates
-            for layer in recurrences
-            for matrix in (layer.cell.weight_ih_l0, layer.cell.weight_hh_l0)
-        }
+        layers = [module for module in self.modules() if isinstance(module, Recurrence)]
+        gates = {matrix: layer.gates for layer in layers for matrix in layer.matrices}
         return {**super().matrices(), **gates}
 
     def _advance(self, x_NTD: Tensor, state: RecurrentState, lens: Lens | None) -> tuple[Tensor, RecurrentState]:

@@ -35,10 +35,11 @@ class Muon(torch.optim.Adam):
     def __init__(self, model: SequenceModel, **adam: Any) -> None:
         matrices = model.matrices()
         others = [parameter for parameter in model.parameters() if parameter not in matrices]
-        groups: list[dict[str, Any]] = [{"params": others}]
-        for gates in dict.fromkeys(matrices.values()):
-            groups.append({"params": [matrix for matrix in matrices if matrices[matrix] == gates], "gates": gates})
-        super().__init__(groups, **adam)
+        inner: list[dict[str, Any]] = [
+            {"params": [matrix for matrix in matrices if matrices[matrix] == gates], "gates": gates}
+            for gates in dict.fromkeys(matrices.values())
+        ]
+        super().__init__([{"params": others}, *inner], **adam)
 
     @torch.no_grad()
     def step(self, closure: Callable[[], float] | None = None) -> None:  # type: ignore[override]

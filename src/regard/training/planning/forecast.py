@@ -4,7 +4,6 @@ The forecast tells how the texts would be tokenized, which pairs would be left o
 each model size.
 """
 
-import math
 import tempfile
 from collections import Counter
 from collections.abc import Iterator, Sequence
@@ -21,7 +20,7 @@ from regard.data.formats.records import SIDES
 from regard.data.prepare.text_store import TextStore
 from regard.data.prepare.token_store import EncodedCorpus
 from regard.errors import SettingsError
-from regard.models.build import build_model, parameter_shapes
+from regard.models.build import build_model, count_parameters
 from regard.progress import Progress, Work
 from regard.settings.fields import Overrides
 from regard.settings.kinds import get_kind
@@ -58,6 +57,7 @@ class SizeForecast:
 
     size: str
     parameters: int  # number of parameters of the model
+    parameters_without_embeddings: int  # number of parameters that are not token embeddings
     steps: int  # number of steps that a run of this size would take
     wanted_steps: int  # number of steps that it would take without the default limit on its duration
     seconds: float  # expected duration of the run
@@ -144,20 +144,20 @@ def _forecast_sizes(overrides: Overrides, sample: CorpusSample, device: str) -> 
         except SettingsError:
             continue  # the user's settings are not valid for this size
         settings = replace(settings, model=settings.model.with_vocab_size(sample.tokenizer.embedding_rows))
-        parameters = sum(math.prod(shape) for shape in parameter_shapes(settings.model).values())
+        count = count_parameters(settings.model)
         is_measured = size in _MEASURED_SIZES or device != "cpu"
         if is_measured:
             speed = _measure(settings, sample.corpus, device)
-            seconds_per_token_parameter = speed.seconds / speed.tokens / parameters
+            seconds_per_token_parameter = speed.seconds / speed.tokens / count.total
         else:
             tokens = settings.train.batch_tokens
-            speed = StepTime(seconds_per_token_parameter * parameters * tokens, tokens)
+            speed = StepTime(seconds_per_token_parameter * count.total * tokens, tokens)
         steps = wanted = settings.train.steps
         if size in ("tiny", "small") and "steps" not in overrides.get("train", {}):
             steps, _ = choices.choose_steps(sample.epoch_tokens, speed)
             wanted = choices.wanted_steps(sample.epoch_tokens, speed)
         seconds = steps * speed.seconds / choices.SHARE_FOR_STEPS
-        yield SizeForecast(size, parameters, steps, wanted, seconds, is_measured)
+        yield SizeForecast(size, count.total, count.without_embeddings, steps, wanted, seconds, is_measured)
 
 
 def _measure(settings: Settings, corpus: EncodedCorpus, device: str) -> StepTime:

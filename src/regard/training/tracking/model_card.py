@@ -6,6 +6,7 @@ from collections.abc import Iterator, Sequence
 
 from regard.data.formats.records import LanguagePair
 from regard.machine.cpu import cpu_count
+from regard.models.build import count_parameters
 from regard.render.units import format_count
 from regard.training.checkpoints import RunState
 from regard.training.out_of_memory import MicroBatchSlices
@@ -37,6 +38,7 @@ def write_card(
         "",
         "## Model",
         plan.settings.model.describe(),
+        _parameters(plan),
         "",
         "## Training",
         *_training(plan, state, slices),
@@ -76,6 +78,11 @@ def _data(plan: Plan, data: PreparedData) -> Iterator[str]:
     dropped = "".join(f", {count:,} left out ({reason})" for reason, count in data.corpus.dropped.items())
     yield ""
     yield f"{len(data.corpus.train):,} training pairs, {len(data.corpus.valid):,} validation pairs{held_out}{dropped}."
+
+
+def _parameters(plan: Plan) -> str:
+    count = count_parameters(plan.settings.model)
+    return f"{count.total:,} parameters, {count.without_embeddings:,} of them outside the token embeddings."
 
 
 def _training(plan: Plan, state: RunState, slices: MicroBatchSlices) -> Iterator[str]:
