@@ -22,10 +22,12 @@ from tests.models.forward_passes import (
 from torch import Tensor
 
 from regard.errors import SettingsError
-from regard.models.build import build_model
+from regard.models.build import build_model, count_parameters
 from regard.models.inputs import Inputs
 from regard.models.kinds.recurrent import Recurrent
 from regard.models.recurrence import Recurrence
+from regard.settings.sections import assemble
+from regard.settings.sizes import size_overrides
 
 with_attention = pytest.mark.parametrize("attention", ["dot", "general", "additive"])
 
@@ -145,3 +147,13 @@ def test_a_residual_connection_starts_with_the_second_layer() -> None:
     hidden_BSD = torch.cat([seen["encoder.2.forwards.hidden"], seen["encoder.2.backwards.hidden"]], dim=-1)
     torch.testing.assert_close(seen["encoder.2"], seen["encoder.1"] + hidden_BSD)
     assert seen["encoder.2"].shape == (B, S, 16)
+
+
+@pytest.mark.parametrize("kind", ["lstm", "gru", "rnn"])
+@pytest.mark.parametrize("size", ["tiny", "small"])
+def test_each_size_has_about_as_many_parameters_as_the_transformer(kind: str, size: str) -> None:
+    count, transformer = (
+        count_parameters(assemble(size_overrides(size, name)).model.with_vocab_size(8_000)).total
+        for name in (kind, "transformer")
+    )
+    assert count == pytest.approx(transformer, rel=0.02)

@@ -20,8 +20,8 @@ class RecurrentSettings(ModelSettings):
     limits: ClassVar[dict[str, int]] = {**ModelSettings.limits, "encoder_layers": 64, "decoder_layers": 64}
 
     kind: Literal["lstm", "gru", "rnn"] = setting("lstm", "the architecture; the option --kind sets it")
-    encoder_layers: int = setting(1, "layers of the encoder")
-    decoder_layers: int = setting(1, "layers of the decoder")
+    encoder_layers: int = setting(2, "layers of the encoder")
+    decoder_layers: int = setting(2, "layers of the decoder")
     attention: Literal["none", "dot", "general", "additive"] = setting(
         "general",
         "how a decoder state scores a source position: their dot product, with a matrix between them (Luong et al. "
@@ -125,28 +125,16 @@ class RecurrentSettings(ModelSettings):
             yield Vector(f"{stack}.{layer}", f"hidden state{sum_}")
 
 
-# Parameters as in a Transformer of the same size, with a vocabulary of 8,000 tokens.
-SIZES: dict[str, dict[str, Any]] = {
-    "lstm": {
-        "tiny": {
-            "model": {"width": 160, "encoder_layers": 2, "decoder_layers": 2},
-            "train": {**QUICK, "learning_rate": 4e-3, "dropout": 0.3},
-        },
-        "small": {
-            "model": {"width": 400, "encoder_layers": 2, "decoder_layers": 2},
-            "train": {**QUICK, "learning_rate": 3e-3, "dropout": 0.2},
-        },
-    },
-    "gru": {
-        "tiny": {
-            "model": {"width": 176, "encoder_layers": 2, "decoder_layers": 2},
-            "train": {**QUICK, "learning_rate": 3e-3, "dropout": 0.3},
-        },
-    },
-    "rnn": {
-        "tiny": {
-            "model": {"width": 208, "encoder_layers": 2, "decoder_layers": 2, "attention": "none"},
-            "train": {**QUICK, "learning_rate": 3e-3, "dropout": 0.3},
-        },
-    },
+def _size(width: int, learning_rate: float, dropout: float, **model: Any) -> dict[str, dict[str, Any]]:
+    train = {**QUICK, "learning_rate": learning_rate, "dropout": dropout}
+    return {"model": {"width": width, **model}, "train": train}
+
+
+# With the default attention of the kind and a vocabulary of 8,000 tokens, each size has as many parameters as the
+# Transformer of the same size, within 2 %. The layers of a plain RNN are wider, because it has no gates. An RNN has no
+# attention by default: it is the model before the gates and before attention.
+SIZES: dict[str, dict[str, dict[str, Any]]] = {
+    "lstm": {"tiny": _size(160, 4e-3, 0.3), "small": _size(400, 3e-3, 0.2)},
+    "gru": {"tiny": _size(176, 4e-3, 0.3), "small": _size(448, 3e-3, 0.2)},
+    "rnn": {"tiny": _size(224, 4e-3, 0.3, attention="none"), "small": _size(632, 3e-3, 0.2, attention="none")},
 }
