@@ -34,16 +34,18 @@ def find_settings(word: str = "") -> list[Setting]:
 
 
 def _tables(word: str) -> Iterator[tuple[str, Any, list[Setting]]]:
-    """Yield the title, the class and the matching settings of each section, and of the model of each kind."""
+    """Yield the title, the class and the matching settings of each section, and of the models of all kinds."""
     for section in SECTIONS:
-        for kind in KINDS if section == "model" else (DEFAULT_KIND,):
-            settings_class = section_class(section, kind)
+        kinds = KINDS if section == "model" else (DEFAULT_KIND,)
+        for settings_class in dict.fromkeys(section_class(section, kind) for kind in kinds):
             hints = get_type_hints(settings_class)
             every = [
                 Setting(f"{section}.{field.name}", field.default, _type_name(hints[field.name]), field.metadata["help"])
                 for field in dataclasses.fields(settings_class)
             ]
-            title = f"{section}, kind {kind}" if section == "model" and len(KINDS) > 1 else section
+            title = section
+            if section == "model" and len(KINDS) > 1:
+                title += f" of {', '.join(kind for kind in KINDS if KINDS[kind].settings is settings_class)}"
             yield (
                 title,
                 settings_class,
