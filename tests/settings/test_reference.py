@@ -1,26 +1,27 @@
 """The reference of settings lists every setting with its default, type and meaning."""
 
+import re
 from dataclasses import fields
 
 import pytest
 
 from regard.errors import SettingsError
-from regard.settings.kinds.transformer import SIZES
+from regard.settings.kinds import KINDS
 from regard.settings.parser import user_overrides
 from regard.settings.reference import as_markdown, find_settings
-from regard.settings.sections import Settings, assemble
+from regard.settings.sections import SECTIONS, Settings, assemble, section_class
 
 
 def test_every_setting_is_listed_once_with_its_help_text() -> None:
-    found = {one.name: (one.default, one.meaning) for one in find_settings()}
-    defaults = Settings()
+    found = [(one.name, one.default, one.meaning) for one in find_settings()]
+    classes = {(name, section_class(name, kind)) for name in SECTIONS for kind in KINDS}
     wanted = {
-        f"{section.name}.{field.name}": (field.default, field.metadata["help"])
-        for section in fields(Settings)
-        for field in fields(getattr(defaults, section.name))
+        (f"{section}.{field.name}", field.default, field.metadata["help"])
+        for section, settings_class in classes
+        for field in fields(settings_class)
     }
-    assert found == wanted
-    assert len(find_settings()) == len(wanted)
+    assert set(found) == wanted
+    assert len(found) == len(wanted)
 
 
 def test_types_have_readable_names() -> None:
@@ -28,18 +29,19 @@ def test_types_have_readable_names() -> None:
     assert types["model.width"] == "whole number"
     assert types["train.dropout"] == "number"
     assert types["train.tensorboard"] == "true or false"
-    assert types["model.kind"] == "transformer"
     assert types["model.norm"] == "post or pre"
     assert types["train.device"] == "auto, cpu, cuda or mps"
 
 
 def test_a_default_can_be_set_as_it_is_shown() -> None:
     """Each row of the page, given back with --set, changes nothing."""
-    before_the_sizes = as_markdown().partition("## Sizes")[0]
-    rows = [line.split("|") for line in before_the_sizes.splitlines() if line.startswith("| `")]
-    shown = [f"{name.strip(' `')}={default.strip()}" for _, name, default, *_ in rows]
-    assert len(shown) == len(find_settings())
-    assert assemble(user_overrides(shown)) == Settings()
+    tables = re.split("^## ", as_markdown().partition("## Sizes")[0], flags=re.MULTILINE)[1:]
+    models = [table for table in tables if table.startswith("model")]
+    for model in models:
+        rows = [line.split("|") for table in (model, *tables[len(models) :]) for line in table.splitlines()]
+        shown = [f"{row[1].strip(' `')}={row[2].strip()}" for row in rows if len(row) > 2 and row[1].startswith(" `")]
+        kind = next(one.removeprefix("model.kind=") for one in shown if one.startswith("model.kind="))
+        assert assemble(user_overrides(shown)) == Settings(model=section_class("model", kind)())
 
 
 @pytest.mark.parametrize("word", ["train.dropout", "DropOut", "places section 5.4"])
@@ -58,9 +60,10 @@ def test_the_table_of_sizes_has_only_the_found_settings() -> None:
     assert [line for line in lines if line.startswith("| `")] == [
         "| `train.dropout` | 0.1     | number | dropout rate, at the places section 5.4 names |",
         *(
-            f"| `{size}`{' ' * (5 - len(size))} | `train.dropout={layer['train']['dropout']}` |"
-            for size, layer in SIZES.items()
-            if "dropout" in layer.get("train", {})
+            f"| `{size}`{' ' * (5 - len(size))} | `train.dropout={changes['train']['dropout']}` |"
+            for kind in KINDS.values()
+            for size, changes in kind.sizes.items()
+            if "dropout" in changes.get("train", {})
         ),
     ]
     assert "## Sizes" not in as_markdown("decode.length_penalty")

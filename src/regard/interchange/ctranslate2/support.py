@@ -5,13 +5,12 @@ directly after a prefix, and its token log-probabilities ignore which tokens are
 """
 
 from regard.settings.decode import DecodeSettings
-from regard.settings.kinds.transformer import TransformerSettings
 from regard.settings.model import ModelSettings
 
 
 def supports_model(settings: ModelSettings) -> bool:
     """Return whether models with these settings can be exported to CTranslate2."""
-    return isinstance(settings, TransformerSettings)
+    return settings.kind == "transformer"
 
 
 def supports_decode(decode: DecodeSettings) -> bool:
