@@ -122,7 +122,7 @@ def test_the_model_folder_translates_alike_with_both_backends(tiny: TinyRuns, un
 def test_validation_uses_the_translations_that_users_get(uninterrupted: Uninterrupted) -> None:
     """It translates with torch, and users translate with CTranslate2."""
     last = uninterrupted.events[-1]
-    assert isinstance(last, Finished) and last.scores is not None
+    assert isinstance(last, Finished) and last.scores is not None and last.scores.example is not None
     source, translation, _ = last.scores.example
     settings = of_type(Planned, uninterrupted.events)[0].plan.settings
     assert regard.load(uninterrupted.out, backend="ctranslate2").translate(source, settings.decode).text == translation

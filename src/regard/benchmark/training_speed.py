@@ -92,9 +92,10 @@ def measure_training(
 def _operations_per_token(model: SequenceModel, settings: Settings, sample: CorpusSample) -> float:
     """Return the number of operations in matrix products per target token, in forward and backward pass together."""
     stream = batches(sample.corpus.train, tokens=settings.train.micro_batch_tokens, seed=settings.train.seed)
+    batch, _ = next(stream)
     with FlopCounterMode(display=False) as counter:
-        _, tokens = accumulate_gradients([model], [next(stream)[0]], settings.train, 0)
-    return float(counter.get_total_flops()) / tokens
+        accumulate_gradients([model], [batch], settings.train, 0)
+    return float(counter.get_total_flops()) / batch.target_tokens
 
 
 def _measure_steps(model: SequenceModel, settings: Settings, sample: CorpusSample) -> StepTime:

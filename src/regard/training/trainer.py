@@ -167,7 +167,8 @@ class _Trainer:
             validation = self._validator.quick(self._model, self._state.step)
         except FloatingPointError as error:
             raise self._diverged(str(error)) from None
-        log.write(self._state.step, validation_loss=validation.loss, bleu=validation.bleu, chrf=validation.chrf)
+        scores = {} if validation.bleu is None else {"bleu": validation.bleu, "chrf": validation.chrf}
+        log.write(self._state.step, validation_loss=validation.loss, **scores)
         self._state = self._state.validated(validation.loss)
         self._save()
         return validation
@@ -249,7 +250,7 @@ def _explain_damage(
 
 
 def _merit(validation: Validation, *, by_loss: bool) -> tuple[float, float]:
-    return -validation.loss if by_loss else validation.bleu, -validation.loss
+    return -validation.loss if by_loss or validation.bleu is None else validation.bleu, -validation.loss
 
 
 def _build_model(plan: Plan, parent: ModelFolder | None) -> SequenceModel:
