@@ -26,6 +26,7 @@ from regard.models.interface import SequenceModel
 from regard.progress import Progress
 from regard.settings.fields import AUTO
 from regard.settings.sections import Settings, settings_from_dict
+from regard.settings.sizes import size_overrides
 from regard.settings.train import TrainSettings
 from regard.storage.json_files import read_hashed_json, write_hashed_json
 from regard.training.parallel.replicas import replica_count
@@ -217,7 +218,8 @@ def _choose_steps(
             f"{steps:,} steps, as many as fit in the budget at {speed.tokens / speed.seconds:,.0f} target tokens per "
             "second"
         )
-    if "steps" in request.overrides.get("train", {}) or request.size in ("base", "big"):
+    of_size = size_overrides(request.size, request.kind) if request.size is not None else {}
+    if choices.states_steps(of_size, request.overrides):
         return train.steps, f"{train.steps:,} steps, from the settings"
     return choices.choose_steps(tokens_per_epoch, speed)
 
