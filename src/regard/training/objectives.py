@@ -71,5 +71,6 @@ translation = Objective(_count_target_tokens, _predict_target_tokens, translates
 
 
 def inputs_on(padded: Padded, device: torch.device) -> Inputs:
-    """Return the padded sequences of a batch as the input of a model on a device."""
-    return Inputs.from_lengths(torch.from_numpy(padded.values).to(device), padded.lengths)
+    """Return the padded sequences of a batch as the input of a model on a device. Vectors become float32."""
+    values = torch.from_numpy(padded.values).to(device)
+    return Inputs.from_lengths(values.float() if values.is_floating_point() else values, padded.lengths)
