@@ -18,6 +18,7 @@ import pytest
 import torch
 from safetensors.torch import load_file
 from tests.padded import batch, inputs
+from tests.toy_kind import toy_kind
 from tests.training.conftest import Result, TinyRuns
 from torch import Tensor
 
@@ -972,8 +973,8 @@ def test_an_unfinished_run_of_an_older_version_is_refused(tiny: TinyRuns, tmp_pa
     write_hashed_json(path, plan)
     before = {file: file.read_bytes() for file in out.rglob("*") if file.is_file()}
     assert refused(tiny.events(out)) == (
-        f"{path} was written by another version of Regard; a finished model can be used, but this version cannot "
-        "continue an unfinished run: start again in a new --out, or finish it with the other version"
+        f"{path} was written by another version of Regard, and this version cannot continue an unfinished run: start "
+        "again in a new --out, or finish it with the other version"
     )
     assert {file: file.read_bytes() for file in out.rglob("*") if file.is_file()} == before
 
@@ -1172,3 +1173,36 @@ def reversed_by(model: Transformer, rows: list[tuple[int, ...]]) -> list[bool]:
 def project_last(model: Transformer, tokens: Tensor, state: Any) -> tuple[Tensor, Any]:
     hidden, state = model.decode(tokens, state)
     return model.project(hidden[:, -1]), state
+
+
+def test_a_finished_model_of_an_older_version_is_not_called_unfinished(
+    tiny: TinyRuns, uninterrupted: Uninterrupted, tmp_path: Path
+) -> None:
+    out = tmp_path / "model"
+    shutil.copytree(uninterrupted.out, out)
+    path = out / "run" / "plan.json"
+    write_hashed_json(path, {**read_hashed_json(path), "format": 1})
+    assert refused(tiny.events(out)) == (
+        f"{out} holds a finished model that another version of Regard trained; you can use it as it is, or choose "
+        "another --out for a new run"
+    )
+
+
+def test_naming_the_default_kind_is_not_another_request(
+    tiny: TinyRuns, uninterrupted: Uninterrupted, tmp_path: Path
+) -> None:
+    out = tiny.fresh(tmp_path / "model")
+    tiny.stopped(out, 7)
+    tiny(out, kind="transformer")
+    assert Result.of(out) == uninterrupted.result
+    assert tiny(out, overrides=("model.kind=transformer", *tiny.overrides))[-1] == Finished(out)
+
+
+@pytest.mark.parametrize("override", ["transformer", "toy"])
+def test_a_kind_that_contradicts_a_setting_is_refused(tiny: TinyRuns, tmp_path: Path, override: str) -> None:
+    other = {"transformer": "toy", "toy": "transformer"}[override]
+    with toy_kind():
+        message = refused(
+            tiny.events(tmp_path / "model", kind=other, overrides=(f"model.kind={override}",)), SettingsError
+        )
+    assert message == f"the kind of model is given as {other} and as {override}; give it once, with --kind"

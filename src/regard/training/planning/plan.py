@@ -37,6 +37,10 @@ from regard.training.planning.step_time import StepTime
 _FORMAT = 2  # of the files in the folder of a run; a run of another format is not continued
 
 
+class OtherVersionError(RunError):
+    """A plan that was written by another version of Regard."""
+
+
 @dataclass(frozen=True)
 class Plan:
     """Everything that determines a run: the same plan on the same machine gives exactly the same parameters."""
@@ -102,14 +106,17 @@ def save_plan(path: Path, plan: Plan) -> None:
 
 
 def load_plan(path: Path) -> Plan:
-    """Read a plan; raise a `RunError` if the file is damaged or comes from an incompatible version of Regard."""
+    """Read a plan; raise an `OtherVersionError` if it is of an incompatible version of Regard.
+
+    Raise another `RunError` if the file is damaged.
+    """
     try:
         saved = read_hashed_json(path)
     except ValueError as error:
         raise RunError(f"{error}; restore it from a copy, or start a new run in another --out") from None
-    other_version = RunError(
-        f"{path} was written by another version of Regard; a finished model can be used, but this version cannot "
-        "continue an unfinished run: start again in a new --out, or finish it with the other version"
+    other_version = OtherVersionError(
+        f"{path} was written by another version of Regard, and this version cannot continue an unfinished run: start "
+        "again in a new --out, or finish it with the other version"
     )
     if saved.pop("format", 1) != _FORMAT:
         raise other_version

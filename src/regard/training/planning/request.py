@@ -7,6 +7,7 @@ from typing import Any
 from regard.errors import RunError
 from regard.model_folder.folder import ModelFolder
 from regard.settings.fields import Overrides
+from regard.settings.kinds import DEFAULT_KIND
 from regard.settings.recipes import FINE_TUNE
 from regard.settings.sections import Settings, assemble, kind_of
 from regard.settings.sizes import size_overrides
@@ -58,6 +59,8 @@ class TrainingRequest:
                 f"{section}.{name}": value
                 for section, values in self.overrides.items()
                 for name, value in values.items()
+                # The default kind is the same request whether or not the user names it.
+                if (section, name, value) != ("model", "kind", DEFAULT_KIND)
             },
         }
 
