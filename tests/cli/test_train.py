@@ -5,7 +5,7 @@ import re
 from pathlib import Path
 
 import pytest
-from tests.cli.runner import SMALL, TINY, Trained, bad_corpora, call, write
+from tests.cli.runner import SMALL, SOURCES, TINY, Trained, bad_corpora, call, write
 from tests.toy_kind import toy_kind
 
 from regard.cli.commands.train import train
@@ -178,3 +178,15 @@ def test_the_option_kind_is_the_setting_model_kind(
         done = call("train", "--kind", "toy", "--set", "model.kind=transformer", *data, "--out", out)
         said = "error: the kind of model is given as transformer and as toy; give it once, with --kind\n"
         assert (done.code, done.said) == (2, said)
+
+
+def test_decode_settings_of_the_run_are_stored_and_used_by_translate(folder: Path, tmp_path: Path) -> None:
+    out = tmp_path / "model"
+    words = (*SMALL, "--steps", "1", "--set", "decode.beam_size=2", "--set", "decode.max_length=3")
+    assert call("train", folder / "train.en", folder / "train.fr", "--out", out, *words).code == 0
+    settings = json.loads((out / "settings.json").read_text("utf-8"))
+    assert settings["decode"] == {"beam_size": 2, "max_length_offset": 2, "max_length": 3}
+    translated = call("translate", "-m", out, "--json", *SOURCES)
+    given = [word for name, value in settings["decode"].items() for word in ("--set", f"decode.{name}={value}")]
+    assert translated.output == call("translate", "-m", out, "--json", *SOURCES, *given).output
+    assert translated.output != call("translate", "-m", out, "--json", *SOURCES, "--set", "decode.max_length=9").output

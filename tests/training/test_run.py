@@ -26,6 +26,7 @@ import regard
 from regard.data.batching.batches import Batch, StreamPosition
 from regard.errors import RunError, SettingsError, UserError
 from regard.inference.search.beam import search
+from regard.inference.translator import Translator
 from regard.machine import bfloat16, memory
 from regard.model_folder.loader import open_folder
 from regard.models.kinds.transformer import Transformer
@@ -275,6 +276,7 @@ def test_a_run_without_an_undamaged_checkpoint_stops_with_advice_that_works(tiny
     assert before.items() <= {path: path.read_bytes() for path in (out / "run").rglob("*") if path.is_file()}.items()
     expected = load_file(folder / "step-00000020" / "weights.safetensors")
     assert_mean(load_file(recovered / "weights.safetensors"), [expected])
+    assert open_folder(recovered).decode == DecodeSettings(beam_size=2, max_length_offset=2)
     events = tiny(tmp_path / "new", size=None, steps=2, parent=recovered, overrides=FINE_TUNING)
     assert isinstance(events[-1], Finished)
 
@@ -1206,3 +1208,40 @@ def test_a_kind_that_contradicts_a_setting_is_refused(tiny: TinyRuns, tmp_path: 
             tiny.events(tmp_path / "model", kind=other, overrides=(f"model.kind={override}",)), SettingsError
         )
     assert message == f"the kind of model is given as {other} and as {override}; give it once, with --kind"
+
+
+# Decode settings
+
+
+def test_decode_settings_of_the_run_are_stored_with_the_model_and_passed_on(tiny: TinyRuns, tmp_path: Path) -> None:
+    overrides = (*tiny.overrides, "decode.length_penalty=1.5", "decode.n_best=2")
+    tiny(tmp_path / "parent", steps=2, overrides=overrides)
+    stored = {"beam_size": 2, "max_length_offset": 2, "length_penalty": 1.5}
+    assert read_json(tmp_path / "parent" / "settings.json")["decode"] == stored
+    few = ("train.micro_batch_tokens=48", "train.batch_tokens=96")
+    tuned: dict[str, Any] = {"size": None, "steps": 2, "parent": tmp_path / "parent"}
+    tiny(tmp_path / "same", **tuned, overrides=few)
+    assert read_json(tmp_path / "same" / "settings.json")["decode"] == stored
+    tiny(tmp_path / "other", **tuned, overrides=(*few, "decode.beam_size=4", "decode.length_penalty=1"))
+    changed = {"max_length_offset": 2, "length_penalty": 1.0}  # a beam size of 4 is the default
+    assert read_json(tmp_path / "other" / "settings.json")["decode"] == changed
+
+
+def test_validation_translates_as_the_saved_model_does(
+    tiny: TinyRuns, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    used: list[DecodeSettings] = []
+    original = Translator.translate
+
+    def translate(self: Translator, texts: Any, decode: DecodeSettings) -> Any:
+        used.append(decode)
+        return original(self, texts, decode)
+
+    monkeypatch.setattr(Translator, "translate", translate)
+    tiny(tmp_path / "parent", steps=2)
+    few = ("train.micro_batch_tokens=48", "train.batch_tokens=96", "decode.prefix=a", "decode.length_penalty=2")
+    tiny(tmp_path / "child", size=None, steps=2, parent=tmp_path / "parent", overrides=few)
+    for name in ("parent", "child"):
+        assert open_folder(tmp_path / name).decode in used
+    assert set(used) == {open_folder(tmp_path / name).decode for name in ("parent", "child")}
+    assert len(set(used)) == 2

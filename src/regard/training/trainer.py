@@ -11,7 +11,7 @@ from torch import Tensor
 from regard.data.batching.batches import batches
 from regard.errors import RunError
 from regard.interchange.ctranslate2.export import ensure_export
-from regard.model_folder.folder import DEFAULT_DECODE, ModelFolder
+from regard.model_folder.folder import ModelFolder
 from regard.model_folder.writer import save_folder
 from regard.models.build import build_model
 from regard.models.interface import SequenceModel
@@ -131,7 +131,7 @@ class _Trainer:
             weights=parameters,
             tokenizer=self._data.tokenizer,
             languages=self._data.languages,
-            decode=self._data.parent.decode if self._data.parent else DEFAULT_DECODE,
+            decode=self._plan.settings.decode,
             card=write_card(self._plan, self._data, self._state, self._slices, scores_by_name, kept),
         )
         yield Progress("exporting to CTranslate2", 0, 1)
@@ -238,6 +238,7 @@ def _explain_damage(
                 weights=parameters,
                 tokenizer=data.tokenizer,
                 languages=data.languages,
+                decode=plan.settings.decode,
                 card=f"# Parameters after step {step:,} of an unfinished run\n",
             )
             steps = ", ".join(f"{each:,}" for each in error.with_parameters)

@@ -44,6 +44,7 @@ class Validator:
         self._corpus = corpus
         self._tokenizer = tokenizer
         self._settings = settings
+        self._decode = settings.decode.as_stored()  # users of the model get the same translations
         max_positions = settings.model.max_positions
         self._pairs = trainable_texts(texts.valid, tokenizer, max_positions=max_positions, limit=FULL_SENTENCES)
 
@@ -71,7 +72,7 @@ class Validator:
             as_autoregressive(model), self._tokenizer.generable, device=model.device, batch_tokens=batch_tokens
         )
         translator = Translator(backend, self._tokenizer, max_positions=self._settings.model.max_positions)
-        texts = [translation.text for translation in translator.translate(sources, self._settings.decode)]
+        texts = [translation.text for translation in translator.translate(sources, self._decode)]
         # TER is left out, because it would take the most time.
         scorer = Scorer([[target] for target in targets], names=("bleu", "chrf"))
         scores = scorer.metric_scores(list(scorer.statistics(texts)))

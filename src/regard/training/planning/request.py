@@ -79,7 +79,9 @@ class TrainingRequest:
         """Return the settings for data with this many pairs, and a list with one text that explains the model size."""
         if self.parent is not None:
             reason = f"fine-tuned from {self.parent.path.name}, with its size and tokenizer"
-            return replace(assemble(FINE_TUNE, self.overrides), model=self.parent.settings), [reason]
+            of_parent = {"decode": self.parent.decode.stored_with_model()}
+            settings = assemble(FINE_TUNE, of_parent, self.overrides)
+            return replace(settings, model=self.parent.settings), [reason]
         size, reason = choices.choose_model_size(pairs, device, self.kind)
         if self.size is not None:
             size, reason = self.size, f"size {self.size}, as requested"
