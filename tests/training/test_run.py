@@ -40,7 +40,7 @@ from regard.training import loss
 from regard.training import step as step_module
 from regard.training.checkpoints import Average, Checkpoints
 from regard.training.optimizers.adam import make_optimizer
-from regard.training.planning import memory_estimate
+from regard.training.planning import memory_estimate, step_time
 from regard.training.step import Step, derived_seed, training_steps
 from regard.training.tracking.events import Event, Finished, Note, Planned, Stopped
 from regard.training.validation import Validation, Validator
@@ -1245,3 +1245,49 @@ def test_validation_translates_as_the_saved_model_does(
         assert open_folder(tmp_path / name).decode in used
     assert set(used) == {open_folder(tmp_path / name).decode for name in ("parent", "child")}
     assert len(set(used)) == 2
+
+
+# Threads
+
+
+def test_a_quota_of_cpus_limits_the_threads_of_the_whole_run(
+    tiny: TinyRuns, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.delenv("OMP_NUM_THREADS", raising=False)
+    monkeypatch.setattr("regard.training.parallel.threads.usable_cpus", lambda: 2)
+    used: dict[str, int] = {}
+
+    def spy(owner: Any, name: str) -> None:
+        original = getattr(owner, name)
+
+        def call(*arguments: Any, **options: Any) -> Any:
+            used[name] = torch.get_num_threads()
+            return original(*arguments, **options)
+
+        monkeypatch.setattr(owner, name, call)
+
+    spy(step_time, "measure_step_time")
+    spy(step_module, "accumulate_gradients")
+    spy(Validator, "quick")
+    spy(Validator, "full")
+    before = torch.get_num_threads()
+    torch.set_num_threads(3)
+    try:
+        tiny(tmp_path / "model", steps=2)
+        assert torch.get_num_threads() == 3
+    finally:
+        torch.set_num_threads(before)
+    assert used == dict.fromkeys(("measure_step_time", "accumulate_gradients", "quick", "full"), 2)
+
+
+def test_the_card_and_the_plan_count_the_cpus_that_may_be_used(
+    tiny: TinyRuns, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for module in ("planning.choices", "tracking.model_card"):
+        monkeypatch.setattr(f"regard.training.{module}.cpu_count", lambda: 3)
+    monkeypatch.setattr("os.cpu_count", lambda: 64)
+    tiny(tmp_path / "model", steps=1, size=None)
+    card = (tmp_path / "model" / "card.md").read_text("utf-8")
+    assert (
+        "training pairs and 3 CPU cores" in card and ", 3 cores, cpu, " in card and "64" not in card.split("## Data")[0]
+    )

@@ -50,10 +50,11 @@ def train_by_plan(out: Path, plan: Plan, data: PreparedData, stop: Callable[[], 
     yield Planned(plan, state.step)
     trainer = _Trainer(out, plan, data, model, optimizer, checkpoints, state)
     tensorboard = plan.settings.train.tensorboard
-    with torch_threads(plan.threads), Log(out / "run", state.step, tensorboard=tensorboard) as log:
-        is_complete = yield from trainer.run(log, stop)
-    if is_complete:
-        yield from trainer.finish()
+    with torch_threads(plan.threads):
+        with Log(out / "run", state.step, tensorboard=tensorboard) as log:
+            is_complete = yield from trainer.run(log, stop)
+        if is_complete:
+            yield from trainer.finish()
 
 
 class _Trainer:
