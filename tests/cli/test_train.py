@@ -5,9 +5,12 @@ import re
 from pathlib import Path
 
 import pytest
-from tests.cli.runner import SMALL, TINY, Trained, bad_corpora, call, write
+from tests.cli.runner import SMALL, SOURCES, TINY, Trained, bad_corpora, call, write
+from tests.toy_kind import toy_kind
 
+from regard.cli.commands.train import train
 from regard.model_folder.bundled import available
+from regard.model_folder.loader import open_folder
 
 
 def test_train_reports_its_plan_and_result(trained: Trained) -> None:
@@ -143,3 +146,47 @@ def test_validation_files_and_fine_tuning(folder: Path, model: Path, tmp_path: P
     assert done.code == 0, done.said
     assert "  fine-tuned from model, with its size and tokenizer\n" in done.said
     assert "(2 sentences)" in done.said
+
+
+def test_the_option_kind_is_the_setting_model_kind(
+    folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("regard.benchmark.training_speed._SECONDS", 0.0)
+    monkeypatch.setattr("regard.benchmark.training_speed._PEAK_WIDTH", 64)
+    data = (folder / "train.en", folder / "train.fr")
+    few = (
+        "--set",
+        "train.batch_tokens=96",
+        "--set",
+        "train.micro_batch_tokens=96",
+        "--set",
+        "tokenizer.vocab_size=300",
+    )
+    choice = next(one.type for one in train.params if one.name == "kind")  # all commands share it
+    monkeypatch.setattr(choice, "choices", ("transformer", "toy"))
+    with toy_kind():
+        out = tmp_path / "model"
+        done = call("train", "--kind", "toy", *data, "--out", out, "--steps", "1", *few)
+        assert done.code == 0, done.said
+        assert open_folder(out).settings.kind == "toy"
+        done = call("check", "--kind", "toy", *data, "--json", *few)
+        assert [one["size"] for one in json.loads(done.output)["forecast"]["expected"]] == ["tiny"], done.said
+        done = call("bench", "train", *data, "--kind", "toy", "--json", *few)
+        found = json.loads(done.output)
+        parameters = sum(tensor.numel() for tensor in open_folder(out).build().parameters())
+        assert (found["size"], found["parameters"]) == ("tiny", parameters), done.said
+        done = call("train", "--kind", "toy", "--set", "model.kind=transformer", *data, "--out", out)
+        said = "error: the kind of model is given as transformer and as toy; give it once, with --kind\n"
+        assert (done.code, done.said) == (2, said)
+
+
+def test_decode_settings_of_the_run_are_stored_and_used_by_translate(folder: Path, tmp_path: Path) -> None:
+    out = tmp_path / "model"
+    words = (*SMALL, "--steps", "1", "--set", "decode.beam_size=2", "--set", "decode.max_length=3")
+    assert call("train", folder / "train.en", folder / "train.fr", "--out", out, *words).code == 0
+    settings = json.loads((out / "settings.json").read_text("utf-8"))
+    assert settings["decode"] == {"beam_size": 2, "max_length_offset": 2, "max_length": 3}
+    translated = call("translate", "-m", out, "--json", *SOURCES)
+    given = [word for name, value in settings["decode"].items() for word in ("--set", f"decode.{name}={value}")]
+    assert translated.output == call("translate", "-m", out, "--json", *SOURCES, *given).output
+    assert translated.output != call("translate", "-m", out, "--json", *SOURCES, "--set", "decode.max_length=9").output

@@ -16,6 +16,7 @@ from regard.models.inputs import Inputs
 from regard.models.kinds.transformer import Transformer
 from regard.settings.train import TrainSettings
 from regard.training.loss import backward_in_chunks
+from regard.training.objectives import inputs_on
 from regard.training.optimizers.adam import make_optimizer
 
 FEATURES, LENGTHS = 5, [7, 2, 4, 7]
@@ -94,3 +95,20 @@ def test_a_model_learns_from_vectors(store: Ragged) -> None:
         optimizer.step()
     assert all(parameter.grad is not None and parameter.grad.any() for parameter in model.parameters())
     assert losses[-1] < losses[0] / 4
+
+
+@pytest.mark.parametrize("dtype", ["float16", "float32", "float64"])
+def test_stored_vectors_of_any_precision_become_float32(tmp_path: Path, dtype: str) -> None:
+    with ExitStack() as stack:
+        RaggedWriter(tmp_path, "source", dtype, stack).write(SEQUENCES)
+    sources = Ragged.open(tmp_path, "source", dtype, features=FEATURES).gather(np.arange(4))
+    assert sources.values.dtype == dtype
+    inputs = inputs_on(sources, torch.device("cpu"))
+    assert inputs.values.dtype == torch.float32
+    assert inputs.lengths.tolist() == LENGTHS
+    model = make_model(2)
+    expected = encode(model, Padded(sources.values.astype(np.float32), sources.lengths))
+    with torch.inference_mode():
+        assert torch.equal(model.encode(inputs).hidden_BSD, expected)
+    targets = padded([[5, 6, 3], [7, 3, 0], [8, 9, 3], [9, 5, 3]])
+    assert backward_in_chunks(model, Batch(sources, targets), label_smoothing=0.0, tokens=10) > 0

@@ -31,13 +31,13 @@ from regard.storage.manifest import write_manifest
 
 torch.set_num_threads(1)
 
-GOLDEN = Path(__file__).parents[1] / "golden" / "format-1"
+GOLDEN = Path(__file__).parents[1] / "golden"
 
 
-@pytest.fixture
-def model(tmp_path: Path) -> Path:
-    """The golden folder, with its CTranslate2 export."""
-    shutil.copytree(GOLDEN, tmp_path / "model")
+@pytest.fixture(params=["format-1", "format-2"])
+def model(request: pytest.FixtureRequest, tmp_path: Path) -> Path:
+    """A golden folder of each format, with its CTranslate2 export."""
+    shutil.copytree(GOLDEN / request.param, tmp_path / "model")
     ensure_export(tmp_path / "model")
     return tmp_path / "model"
 

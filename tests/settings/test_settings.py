@@ -330,3 +330,18 @@ def test_settings_of_other_sections_are_refused_for_decoding(override: str, mess
 
 def test_sampling_may_return_more_texts_than_beam_size() -> None:
     assert assemble(user_overrides(["decode.n_best=9", "decode.temperature=0.5"])).decode.n_best == 9
+
+
+@pytest.mark.parametrize("name", ["vocab_size", "vocabulary"])
+def test_the_old_names_of_the_vocabulary_size_lead_to_a_setting_that_works(name: str) -> None:
+    with pytest.raises(SettingsError, match=f"^model.{name} is now tokenizer.vocab_size$"):
+        user_overrides([f"model.{name}=300"])
+    assert user_overrides(["tokenizer.vocab_size=300"]) == {"tokenizer": {"vocab_size": 300}}
+
+
+def test_two_kinds_contradict_each_other() -> None:
+    with pytest.raises(SettingsError) as caught:
+        user_overrides(["model.kind=transformer", "train.steps=1", "model.kind=toy"])
+    assert str(caught.value) == "the kind of model is given as transformer and as toy; give it once, with --kind"
+    twice = user_overrides(["model.kind=transformer", "model.kind= transformer"])
+    assert twice == {"model": {"kind": "transformer"}}

@@ -18,6 +18,7 @@ import pytest
 import torch
 from safetensors.torch import load_file
 from tests.padded import batch, inputs
+from tests.toy_kind import toy_kind
 from tests.training.conftest import Result, TinyRuns
 from torch import Tensor
 
@@ -25,6 +26,7 @@ import regard
 from regard.data.batching.batches import Batch, StreamPosition
 from regard.errors import RunError, SettingsError, UserError
 from regard.inference.search.beam import search
+from regard.inference.translator import Translator
 from regard.machine import bfloat16, memory
 from regard.model_folder.loader import open_folder
 from regard.models.kinds.transformer import Transformer
@@ -38,7 +40,7 @@ from regard.training import loss
 from regard.training import step as step_module
 from regard.training.checkpoints import Average, Checkpoints
 from regard.training.optimizers.adam import make_optimizer
-from regard.training.planning import memory_estimate
+from regard.training.planning import memory_estimate, step_time
 from regard.training.step import Step, derived_seed, training_steps
 from regard.training.tracking.events import Event, Finished, Note, Planned, Stopped
 from regard.training.validation import Validation, Validator
@@ -122,7 +124,7 @@ def test_the_model_folder_translates_alike_with_both_backends(tiny: TinyRuns, un
 def test_validation_uses_the_translations_that_users_get(uninterrupted: Uninterrupted) -> None:
     """It translates with torch, and users translate with CTranslate2."""
     last = uninterrupted.events[-1]
-    assert isinstance(last, Finished) and last.scores is not None
+    assert isinstance(last, Finished) and last.scores is not None and last.scores.example is not None
     source, translation, _ = last.scores.example
     settings = of_type(Planned, uninterrupted.events)[0].plan.settings
     assert regard.load(uninterrupted.out, backend="ctranslate2").translate(source, settings.decode).text == translation
@@ -274,6 +276,7 @@ def test_a_run_without_an_undamaged_checkpoint_stops_with_advice_that_works(tiny
     assert before.items() <= {path: path.read_bytes() for path in (out / "run").rglob("*") if path.is_file()}.items()
     expected = load_file(folder / "step-00000020" / "weights.safetensors")
     assert_mean(load_file(recovered / "weights.safetensors"), [expected])
+    assert open_folder(recovered).decode == DecodeSettings(beam_size=2, max_length_offset=2)
     events = tiny(tmp_path / "new", size=None, steps=2, parent=recovered, overrides=FINE_TUNING)
     assert isinstance(events[-1], Finished)
 
@@ -972,8 +975,8 @@ def test_an_unfinished_run_of_an_older_version_is_refused(tiny: TinyRuns, tmp_pa
     write_hashed_json(path, plan)
     before = {file: file.read_bytes() for file in out.rglob("*") if file.is_file()}
     assert refused(tiny.events(out)) == (
-        f"{path} was written by another version of Regard; a finished model can be used, but this version cannot "
-        "continue an unfinished run: start again in a new --out, or finish it with the other version"
+        f"{path} was written by another version of Regard, and this version cannot continue an unfinished run: start "
+        "again in a new --out, or finish it with the other version"
     )
     assert {file: file.read_bytes() for file in out.rglob("*") if file.is_file()} == before
 
@@ -1172,3 +1175,119 @@ def reversed_by(model: Transformer, rows: list[tuple[int, ...]]) -> list[bool]:
 def project_last(model: Transformer, tokens: Tensor, state: Any) -> tuple[Tensor, Any]:
     hidden, state = model.decode(tokens, state)
     return model.project(hidden[:, -1]), state
+
+
+def test_a_finished_model_of_an_older_version_is_not_called_unfinished(
+    tiny: TinyRuns, uninterrupted: Uninterrupted, tmp_path: Path
+) -> None:
+    out = tmp_path / "model"
+    shutil.copytree(uninterrupted.out, out)
+    path = out / "run" / "plan.json"
+    write_hashed_json(path, {**read_hashed_json(path), "format": 1})
+    assert refused(tiny.events(out)) == (
+        f"{out} holds a finished model that another version of Regard trained; you can use it as it is, or choose "
+        "another --out for a new run"
+    )
+
+
+def test_naming_the_default_kind_is_not_another_request(
+    tiny: TinyRuns, uninterrupted: Uninterrupted, tmp_path: Path
+) -> None:
+    out = tiny.fresh(tmp_path / "model")
+    tiny.stopped(out, 7)
+    tiny(out, kind="transformer")
+    assert Result.of(out) == uninterrupted.result
+    assert tiny(out, overrides=("model.kind=transformer", *tiny.overrides))[-1] == Finished(out)
+
+
+@pytest.mark.parametrize("override", ["transformer", "toy"])
+def test_a_kind_that_contradicts_a_setting_is_refused(tiny: TinyRuns, tmp_path: Path, override: str) -> None:
+    other = {"transformer": "toy", "toy": "transformer"}[override]
+    with toy_kind():
+        message = refused(
+            tiny.events(tmp_path / "model", kind=other, overrides=(f"model.kind={override}",)), SettingsError
+        )
+    assert message == f"the kind of model is given as {other} and as {override}; give it once, with --kind"
+
+
+# Decode settings
+
+
+def test_decode_settings_of_the_run_are_stored_with_the_model_and_passed_on(tiny: TinyRuns, tmp_path: Path) -> None:
+    overrides = (*tiny.overrides, "decode.length_penalty=1.5", "decode.n_best=2")
+    tiny(tmp_path / "parent", steps=2, overrides=overrides)
+    stored = {"beam_size": 2, "max_length_offset": 2, "length_penalty": 1.5}
+    assert read_json(tmp_path / "parent" / "settings.json")["decode"] == stored
+    few = ("train.micro_batch_tokens=48", "train.batch_tokens=96")
+    tuned: dict[str, Any] = {"size": None, "steps": 2, "parent": tmp_path / "parent"}
+    tiny(tmp_path / "same", **tuned, overrides=few)
+    assert read_json(tmp_path / "same" / "settings.json")["decode"] == stored
+    tiny(tmp_path / "other", **tuned, overrides=(*few, "decode.beam_size=4", "decode.length_penalty=1"))
+    changed = {"max_length_offset": 2, "length_penalty": 1.0}  # a beam size of 4 is the default
+    assert read_json(tmp_path / "other" / "settings.json")["decode"] == changed
+
+
+def test_validation_translates_as_the_saved_model_does(
+    tiny: TinyRuns, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    used: list[DecodeSettings] = []
+    original = Translator.translate
+
+    def translate(self: Translator, texts: Any, decode: DecodeSettings) -> Any:
+        used.append(decode)
+        return original(self, texts, decode)
+
+    monkeypatch.setattr(Translator, "translate", translate)
+    tiny(tmp_path / "parent", steps=2)
+    few = ("train.micro_batch_tokens=48", "train.batch_tokens=96", "decode.prefix=a", "decode.length_penalty=2")
+    tiny(tmp_path / "child", size=None, steps=2, parent=tmp_path / "parent", overrides=few)
+    for name in ("parent", "child"):
+        assert open_folder(tmp_path / name).decode in used
+    assert set(used) == {open_folder(tmp_path / name).decode for name in ("parent", "child")}
+    assert len(set(used)) == 2
+
+
+# Threads
+
+
+def test_a_quota_of_cpus_limits_the_threads_of_the_whole_run(
+    tiny: TinyRuns, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.delenv("OMP_NUM_THREADS", raising=False)
+    monkeypatch.setattr("regard.training.parallel.threads.usable_cpus", lambda: 2)
+    used: dict[str, int] = {}
+
+    def spy(owner: Any, name: str) -> None:
+        original = getattr(owner, name)
+
+        def call(*arguments: Any, **options: Any) -> Any:
+            used[name] = torch.get_num_threads()
+            return original(*arguments, **options)
+
+        monkeypatch.setattr(owner, name, call)
+
+    spy(step_time, "measure_step_time")
+    spy(step_module, "accumulate_gradients")
+    spy(Validator, "quick")
+    spy(Validator, "full")
+    before = torch.get_num_threads()
+    torch.set_num_threads(3)
+    try:
+        tiny(tmp_path / "model", steps=2)
+        assert torch.get_num_threads() == 3
+    finally:
+        torch.set_num_threads(before)
+    assert used == dict.fromkeys(("measure_step_time", "accumulate_gradients", "quick", "full"), 2)
+
+
+def test_the_card_and_the_plan_count_the_cpus_that_may_be_used(
+    tiny: TinyRuns, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for module in ("planning.choices", "tracking.model_card"):
+        monkeypatch.setattr(f"regard.training.{module}.cpu_count", lambda: 3)
+    monkeypatch.setattr("os.cpu_count", lambda: 64)
+    tiny(tmp_path / "model", steps=1, size=None)
+    card = (tmp_path / "model" / "card.md").read_text("utf-8")
+    assert (
+        "training pairs and 3 CPU cores" in card and ", 3 cores, cpu, " in card and "64" not in card.split("## Data")[0]
+    )

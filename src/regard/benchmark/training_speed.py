@@ -62,6 +62,7 @@ def measure_training(
     any_size = size or next(iter(get_kind(kind).sizes))  # device and precision do not depend on the size
     requested = assemble(size_overrides(any_size, kind), user).train
     device = choices.pick_device(requested.device, requested.precision)
+    has_steps = choices.states_steps(size_overrides(size, kind) if size is not None else {}, user)
     size = size or choices.choose_model_size(training_pairs(report), device, kind)[0]
     settings = assemble(size_overrides(size, kind), user)
     with tempfile.TemporaryDirectory() as folder, torch_threads(default_threads()):
@@ -73,16 +74,16 @@ def measure_training(
         yield Progress("measuring training steps", 0, 1)
         with explain_out_of_memory():
             speed = _measure_steps(model, settings, sample)
-    yield Progress("measuring the peak speed", 0, 1)
-    chooses_steps = "steps" not in user.get("train", {}) and size in ("tiny", "small")
-    steps = choices.choose_steps(sample.epoch_tokens, speed)[0] if chooses_steps else settings.train.steps
+        yield Progress("measuring the peak speed", 0, 1)
+        peak = peak_speed(device)
+    steps = settings.train.steps if has_steps else choices.choose_steps(sample.epoch_tokens, speed)[0]
     return TrainingSpeed(
         size=size,
         parameters=sum(parameter.numel() for parameter in model.parameters()),
         tokens_per_second=speed.tokens / speed.seconds,
         seconds_per_step=speed.seconds,
         gigaflops=operations_per_token * speed.tokens / speed.seconds / 1e9,
-        peak_gigaflops=peak_speed(device) / 1e9,
+        peak_gigaflops=peak / 1e9,
         peak_memory_mb=peak_memory_mb(),
         steps=steps,
         seconds=steps * speed.seconds / choices.SHARE_FOR_STEPS,
@@ -92,9 +93,10 @@ def measure_training(
 def _operations_per_token(model: SequenceModel, settings: Settings, sample: CorpusSample) -> float:
     """Return the number of operations in matrix products per target token, in forward and backward pass together."""
     stream = batches(sample.corpus.train, tokens=settings.train.micro_batch_tokens, seed=settings.train.seed)
+    batch, _ = next(stream)
     with FlopCounterMode(display=False) as counter:
-        _, tokens = accumulate_gradients([model], [next(stream)[0]], settings.train, 0)
-    return float(counter.get_total_flops()) / tokens
+        accumulate_gradients([model], [batch], settings.train, 0)
+    return float(counter.get_total_flops()) / batch.target_tokens
 
 
 def _measure_steps(model: SequenceModel, settings: Settings, sample: CorpusSample) -> StepTime:

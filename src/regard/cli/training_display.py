@@ -10,6 +10,7 @@ from regard.render.units import format_count
 
 if TYPE_CHECKING:
     from regard.training.tracking.events import Event
+    from regard.training.validation import Validation
 
 
 def show_training(events: Iterable["Event"]) -> "Event | None":
@@ -34,23 +35,26 @@ def show_training(events: Iterable["Event"]) -> "Event | None":
                 case Step():
                     screen.step(event.step, event.loss, event.learning_rate, event.target_tokens, event.seconds)
                 case Validation():
-                    source, translation, _ = event.example
-                    screen.line(
-                        f"step {event.step:,}: validation loss {event.loss:.3f}, BLEU {event.bleu:.1f}, "
-                        f"chrF {event.chrf:.1f} ({format_count(event.sentences, 'sentence')})"
-                    )
-                    screen.line(f"    {_short(source)} → {_short(translation)}")
+                    screen.line(f"step {event.step:,}: {_scores(event)}")
+                    if event.example is not None:
+                        source, translation, _ = event.example
+                        screen.line(f"    {_short(source)} → {_short(translation)}")
                 case Stopped():
                     screen.line(f"stopped after step {event.step:,}; the same command resumes from there")
                 case Finished() if event.scores is None:
                     screen.line(f"{event.folder} is already finished; nothing to do")
                 case Finished():
-                    screen.line(
-                        f"kept {event.kept}: validation loss {event.scores.loss:.3f}, BLEU {event.scores.bleu:.1f}, "
-                        f"chrF {event.scores.chrf:.1f} ({format_count(event.scores.sentences, 'sentence')})"
-                    )
+                    screen.line(f"kept {event.kept}: {_scores(event.scores)}")
                     screen.line(f"the model is in {event.folder}; its card is {event.folder / 'card.md'}")
     return last
+
+
+def _scores(validation: "Validation") -> str:
+    loss = f"validation loss {validation.loss:.3f}"
+    if validation.bleu is None:
+        return loss
+    sentences = format_count(validation.sentences, "sentence")
+    return f"{loss}, BLEU {validation.bleu:.1f}, chrF {validation.chrf:.1f} ({sentences})"
 
 
 def _short(text: str, limit: int = 70) -> str:

@@ -1,5 +1,6 @@
 """Builds a model from its settings. Nothing else calls the constructor of a model."""
 
+import threading
 from dataclasses import dataclass
 from pkgutil import resolve_name
 from typing import TypeVar, cast
@@ -14,13 +15,18 @@ from regard.settings.model import ModelSettings
 AnyModel = TypeVar("AnyModel", bound=SequenceModel)
 
 
+# The constructors of torch's layers draw random numbers from the default generator, which all threads share.
+_default_generator = threading.RLock()
+
+
 def build_model(settings: ModelSettings, dropout: float = 0.0, *, seed: int = 0) -> SequenceModel:
     """Return a model of the kind and shape that the settings describe, with random parameters.
 
-    The parameters depend only on the settings and the seed. The random generator of the caller does not change.
+    The parameters depend only on the settings and the seed. The random generator of the caller does not change,
+    and several threads may call this function at the same time.
     """
-    with torch.random.fork_rng(devices=[]):
-        torch.manual_seed(seed)
+    with _default_generator, torch.random.fork_rng(devices=[]):
+        torch.default_generator.manual_seed(seed)  # `torch.manual_seed` would seed the generators of GPUs too
         model: SequenceModel = resolve_name(get_kind(settings.kind).model)(settings, dropout)
     return model
 

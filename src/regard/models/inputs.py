@@ -1,6 +1,7 @@
 """The input of a model: a batch of sequences of token ids or of vectors, and a mask of the real positions.
 
-The mask is made once, where the batch is padded. No model derives it from the padding token.
+The mask is made once, when a padded batch becomes an `Inputs`, from the lengths of its sequences. No model derives it
+from the padding token.
 """
 
 from collections.abc import Sequence

@@ -36,8 +36,15 @@ def user_overrides(overrides: Sequence[str] = (), file: Path | None = None) -> O
 
 
 def _requested_kind(overrides: Sequence[str]) -> str | None:
-    """Return the kind of model that overrides ask for; the names of all model settings depend on it."""
-    return {path: value for path, _, value in (one.partition("=") for one in overrides)}.get("model.kind")
+    """Return the kind of model that overrides ask for; the names of all model settings depend on it.
+
+    `--kind` is one of the overrides. Raise a `SettingsError` if the overrides ask for several kinds.
+    """
+    split = (one.partition("=") for one in overrides)
+    kinds = list(dict.fromkeys(value.strip() for path, _, value in split if path == "model.kind"))
+    if len(kinds) > 1:
+        raise SettingsError(f"the kind of model is given as {' and as '.join(kinds)}; give it once, with --kind")
+    return kinds[0] if kinds else None
 
 
 def decode_overrides(overrides: Sequence[str], file: Path | None = None) -> dict[str, Any]:

@@ -1,10 +1,10 @@
-"""The label-smoothed loss (section 5.4 of the paper), summed over all target tokens except padding.
+"""The label-smoothed loss (section 5.4 of the paper), summed over all predicted tokens.
 
 The logits of all positions would be the largest tensor of training, with one number for each position and each token
 of the vocabulary. They are never all in memory: the logits and their gradient are computed for one chunk of positions
 at a time.
 
-Dimensions: N target tokens without padding, D model width, V vocabulary size.
+Dimensions: N predicted tokens, D model width, V vocabulary size.
 """
 
 from collections.abc import Iterator
@@ -52,12 +52,15 @@ def summed_loss(
 
 
 def backward_in_chunks(
-    model: SequenceModel, batch: Batch, *, label_smoothing: float, tokens: int, bfloat16: bool = False
+    model: SequenceModel, batch: Batch, *, label_smoothing: float, tokens: int, seed: int = 0, bfloat16: bool = False
 ) -> float:
-    """Compute the summed loss of a micro-batch and return it; add its gradient, divided by `tokens`, to `.grad`."""
+    """Compute the summed loss of a micro-batch and return it; add its gradient, divided by `tokens`, to `.grad`.
+
+    The random choices of the objective depend on `seed`.
+    """
     autocast = partial(torch.autocast, model.device.type, torch.bfloat16, enabled=bfloat16)
     with autocast():
-        hidden_ND, target_N, weight_N = objective_of(model)(model, batch)
+        hidden_ND, target_N, weight_N = objective_of(model.settings).predict(model, batch, seed)
     leaf_ND = hidden_ND.detach().requires_grad_()
     total = torch.zeros((), device=model.device)
     done = 0
@@ -76,9 +79,9 @@ def backward_in_chunks(
     return total.item()
 
 
-def loss_only(model: SequenceModel, batch: Batch) -> float:
-    """Return the cross entropy of a micro-batch, summed over its target tokens, without label smoothing or weights."""
-    hidden_ND, target_N, _ = objective_of(model)(model, batch)
+def loss_only(model: SequenceModel, batch: Batch, seed: int = 0) -> float:
+    """Return the cross entropy of a micro-batch, summed over its predictions, without label smoothing or weights."""
+    hidden_ND, target_N, _ = objective_of(model.settings).predict(model, batch, seed)
     return sum(
         F.cross_entropy(model.project(chunk_ND).float(), chunk_N, reduction="sum").item()
         for chunk_ND, chunk_N in _chunks(model, hidden_ND, target_N)

@@ -182,11 +182,20 @@ def _existing_plan(out: Path, identity: dict[str, Any]) -> Plan | None:
 
     Raise a `RunError` if the run was started with other data or options than those in `identity`.
     """
+    is_finished = (out / "manifest.json").exists()
     if not (out / "run" / "plan.json").exists():
-        if (out / "manifest.json").exists():
+        if is_finished:
             raise RunError(f"{out} holds a finished model; choose another --out, or remove it first")
         return None
-    plan = plan_module.load_plan(out / "run" / "plan.json")
+    try:
+        plan = plan_module.load_plan(out / "run" / "plan.json")
+    except plan_module.OtherVersionError:
+        if not is_finished:
+            raise
+        raise RunError(
+            f"{out} holds a finished model that another version of Regard trained; you can use it as it is, or choose "
+            "another --out for a new run"
+        ) from None
     if changed := plan_module.differences(plan.request, identity):
         raise RunError(
             f"{out} holds a run that was started differently:\n" + "\n".join(changed) + "\n"

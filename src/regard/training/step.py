@@ -20,6 +20,7 @@ from regard.models.dropout import seeded
 from regard.models.interface import SequenceModel
 from regard.settings.train import TrainSettings
 from regard.training.loss import backward_in_chunks, loss_only
+from regard.training.objectives import objective_of
 from regard.training.optimizers.schedule import learning_rate
 from regard.training.out_of_memory import is_out_of_memory, slice_batches
 from regard.training.parallel.replicas import make_replicas, optimizer_shares, replica_count, run_replicas
@@ -32,7 +33,7 @@ class Step:
     """The result of one training step."""
 
     step: int
-    loss: float  # training loss per target token, with label smoothing, token weights and dropout
+    loss: float  # training loss per predicted token, with label smoothing, token weights and dropout
     learning_rate: float
     target_tokens: int  # number of target tokens in the step
     seconds: float  # duration of the step
@@ -73,7 +74,7 @@ def training_steps(
         rate = learning_rate(step, settings, width)
         micro_batches = list(islice(stream, micro_batches_per_step(settings)))
         batches = [batch for batch, _ in micro_batches]
-        loss, tokens, slices = gradient_with_retry(replicas, batches, settings, step, min_slices(step))
+        loss, count, slices = gradient_with_retry(replicas, batches, settings, step, min_slices(step))
         gradients = [parameter.grad for parameter in model.parameters() if parameter.grad is not None]
         norm = nn.utils.get_total_norm(gradients, foreach=True)
         is_finite = math.isfinite(loss) and math.isfinite(norm.item())
@@ -81,7 +82,8 @@ def training_steps(
             update_parameters(shares, settings, rate, norm)
         seconds = time.perf_counter() - began
         position = micro_batches[-1][1]
-        yield Step(step, loss / tokens, rate, tokens, seconds, position, skipped=not is_finite, slices=slices)
+        tokens = sum(batch.target_tokens for batch in batches)
+        yield Step(step, loss / count, rate, tokens, seconds, position, skipped=not is_finite, slices=slices)
         model.train()  # the caller may have validated the model, which switches it to evaluation mode
 
 
@@ -114,7 +116,7 @@ def gradient_with_retry(
     """Compute the gradient of a step; whenever memory runs out, double `slices` and try again.
 
     Each batch is divided among the replicas, and the share of each replica is cut into this number of slices.
-    Return the summed loss, the number of target tokens, and the number of slices with which memory was sufficient.
+    Return the summed loss, the number of predictions, and the number of slices with which memory was sufficient.
     """
     max_rows = max(map(len, batches))
     while True:
@@ -145,26 +147,28 @@ def micro_batches_per_step(settings: TrainSettings) -> int:
 def accumulate_gradients(
     replicas: Sequence[SequenceModel], batches: list[Batch], settings: TrainSettings, step: int
 ) -> tuple[float, int]:
-    """Compute the gradient of the mean loss per target token, and leave it in `.grad` of the first replica.
+    """Compute the gradient of the mean loss per prediction, and leave it in `.grad` of the first replica.
 
-    Return the summed loss and the number of target tokens. The replicas share their parameters and process the batches
-    in parallel. Each loss is divided by the number of target tokens in all batches, so the gradient does not depend on
-    the division into micro-batches.
+    Return the summed loss and the number of predictions, which are all target tokens when a model learns to translate.
+    The replicas share their parameters and process the batches in parallel. Each loss is divided by the number of
+    predictions in all batches, so the gradient does not depend on the division into micro-batches.
     """
-    tokens = sum(batch.target_tokens for batch in batches)
+    objective = objective_of(replicas[0].settings)
+    seeds = [derived_seed(settings.seed, "objective", step, number) for number in range(len(batches))]
+    count = sum(objective.count(batch, seed) for batch, seed in zip(batches, seeds, strict=True))
 
     def run(replica: int) -> float:
         replicas[replica].zero_grad(set_to_none=False)
         numbers = range(replica, len(batches), len(replicas))
         return sum(
-            _micro_batch_gradient(replicas[replica], batches[number], settings, step, number, tokens)
+            _micro_batch_gradient(replicas[replica], batches[number], settings, step, number, seeds[number], count)
             for number in numbers
         )
 
     loss = sum(run_replicas(run, len(replicas)))
     if len(replicas) > 1:
         run_replicas(lambda number: _add_gradients(replicas, number), len(replicas))
-    return loss, tokens
+    return loss, count
 
 
 def _add_gradients(replicas: Sequence[SequenceModel], number: int) -> None:
@@ -178,28 +182,34 @@ def _add_gradients(replicas: Sequence[SequenceModel], number: int) -> None:
 
 
 def _micro_batch_gradient(
-    model: SequenceModel, batch: Batch, settings: TrainSettings, step: int, number: int, tokens: int
+    model: SequenceModel, batch: Batch, settings: TrainSettings, step: int, number: int, seed: int, count: int
 ) -> float:
-    """Add the gradient of a micro-batch to `.grad`, and return its summed loss.
+    """Add the gradient of a micro-batch to `.grad`, divided by `count`, and return its summed loss.
 
-    The dropout mask depends on `number`, the index of the micro-batch in the step.
+    The dropout mask depends on `number`, the index of the micro-batch in the step, and the objective on `seed`.
     """
     with seeded(derived_seed(settings.seed, "dropout", step, number), model.device):
         return backward_in_chunks(
             model,
             batch,
             label_smoothing=settings.label_smoothing,
-            tokens=tokens,
+            tokens=count,
+            seed=seed,
             bfloat16=settings.precision == "bfloat16",
         )
 
 
 @torch.inference_mode()
-def validation_loss(model: SequenceModel, batches: Iterator[Batch]) -> float:
-    """Return the cross entropy per target token over all batches, without label smoothing or dropout."""
+def validation_loss(model: SequenceModel, batches: Iterator[Batch], seed: int = 0) -> float:
+    """Return the cross entropy per prediction over all batches, without label smoothing or dropout.
+
+    The predictions are the same in each validation with the same seed.
+    """
     model.eval()
-    loss, tokens = 0.0, 0
-    for batch in batches:
-        loss += loss_only(model, batch)
-        tokens += batch.target_tokens
-    return loss / tokens
+    objective = objective_of(model.settings)
+    loss, count = 0.0, 0
+    for number, batch in enumerate(batches):
+        batch_seed = derived_seed(seed, "validation", number)
+        loss += loss_only(model, batch, batch_seed)
+        count += objective.count(batch, batch_seed)
+    return loss / count

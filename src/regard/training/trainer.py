@@ -11,7 +11,7 @@ from torch import Tensor
 from regard.data.batching.batches import batches
 from regard.errors import RunError
 from regard.interchange.ctranslate2.export import ensure_export
-from regard.model_folder.folder import DEFAULT_DECODE, ModelFolder
+from regard.model_folder.folder import ModelFolder
 from regard.model_folder.writer import save_folder
 from regard.models.build import build_model
 from regard.models.interface import SequenceModel
@@ -50,10 +50,11 @@ def train_by_plan(out: Path, plan: Plan, data: PreparedData, stop: Callable[[], 
     yield Planned(plan, state.step)
     trainer = _Trainer(out, plan, data, model, optimizer, checkpoints, state)
     tensorboard = plan.settings.train.tensorboard
-    with torch_threads(plan.threads), Log(out / "run", state.step, tensorboard=tensorboard) as log:
-        is_complete = yield from trainer.run(log, stop)
-    if is_complete:
-        yield from trainer.finish()
+    with torch_threads(plan.threads):
+        with Log(out / "run", state.step, tensorboard=tensorboard) as log:
+            is_complete = yield from trainer.run(log, stop)
+        if is_complete:
+            yield from trainer.finish()
 
 
 class _Trainer:
@@ -131,7 +132,7 @@ class _Trainer:
             weights=parameters,
             tokenizer=self._data.tokenizer,
             languages=self._data.languages,
-            decode=self._data.parent.decode if self._data.parent else DEFAULT_DECODE,
+            decode=self._plan.settings.decode,
             card=write_card(self._plan, self._data, self._state, self._slices, scores_by_name, kept),
         )
         yield Progress("exporting to CTranslate2", 0, 1)
@@ -167,7 +168,8 @@ class _Trainer:
             validation = self._validator.quick(self._model, self._state.step)
         except FloatingPointError as error:
             raise self._diverged(str(error)) from None
-        log.write(self._state.step, validation_loss=validation.loss, bleu=validation.bleu, chrf=validation.chrf)
+        scores = {} if validation.bleu is None else {"bleu": validation.bleu, "chrf": validation.chrf}
+        log.write(self._state.step, validation_loss=validation.loss, **scores)
         self._state = self._state.validated(validation.loss)
         self._save()
         return validation
@@ -237,6 +239,7 @@ def _explain_damage(
                 weights=parameters,
                 tokenizer=data.tokenizer,
                 languages=data.languages,
+                decode=plan.settings.decode,
                 card=f"# Parameters after step {step:,} of an unfinished run\n",
             )
             steps = ", ".join(f"{each:,}" for each in error.with_parameters)
@@ -249,7 +252,7 @@ def _explain_damage(
 
 
 def _merit(validation: Validation, *, by_loss: bool) -> tuple[float, float]:
-    return -validation.loss if by_loss else validation.bleu, -validation.loss
+    return -validation.loss if by_loss or validation.bleu is None else validation.bleu, -validation.loss
 
 
 def _build_model(plan: Plan, parent: ModelFolder | None) -> SequenceModel:

@@ -42,7 +42,7 @@ def average_models(folders: Paths, *, out: str | Path) -> None:
 
 def _card(parents: Sequence[ModelFolder]) -> str:
     lines = [
-        title(parents[0].languages),
+        title(parents[0].languages, parents[0].settings),
         "",
         f"Made with Regard {versions()['regard']} on {datetime.date.today().isoformat()} as the average of",
         "",

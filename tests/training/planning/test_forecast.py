@@ -1,15 +1,19 @@
 """The forecast agrees with an actual run, on data small enough to be its own sample."""
 
 import math
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
 import torch
+from tests.toy_kind import TOY
 
+from regard.benchmark.training_speed import measure_training
 from regard.data.check.corpus_report import check_corpora
 from regard.data.formats.corpus import Corpus, corpora
 from regard.progress import run_to_end
+from regard.settings.kinds import KINDS
 from regard.settings.kinds.transformer import SIZES
 from regard.settings.parser import user_overrides
 from regard.settings.sections import assemble
@@ -18,7 +22,7 @@ from regard.training.planning import corpus_sample
 from regard.training.planning.choices import SHARE_FOR_STEPS, choose_steps
 from regard.training.planning.forecast import Forecast, forecast
 from regard.training.planning.step_time import StepTime
-from regard.training.tracking.events import Note
+from regard.training.tracking.events import Note, Planned
 
 if TYPE_CHECKING:
     from tests.training.conftest import TinyRuns
@@ -104,3 +108,72 @@ def test_a_sample_represents_all_the_data(tiny: "TinyRuns", monkeypatch: pytest.
     result = make_forecast(corpora(tiny.files), "tokenizer.vocab_size=300")
     assert result.tokens.pairs == 20
     assert result.kept == 60
+
+
+@pytest.fixture
+def own_sizes(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The toy kind with sizes of other names, one of which states its number of steps."""
+    sizes = {
+        "mini": TOY.sizes["tiny"],
+        "broad": {"model": {"width": 32}, "train": {"batch_tokens": 512, "micro_batch_tokens": 512}},
+        "paper": {"model": {"width": 24}, "train": {"steps": 7, "batch_tokens": 256, "micro_batch_tokens": 256}},
+    }
+    monkeypatch.setitem(KINDS, "toy", replace(TOY, sizes=sizes))
+    monkeypatch.setattr("regard.benchmark.training_speed._SECONDS", 0.0)
+    monkeypatch.setattr("regard.benchmark.training_speed._PEAK_WIDTH", 64)
+
+
+@pytest.mark.usefixtures("own_sizes")
+def test_a_kind_with_its_own_sizes_takes_the_steps_of_the_forecast(tiny: "TinyRuns", tmp_path: Path) -> None:
+    overrides = ["tokenizer.vocab_size=300", "model.kind=toy"]
+    expected = make_forecast(corpora(tiny.files), *overrides).expected
+    assert [(one.size, one.measured, one.seconds > 0) for one in expected] == [
+        (size, True, True) for size in ("mini", "broad", "paper")
+    ]
+    report = run_to_end(check_corpora(corpora(tiny.files)))
+    measured = {
+        size: run_to_end(measure_training(corpora(tiny.files), report, size, user_overrides(overrides))).steps
+        for size in ("mini", "broad", "paper")
+    }
+    for one in expected:
+        events = tiny.events(tmp_path / one.size, size=one.size, steps=None, overrides=overrides, valid=tiny.files)
+        plan = next(event.plan for event in events if isinstance(event, Planned))
+        assert plan.settings.train.steps == one.steps
+        assert ("from the settings" in " ".join(plan.reasons)) == (measured[one.size] == 7) == (one.size == "paper")
+        events.close()  # type: ignore[attr-defined]
+
+
+@pytest.mark.usefixtures("own_sizes")
+def test_a_first_size_that_is_large_is_measured(tiny: "TinyRuns", monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("regard.training.planning.forecast._MEASURED_PARAMETERS", 0)
+    expected = make_forecast(corpora(tiny.files), "tokenizer.vocab_size=300", "model.kind=toy").expected
+    assert [one.measured for one in expected] == [True, False, False]
+    assert all(one.seconds > 0 for one in expected)
+
+
+@pytest.mark.usefixtures("own_sizes")
+def test_a_quota_of_cpus_limits_the_threads_of_measurements(tiny: "TinyRuns", monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delenv("OMP_NUM_THREADS", raising=False)
+    monkeypatch.setattr("regard.training.parallel.threads.usable_cpus", lambda: 2)
+    threads: list[int] = []
+
+    def measure(*_: object) -> StepTime:
+        threads.append(torch.get_num_threads())
+        return StepTime(0.01, 50.0)
+
+    monkeypatch.setattr("regard.training.planning.step_time.measure_step_time", measure)
+    monkeypatch.setattr("regard.benchmark.training_speed._measure_steps", measure)
+    monkeypatch.setattr("regard.benchmark.training_speed.peak_speed", lambda _: float(measure().tokens))
+    overrides = user_overrides(["tokenizer.vocab_size=300", "model.kind=toy"])
+    train = corpora(tiny.files)
+    report = run_to_end(check_corpora(train))
+    before = torch.get_num_threads()
+    torch.set_num_threads(3)
+    try:
+        run_to_end(forecast(train, report, overrides))
+        assert threads == [2, 2, 2]
+        run_to_end(measure_training(train, report, "mini", overrides))
+        assert threads == [2, 2, 2, 2, 2]
+        assert torch.get_num_threads() == 3
+    finally:
+        torch.set_num_threads(before)

@@ -36,8 +36,8 @@ from regard.training.planning.step_time import StepTime, measure_step_time
 torch.set_num_threads(1)
 
 OLDER_PLAN = (
-    "{path} was written by another version of Regard; a finished model can be used, but this version cannot "
-    "continue an unfinished run: start again in a new --out, or finish it with the other version"
+    "{path} was written by another version of Regard, and this version cannot continue an unfinished run: start "
+    "again in a new --out, or finish it with the other version"
 )
 
 

@@ -16,8 +16,8 @@ from regard.settings.model import ModelSettings
 class Kind:
     """One kind of model.
 
-    `model` and `objective` name a class and a function as `module:name`. They are texts, because importing them would
-    import torch, which takes seconds and which `--help` does not need.
+    `model` names a class and `objective` an `Objective`, both as `module:name`. They are texts, because importing them
+    would import torch, which takes seconds and which `--help` does not need.
     """
 
     settings: type[ModelSettings]

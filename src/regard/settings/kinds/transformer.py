@@ -9,6 +9,7 @@ from regard.settings.anatomy import SCALED_DOT_PRODUCT, Anatomy, Attention, Side
 from regard.settings.fields import check_at_least, setting
 from regard.settings.model import ModelSettings
 from regard.settings.recipes import QUICK
+from regard.settings.train import TrainSettings
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -141,7 +142,7 @@ SIZES: dict[str, dict[str, dict[str, Any]]] = {
     },
     # The authors of the paper saved a checkpoint every ten minutes, which was about 1,500 steps on their machine for
     # the size `base`, and 600 for `big`.
-    "base": {"train": {"validate_every": 1_500}, "tokenizer": _PAPER_TOKENIZER},
+    "base": {"train": {"steps": TrainSettings.steps, "validate_every": 1_500}, "tokenizer": _PAPER_TOKENIZER},
     "big": {
         "model": {"width": 1024, "heads": 16, "feedforward": 4096},
         "train": {"dropout": 0.3, "steps": 300_000, "average": 20, "validate_every": 600},

@@ -9,6 +9,7 @@ from regard.machine import bfloat16
 from regard.machine.cpu import cpu_count
 from regard.machine.device import find_missing_gpu
 from regard.render.units import format_count
+from regard.settings.fields import Overrides
 from regard.settings.kinds import get_kind
 from regard.settings.train import TrainSettings
 from regard.training.optimizers.schedule import peak_rate
@@ -54,6 +55,15 @@ def choose_model_size(pairs: int, device: str, kind: str) -> tuple[str, str]:
     smaller = [name for name in names[: names.index(wanted) + 1] if name in sizes]
     size = smaller[-1] if smaller else next(iter(sizes))
     return size, f"size {size}, chosen for {format_count(pairs, 'training pair')} and {machine}"
+
+
+def states_steps(*layers: Overrides) -> bool:
+    """Return whether one of these layers of settings has the number of training steps.
+
+    The layers are those of the size and of the user. A run whose size the user did not choose does not use the steps of
+    the size.
+    """
+    return any("steps" in layer.get("train", {}) for layer in layers)
 
 
 def wanted_steps(target_tokens: int, speed: StepTime) -> int:

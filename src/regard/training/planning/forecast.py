@@ -35,8 +35,9 @@ from regard.training.planning.step_time import StepTime
 
 _MEASURED_SECONDS = 2.0  # duration of the speed measurement for one model size
 
-# Model sizes whose speed is measured even on a CPU. Larger sizes would take minutes, so their speed is extrapolated.
-_MEASURED_SIZES = ("tiny", "small")
+# Maximum number of parameters of a model whose speed is measured on a CPU. Larger models would take minutes, so their
+# speed is extrapolated from a smaller size of the same kind.
+_MEASURED_PARAMETERS = 30_000_000
 
 
 @dataclass(frozen=True)
@@ -133,27 +134,28 @@ def _token_statistics(texts: TextStore, corpus: EncodedCorpus, tokenizer: Senten
 def _forecast_sizes(overrides: Overrides, sample: CorpusSample, device: str) -> Iterator[SizeForecast]:
     """Yield a forecast for each model size.
 
-    The speed of the larger sizes is not measured on a CPU: a step is assumed to take time in proportion to the number
-    of parameters.
+    The speed of the first size is always measured. The speed of large models is not measured on a CPU: a step is
+    assumed to take time in proportion to the number of parameters.
     """
-    seconds_per_token_parameter = 0.0
+    seconds_per_token_parameter: float | None = None
     kind = kind_of(overrides)
     for size in get_kind(kind).sizes:
         try:
-            settings = assemble(size_overrides(size, kind), overrides)
+            of_size = size_overrides(size, kind)
+            settings = assemble(of_size, overrides)
         except SettingsError:
             continue  # the user's settings are not valid for this size
         settings = replace(settings, model=settings.model.with_vocab_size(sample.tokenizer.embedding_rows))
         count = count_parameters(settings.model)
-        is_measured = size in _MEASURED_SIZES or device != "cpu"
-        if is_measured:
+        is_measured = seconds_per_token_parameter is None or count.total <= _MEASURED_PARAMETERS or device != "cpu"
+        if seconds_per_token_parameter is None or is_measured:
             speed = _measure(settings, sample.corpus, device)
             seconds_per_token_parameter = speed.seconds / speed.tokens / count.total
         else:
             tokens = settings.train.batch_tokens
             speed = StepTime(seconds_per_token_parameter * count.total * tokens, tokens)
         steps = wanted = settings.train.steps
-        if size in ("tiny", "small") and "steps" not in overrides.get("train", {}):
+        if not choices.states_steps(of_size, overrides):
             steps, _ = choices.choose_steps(sample.epoch_tokens, speed)
             wanted = choices.wanted_steps(sample.epoch_tokens, speed)
         seconds = steps * speed.seconds / choices.SHARE_FOR_STEPS

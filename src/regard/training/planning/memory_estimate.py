@@ -61,7 +61,7 @@ def activation_bytes_per_token(model: SequenceModel, batch: Batch, settings: Tra
     autocast = torch.autocast(model.device.type, torch.bfloat16, enabled=settings.precision == "bfloat16")
     hooks = torch.autograd.graph.saved_tensors_hooks(record, lambda tensor: tensor)
     with torch.random.fork_rng(devices=[]), autocast, hooks:
-        predictions = objective_of(model)(model, batch)
+        predictions = objective_of(model.settings).predict(model, batch, 0)
     del predictions
     positions: int = sum(len(side) * side.values.shape[1] for side in (batch.source, batch.target))
     return _BACKWARD_FACTOR * 2 * sum(saved.values()) / positions

@@ -26,6 +26,7 @@ from regard.models.interface import SequenceModel
 from regard.progress import Progress
 from regard.settings.fields import AUTO
 from regard.settings.sections import Settings, settings_from_dict
+from regard.settings.sizes import size_overrides
 from regard.settings.train import TrainSettings
 from regard.storage.json_files import read_hashed_json, write_hashed_json
 from regard.training.parallel.replicas import replica_count
@@ -34,6 +35,10 @@ from regard.training.planning.request import TrainingRequest
 from regard.training.planning.step_time import StepTime
 
 _FORMAT = 2  # of the files in the folder of a run; a run of another format is not continued
+
+
+class OtherVersionError(RunError):
+    """A plan that was written by another version of Regard."""
 
 
 @dataclass(frozen=True)
@@ -101,14 +106,17 @@ def save_plan(path: Path, plan: Plan) -> None:
 
 
 def load_plan(path: Path) -> Plan:
-    """Read a plan; raise a `RunError` if the file is damaged or comes from an incompatible version of Regard."""
+    """Read a plan; raise an `OtherVersionError` if it is of an incompatible version of Regard.
+
+    Raise another `RunError` if the file is damaged.
+    """
     try:
         saved = read_hashed_json(path)
     except ValueError as error:
         raise RunError(f"{error}; restore it from a copy, or start a new run in another --out") from None
-    other_version = RunError(
-        f"{path} was written by another version of Regard; a finished model can be used, but this version cannot "
-        "continue an unfinished run: start again in a new --out, or finish it with the other version"
+    other_version = OtherVersionError(
+        f"{path} was written by another version of Regard, and this version cannot continue an unfinished run: start "
+        "again in a new --out, or finish it with the other version"
     )
     if saved.pop("format", 1) != _FORMAT:
         raise other_version
@@ -217,7 +225,8 @@ def _choose_steps(
             f"{steps:,} steps, as many as fit in the budget at {speed.tokens / speed.seconds:,.0f} target tokens per "
             "second"
         )
-    if "steps" in request.overrides.get("train", {}) or request.size in ("base", "big"):
+    of_size = size_overrides(request.size, request.kind) if request.size is not None else {}
+    if choices.states_steps(of_size, request.overrides):
         return train.steps, f"{train.steps:,} steps, from the settings"
     return choices.choose_steps(tokens_per_epoch, speed)
 

@@ -7,6 +7,7 @@ from typing import Any
 from regard.errors import RunError
 from regard.model_folder.folder import ModelFolder
 from regard.settings.fields import Overrides
+from regard.settings.kinds import DEFAULT_KIND
 from regard.settings.recipes import FINE_TUNE
 from regard.settings.sections import Settings, assemble, kind_of
 from regard.settings.sizes import size_overrides
@@ -58,6 +59,8 @@ class TrainingRequest:
                 f"{section}.{name}": value
                 for section, values in self.overrides.items()
                 for name, value in values.items()
+                # The default kind is the same request whether or not the user names it.
+                if (section, name, value) != ("model", "kind", DEFAULT_KIND)
             },
         }
 
@@ -76,7 +79,9 @@ class TrainingRequest:
         """Return the settings for data with this many pairs, and a list with one text that explains the model size."""
         if self.parent is not None:
             reason = f"fine-tuned from {self.parent.path.name}, with its size and tokenizer"
-            return replace(assemble(FINE_TUNE, self.overrides), model=self.parent.settings), [reason]
+            of_parent = {"decode": self.parent.decode.stored_with_model()}
+            settings = assemble(FINE_TUNE, of_parent, self.overrides)
+            return replace(settings, model=self.parent.settings), [reason]
         size, reason = choices.choose_model_size(pairs, device, self.kind)
         if self.size is not None:
             size, reason = self.size, f"size {self.size}, as requested"

@@ -8,7 +8,9 @@ from regard.data.formats.records import LanguagePair
 from regard.machine.cpu import cpu_count
 from regard.models.build import count_parameters
 from regard.render.units import format_count
+from regard.settings.model import ModelSettings
 from regard.training.checkpoints import RunState
+from regard.training.objectives import objective_of
 from regard.training.out_of_memory import MicroBatchSlices
 from regard.training.planning.plan import Plan
 from regard.training.prepared_data import PreparedData
@@ -29,7 +31,7 @@ def write_card(
     is the name of the best set.
     """
     lines = [
-        title(data.languages),
+        title(data.languages, plan.settings.model),
         "",
         *_origin(plan, data),
         "",
@@ -53,9 +55,10 @@ def write_card(
     return "\n".join(lines)
 
 
-def title(languages: LanguagePair) -> str:
+def title(languages: LanguagePair, settings: ModelSettings) -> str:
     source, target = (language or "unknown" for language in languages)
-    return f"# A translator from {source} to {target}"
+    what = "translator" if objective_of(settings).translates else f"{settings.kind} model"
+    return f"# A {what} from {source} to {target}"
 
 
 def _origin(plan: Plan, data: PreparedData) -> Iterator[str]:
@@ -102,14 +105,17 @@ def _training(plan: Plan, state: RunState, slices: MicroBatchSlices) -> Iterator
 
 
 def _scores(plan: Plan, candidates: Sequence[tuple[str, Validation]], kept: str) -> Iterator[str]:
-    decode = plan.settings.decode
-    yield "| parameters | loss | BLEU | chrF |"
-    yield "|---|---|---|---|"
+    is_translated = objective_of(plan.settings.model).translates
+    yield "| parameters | loss | BLEU | chrF |" if is_translated else "| parameters | loss |"
+    yield "|---|---|---|---|" if is_translated else "|---|---|"
     for name, scores in candidates:
         mark = " (kept)" if name == kept else ""
-        yield f"| {name}{mark} | {scores.loss:.3f} | {scores.bleu:.1f} | {scores.chrf:.1f} |"
+        yield f"| {name}{mark} | {scores.loss:.3f} |" + (
+            f" {scores.bleu:.1f} | {scores.chrf:.1f} |" if is_translated else ""
+        )
     yield ""
-    yield (
-        f"Beam size {decode.beam_size}, length penalty {decode.length_penalty}, sacreBLEU's defaults. The parameters "
-        "were chosen by these scores, so expect slightly lower scores on a separate test set."
+    decode = plan.settings.decode
+    how = f"Beam size {decode.beam_size}, length penalty {decode.length_penalty}, sacreBLEU's defaults. "
+    yield (how if is_translated else "") + (
+        "The parameters were chosen by these scores, so expect slightly lower scores on a separate test set."
     )
