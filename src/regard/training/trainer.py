@@ -11,6 +11,7 @@ from torch import Tensor
 from regard.data.batching.batches import batches
 from regard.errors import RunError
 from regard.interchange.ctranslate2.export import ensure_export
+from regard.interchange.ctranslate2.support import supports_model
 from regard.model_folder.folder import ModelFolder
 from regard.model_folder.writer import save_folder
 from regard.models.build import build_model
@@ -135,8 +136,9 @@ class _Trainer:
             decode=self._plan.settings.decode,
             card=write_card(self._plan, self._data, self._state, self._slices, scores_by_name, kept),
         )
-        yield Progress("exporting to CTranslate2", 0, 1)
-        ensure_export(self._out)
+        if supports_model(self._plan.settings.model):
+            yield Progress("exporting to CTranslate2", 0, 1)
+            ensure_export(self._out)
         yield Finished(self._out, scores, kept)
 
     def _steps(self) -> Iterator[Step]:
