@@ -93,8 +93,7 @@ def test_evaluate_uses_the_stored_settings_of_each_model(folders: tuple[Path, Pa
     (tmp_path / "source").write_text("".join(text + "\n" for text in sources))
     files = (tmp_path / "source", tmp_path / "source")
     models = [regard.load(folder, backend="torch") for folder in folders]
-    changes = {"beam_size": 3}
-    expected = [[one.text for one in each.translate(sources, replace(each.decode, **changes))] for each in models]
+    expected = [[one.text for one in each.translate(sources, replace(each.decode, beam_size=3))] for each in models]
     assert expected[0] != expected[1]
     for mine, other in ((0, 1), (1, 0)):
         out = tmp_path / "out"
@@ -112,9 +111,7 @@ def test_settings_that_do_not_fit_the_other_model_are_refused_at_once(
 ) -> None:
     long = with_stored(make_model(1), tmp_path / "long", DecodeSettings(min_length=9))
     (tmp_path / "test.tsv").write_text("a\tb\n")
-    done = call(
-        "evaluate", "-m", folders[0], "--against", long, tmp_path / "test.tsv", "--set", "decode.max_length=5"
-    )
+    done = call("evaluate", "-m", folders[0], "--against", long, tmp_path / "test.tsv", "--set", "decode.max_length=5")
     said = "error: decode.min_length (9) cannot exceed decode.max_length (5)"
     assert (done.code, done.output, done.said.splitlines()[-1]) == (2, b"", said)
     assert not any(line.startswith("translating") for line in done.said.splitlines())

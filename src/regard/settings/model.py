@@ -4,7 +4,6 @@ from abc import ABC, abstractmethod
 from dataclasses import dataclass, replace
 from typing import ClassVar, Self
 
-from regard.errors import SettingsError
 from regard.settings.anatomy import Anatomy
 from regard.settings.fields import check_at_least, check_limits, check_types, setting
 
