@@ -163,6 +163,7 @@ class Model:
     @property
     def network(self) -> "AutoregressiveModel":
         """The neural network, a `torch.nn.Module`; it is built when it is first used."""
+        self._translator.check_open()
         if self._network is None:
             self._network = self._build()
         return self._network
@@ -216,6 +217,7 @@ class Model:
         "scaling" or an attention head such as "encoder.2.self.5" from the model. If a head is removed, the model
         translates without it; if positions or scaling are removed, the translation is still that of the full model.
         """
+        self._translator.check_open()
         inspection = self._inspector.inspect(text, decode or self.decode, target=target, without=without)
         return View(**{field.name: getattr(inspection, field.name) for field in fields(inspection)})
 

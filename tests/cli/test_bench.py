@@ -52,11 +52,24 @@ def test_the_speed_of_training_is_measured(folder: Path, monkeypatch: pytest.Mon
 
 def test_bench_translate_refuses_what_ctranslate2_cannot_do(model: Path) -> None:
     done = call("bench", "translate", "--model", model, "--set", "decode.temperature=0.5", typed=b"a\n")
-    said = "error: only CTranslate2 is measured, and it does not support decode.temperature=0.5; leave it out\n"
+    said = (
+        "error: only CTranslate2 is measured, and it supports neither sampling nor a prefix; use decode.temperature=0, "
+        "and leave out decode.prefix\n"
+    )
     assert (done.code, done.said) == (2, said)
-    done = call("bench", "translate", "--model", model, "--set", "decode.n_best=2", typed=b"a\n")
-    said = "error: only the speed of plain translation is measured; leave out decode.n_best\n"
-    assert (done.code, done.said) == (2, said)
+    for setting in ("n_best=2", "scores=true"):
+        done = call("bench", "translate", "--model", model, "--set", f"decode.{setting}", typed=b"a\n")
+        said = f"error: only the speed of plain translation is measured; leave out decode.{setting.partition('=')[0]}\n"
+        assert (done.code, done.said) == (2, said)
+
+
+def test_bench_translate_accepts_that_no_scores_are_wanted(model: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """It never computes scores."""
+    monkeypatch.setattr("regard.benchmark.translation_speed._SECONDS", 0.05)
+    monkeypatch.setattr("regard.benchmark.translation_speed._COLD_STARTS", 1)
+    done = call("bench", "translate", "--model", model, "--set", "decode.scores=false", "--json", typed=b"a bo\n")
+    assert done.code == 0, done.said
+    assert json.loads(done.output)["sentences"] == 1
 
 
 def test_bench_translate_refuses_empty_input(model: Path) -> None:

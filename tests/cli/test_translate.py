@@ -204,7 +204,7 @@ def test_windows_line_ends_and_byte_order_marks_are_ignored(model: Path) -> None
         ),
         (
             ["--model", "none", "--set", "decode.n_best=9"],
-            "error: decode.n_best (9) cannot exceed decode.beam_size (4); increase the beam size to 9\n",
+            "error: the result of decode.n_best is shown with --json only; add --json\n",
         ),
     ],
 )

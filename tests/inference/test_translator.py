@@ -19,7 +19,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from torch import Tensor
 
-from regard.errors import DataError, SettingsError
+from regard.errors import DataError, SettingsError, UserError
 from regard.inference.backends.interface import Backend, Batching, Sources, SourceTokens, TokenPairs
 from regard.inference.backends.torch import TorchBackend
 from regard.inference.result import Translation
@@ -132,6 +132,15 @@ def test_blank_texts_are_returned_without_running_the_model(text: str) -> None:
     model = Upper().eval()
     assert upper(model=model).translate(text) == Translation(text, text, 0.0, 0.0, ())
     assert model.batches == []
+
+
+def test_blank_texts_have_a_score_only_if_it_is_requested() -> None:
+    for text in ("", " ", "\n", " \n\n"):
+        scored, bare = (upper().translate(text, DecodeSettings(scores=scores)) for scores in (True, False))
+        assert (scored.score, scored.log_probability) == (0.0, 0.0)
+        assert (bare.score, bare.log_probability) == (None, None)
+    part = upper().translate(" \na", DecodeSettings(scores=False))
+    assert (part.text, part.score, part.log_probability) == (" \nA", None, None)
 
 
 def test_white_space_is_translated_by_the_model() -> None:
@@ -409,7 +418,9 @@ class Controlled(Backend):
     def batching(self, decode: DecodeSettings) -> Batching:
         return Batching(tokens=1, ahead=self.ahead)  # one text per batch
 
-    def generate(self, batch: Sources, decode: DecodeSettings) -> Future[list[list[Hypothesis]]]:
+    def generate(
+        self, batch: Sources, decode: DecodeSettings, *, sentences: int | None = None
+    ) -> Future[list[list[Hypothesis]]]:
         self.submitted.append((batch, Future()))
         return self.submitted[-1][1]
 
@@ -480,7 +491,9 @@ def test_a_caller_that_stops_early_cancels_the_batches_that_have_not_started() -
     backend = Controlled()
     generate = backend.generate
 
-    def first_is_complete(batch: Sources, decode: DecodeSettings) -> Future[list[list[Hypothesis]]]:
+    def first_is_complete(
+        batch: Sources, decode: DecodeSettings, *, sentences: int | None = None
+    ) -> Future[list[list[Hypothesis]]]:
         future = generate(batch, decode)
         if len(backend.submitted) <= 2:
             backend.complete(-1)
@@ -498,8 +511,17 @@ def test_a_closed_translator_is_refused() -> None:
     with upper() as translator:
         assert translator.translate("a").text == "A"
     for use in (lambda: translator.translate("a"), lambda: list(translator.score([("a", "b")]))):
-        with pytest.raises(RuntimeError, match="the model is closed; load it again"):
+        with pytest.raises(UserError, match="the model is closed; load it again"):
             use()
+
+
+def test_a_stream_of_a_translator_that_is_closed_meanwhile_is_refused() -> None:
+    translator = upper()
+    stream = translator.translate_iterable("abcdef", window=2)
+    assert next(stream).text == "A"
+    translator.close()
+    with pytest.raises(UserError, match="the model is closed; load it again"):
+        list(stream)
 
 
 # Sampling, prefixes, lengths

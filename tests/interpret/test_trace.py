@@ -175,7 +175,9 @@ def test_both_translations_are_shown_where_the_backends_differ(model_of):
     plain = model_of("pre")
 
     class OtherBackend(TorchBackend):
-        def generate(self, batch: Sources, decode: DecodeSettings) -> Future[list[list[Hypothesis]]]:
+        def generate(
+            self, batch: Sources, decode: DecodeSettings, *, sentences: int | None = None
+        ) -> Future[list[list[Hypothesis]]]:
             future: Future[list[list[Hypothesis]]] = Future()
             ids = plain.tokenizer.encode(["a dog"])[0]
             future.set_result([[Hypothesis(tuple(ids), -1.0, -0.5, ())] for _ in batch])

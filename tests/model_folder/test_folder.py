@@ -6,13 +6,14 @@ import zipfile
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
-from typing import Literal
+from typing import Any, Literal
 
 import pytest
 import torch
 from safetensors.torch import load_file, save_file
 from tests.building import transformer_of
 from tests.padded import inputs
+from tests.toy_kind import toy_kind
 from torch import Tensor
 
 import regard
@@ -314,6 +315,12 @@ def test_a_missing_entry_of_the_settings_is_named(folder: Path, lost: str) -> No
         ({"source": "sound"}, "source is 'sound', which needs a newer version of Regard"),
         ({"tokenizer": {"source": "a", "target": "b"}}, "tokenizer is {'source': 'a', 'target': 'b'}, which needs"),
         ({"decode": {"beams": 3}}, "decode.beams is now decode.beam_size"),
+        ({"decode": {"beam_size": 10**9}}, "decode.beam_size must be at most 1,024, got 1,000,000,000"),
+        ({"decode": {"max_length": 10**9}}, "decode.max_length must be at most 65,536, got 1,000,000,000"),
+        *(
+            ({"decode": {name: value}}, f"decode.{name} is chosen for each call and not stored with a model; restore")
+            for name, value in {"prefix": "Buy ", "scores": False, "n_best": 2, "seed": 2, "alignment": True}.items()
+        ),
         (
             {"alignment_head": {"head": "decoder.9.cross.1", "row": "read"}},
             "alignment_head names a head that the model",
@@ -412,7 +419,22 @@ def test_the_tokenizer_of_another_model_is_refused(folder: Path) -> None:
     write_manifest(folder, HASHED)
     assert refused(folder) == (
         f"{folder / 'tokenizer.model'} needs {SentencePieceTokenizer(other).embedding_rows} embedding rows, "
-        f"but settings.json says {TOKENIZER.embedding_rows}; use the tokenizer that was saved with the model"
+        f"but source_vocab_size in settings.json is {TOKENIZER.embedding_rows}; use the tokenizer that was saved with "
+        "the model"
+    )
+
+
+def test_a_target_vocabulary_of_another_size_is_refused(folder: Path) -> None:
+    def of_toy_kind(contents: dict[str, Any]) -> None:
+        contents["kind"] = "toy"  # unlike a transformer, it may have two sizes
+        contents["model"] = {"source_vocab_size": TOKENIZER.embedding_rows, "target_vocab_size": 8, "width": 16}
+
+    with toy_kind():
+        rewrite(folder, of_toy_kind)
+        message = refused(folder)
+    assert message == (
+        f"{folder / 'tokenizer.model'} needs {TOKENIZER.embedding_rows} embedding rows, but target_vocab_size in "
+        "settings.json is 8; use the tokenizer that was saved with the model"
     )
 
 

@@ -61,10 +61,13 @@ def test_a_folder_of_format_1_with_an_alignment_head_opens(old: Path) -> None:
 
 def test_an_upgraded_folder_translates_as_before(old: Path) -> None:
     before = open_folder(old)
+    (old / "fast").mkdir()
+    (old / "fast" / "model.bin").write_text("files of an older CTranslate2 export")
     translations = load(old, backend="torch").translate(TEXTS)
     save_alignment_head(old, HEAD)
     after = open_folder(old)
     assert read_json(old / "settings.json")["format"] == 2
+    assert not (old / "fast").exists()
     assert (after.settings, after.languages) == (before.settings, before.languages)
     assert after.weights_sha256 == before.weights_sha256
     assert load(old, backend="torch").translate(TEXTS) == translations

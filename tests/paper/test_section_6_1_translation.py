@@ -97,7 +97,9 @@ class LimitRecorder(Backend):
     def batching(self, decode: DecodeSettings) -> Batching:
         return Batching(tokens=1000)
 
-    def generate(self, batch: Sources, decode: DecodeSettings) -> Future[list[list[Hypothesis]]]:
+    def generate(
+        self, batch: Sources, decode: DecodeSettings, *, sentences: int | None = None
+    ) -> Future[list[list[Hypothesis]]]:
         self.limits |= {len(source.ids): source.limit for source in batch}
         future: Future[list[list[Hypothesis]]] = Future()
         future.set_result([[Hypothesis.of((), (-1.0,), decode.length_penalty)] for _ in batch])

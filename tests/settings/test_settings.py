@@ -10,7 +10,7 @@ import pytest
 from regard.errors import SettingsError
 from regard.settings.decode import DecodeSettings
 from regard.settings.kinds.transformer import SIZES, TransformerSettings
-from regard.settings.parser import decode_settings, user_overrides
+from regard.settings.parser import decode_overrides, extra_outputs, user_overrides
 from regard.settings.recipes import FINE_TUNE
 from regard.settings.sections import Settings, assemble, from_dict
 from regard.settings.sizes import size_overrides
@@ -305,6 +305,7 @@ def in_file(folder: Path, content: bytes, overrides: Sequence[str] = ()) -> str:
             ["decode.n_best=5"],
             "decode.n_best (5) cannot exceed decode.beam_size (4); increase the beam size to 5",
         ),
+        (["decode.beam_size=1025"], "decode.beam_size must be at most 1,024, got 1,025"),
         (["decode.length_penalty=1000"], "decode.length_penalty must be between -10 and 10, got 1000.0"),
         (["decode.length_penalty=-1000"], "decode.length_penalty must be between -10 and 10, got -1000.0"),
     ],
@@ -323,9 +324,38 @@ def test_impossible_decode_settings_are_refused(overrides: list[str], message: s
 )
 def test_settings_of_other_sections_are_refused_for_decoding(override: str, message: str) -> None:
     with pytest.raises(SettingsError) as caught:
-        decode_settings(["decode.beam_size=2", override])
+        decode_overrides(["decode.beam_size=2", override])
     assert str(caught.value) == message
-    assert decode_settings(["decode.beam_size=2"]) == DecodeSettings(beam_size=2)
+    assert decode_overrides(["decode.beam_size=2"]) == {"beam_size": 2}
+
+
+def test_decode_settings_that_may_fit_the_settings_of_a_model_are_accepted() -> None:
+    overrides = ["decode.n_best=6", "decode.top_k=5", "decode.min_length=9"]
+    assert decode_overrides(overrides) == {"n_best": 6, "top_k": 5, "min_length": 9}
+
+
+@pytest.mark.parametrize(
+    ("content", "message"),
+    [
+        ("beam_size = 2.5", "decode.beam_size must be a whole number, got 2.5"),
+        ('length_penalty = "1"', "decode.length_penalty must be a number, got '1'"),
+        ("temperature = inf", "decode.temperature must be a finite number, got inf"),
+        ("scores = 1", "decode.scores must be true or false, got 1"),
+    ],
+)
+def test_decode_settings_of_the_wrong_type_are_refused_before_a_model_is_loaded(
+    tmp_path: Path, content: str, message: str
+) -> None:
+    (tmp_path / "settings.toml").write_text(f"[decode]\n{content}\n")
+    with pytest.raises(SettingsError) as caught:
+        decode_overrides([], tmp_path / "settings.toml")
+    assert str(caught.value) == message
+
+
+def test_extra_outputs_are_those_that_the_user_asks_for() -> None:
+    assert extra_outputs({"n_best": 1, "scores": False, "alignment": False, "beam_size": 9}) == []
+    asked = {"n_best": 2, "scores": True, "alignment": True, "log_probabilities": True}
+    assert extra_outputs(asked) == [f"decode.{name}" for name in ("n_best", "scores", "log_probabilities", "alignment")]
 
 
 def test_sampling_may_return_more_texts_than_beam_size() -> None:

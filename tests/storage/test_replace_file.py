@@ -47,6 +47,19 @@ def test_the_folder_is_valid_whenever_the_process_dies(
     assert find_damage(folder) is None and (folder / "a").read_text() == "newer content of a"
 
 
+def test_the_folder_is_valid_after_two_crashes_before_the_file_is_written(
+    folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with monkeypatch.context() as patch:
+        patch.setattr("regard.storage.manifest.write_atomically", _die)
+        for text in ("new content of a", "newer content of a"):
+            with pytest.raises(KeyboardInterrupt):
+                replace_file(folder, "a", text)
+            assert find_damage(folder) is None
+    replace_file(folder, "a", "newest content of a")
+    assert find_damage(folder) is None and (folder / "a").read_text() == "newest content of a"
+
+
 def test_other_content_is_damage_while_a_file_is_replaced(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     with monkeypatch.context() as patch:
         patch.setattr("regard.storage.manifest.write_atomically", _die)

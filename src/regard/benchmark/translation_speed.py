@@ -17,7 +17,7 @@ from regard.inference.translator_loader import load_translator
 from regard.interchange.ctranslate2.support import supports_decode
 from regard.machine.memory import peak_memory_mb
 from regard.settings.decode import DecodeSettings
-from regard.settings.parser import decode_overrides
+from regard.settings.parser import decode_overrides, extra_outputs
 
 _SECONDS = 10.0  # approximate time of each measurement
 
@@ -47,20 +47,20 @@ def measure_translation(
     `overrides` are the values of `--set`.
     """
     changes = decode_overrides(overrides)
-    decode = DecodeSettings(**changes)
-    if extra := decode.extra_outputs():
+    if extra := extra_outputs(changes):
         raise SettingsError(f"only the speed of plain translation is measured; leave out {', '.join(extra)}")
-    if not supports_decode(decode):
-        raise SettingsError(
-            f"only CTranslate2 is measured, and it does not support {', '.join(overrides)}; leave it out"
-        )
     # Repeated texts are removed: the translator would translate them only once, and the speed would seem higher.
     texts = list(dict.fromkeys(text for text in texts if text.strip()))
     if not texts:
         raise DataError("there is no text to translate; give some lines: regard bench translate --model … < lines")
     translator = load_translator(folder, compute_type=compute_type, backend="ctranslate2")
     # `regard translate` computes scores only with --json.
-    decode = replace(translator.decode, **changes, scores=False)
+    decode = replace(translator.decode, **{**changes, "scores": False})
+    if not supports_decode(decode):
+        raise SettingsError(
+            "only CTranslate2 is measured, and it supports neither sampling nor a prefix; use decode.temperature=0, "
+            "and leave out decode.prefix"
+        )
     backend = translator.backend
     assert isinstance(backend, CTranslate2Backend)
     yield "many sentences"

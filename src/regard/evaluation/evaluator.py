@@ -1,9 +1,10 @@
 """The evaluation of a translator on a test set, alone or against another translator."""
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Protocol, TypeVar
+from types import MappingProxyType
+from typing import Any, Protocol, TypeVar
 
 from regard.data.formats.corpus import Corpus, Paths, as_list, detect_languages, directions_differ
 from regard.data.formats.pairs import read_references
@@ -68,12 +69,16 @@ def iter_evaluate(
     paths: Paths,
     decode: DecodeSettings | None = None,
     *,
+    changes: Mapping[str, Any] = MappingProxyType({}),
     by_source: bool = False,
     tokenize: str = "13a",
     against: SupportsTranslation | None = None,
     trained_in: str | Path | None = None,
 ) -> Work[Evaluation]:
-    """Like `evaluate`, but a generator that yields progress and returns the evaluation."""
+    """Like `evaluate`, but a generator that yields progress and returns the evaluation.
+
+    `changes` are decode settings by name. They change the stored settings of each translator, or `decode` if given.
+    """
     check_loaded(translator)
     check_loaded(against)
     files = as_list(paths)
@@ -83,10 +88,13 @@ def iter_evaluate(
         check_sentence_count(len(pairs))
     sources, references = tuple(source for source, _ in pairs), tuple(each for _, each in pairs)
     scorer = Scorer(references, tokenize=tokenize)
-    ours = yield from _translate(translator, sources, decode, scorer, "")
+    # The settings of both are made before either translates, so that settings that do not fit are refused at once.
+    translators = [translator] if against is None else [translator, against]
+    settings = [replace(decode or _stored(one), **{**changes, "scores": False}) for one in translators]
+    ours = yield from _translate(translator, sources, settings[0], scorer, "")
     theirs = None
     if against is not None:
-        theirs = yield from _translate(against, sources, decode, scorer, " with the other model")
+        theirs = yield from _translate(against, sources, settings[1], scorer, " with the other model")
     statistics = [ours[1]] if theirs is None else [ours[1], theirs[1]]
     folder = Path(trained_in) if trained_in is not None else None
     frequencies, counted_in = word_frequencies(sources, folder)
@@ -138,10 +146,10 @@ def _read(paths: Sequence[Path], *, by_source: bool) -> list[tuple[str, tuple[st
 
 
 def _translate(
-    translator: SupportsTranslation, sources: Sequence[str], decode: DecodeSettings | None, scorer: Scorer, suffix: str
+    translator: SupportsTranslation, sources: Sequence[str], decode: DecodeSettings, scorer: Scorer, suffix: str
 ) -> Work[tuple[tuple[str, ...], list[SentenceStatistics]]]:
     """Return the translations and their statistics; `suffix` is appended to the name of each stage of the progress."""
-    stream = translator.translate_iterable(sources, replace(decode or _stored(translator), scores=False))
+    stream = translator.translate_iterable(sources, decode)
     translations = yield from _collect(f"translating{suffix}", stream, len(sources))
     texts = tuple(translation.text for translation in translations)
     return texts, (yield from _collect(f"scoring{suffix}", scorer.statistics(texts), len(texts)))

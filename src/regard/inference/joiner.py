@@ -4,7 +4,6 @@ A plan lists the parts of a text and the white space after each part, so that th
 translations.
 """
 
-from collections.abc import Iterable
 from dataclasses import replace
 from itertools import chain
 
@@ -32,19 +31,23 @@ def is_blank(text: str) -> bool:
     return not text or text.isspace()
 
 
-def join_parts(text: str, plan: Plan, translated: PartTranslations) -> Translation:
-    """Join the best translations of all parts. The second-best translations form the first alternative, and so on."""
+def join_parts(text: str, plan: Plan, translated: PartTranslations, *, has_scores: bool) -> Translation:
+    """Join the best translations of all parts. The second-best translations form the first alternative, and so on.
+
+    `has_scores` says whether scores were requested. The translation of a blank text, which has no parts with a score,
+    then has the score 0.
+    """
     part, space = plan[0]
     if len(plan) == 1 and not space and part in translated:
         # A shortcut for the usual case of a text with one part; the result is the same.
         best, *others = translated[part]
         return replace(best, alternatives=tuple(others)) if others else best
     ranks = max((len(translated[part]) for part, _ in plan if part in translated), default=1)
-    best, *others = (_join_rank(text, plan, translated, rank) for rank in range(ranks))
+    best, *others = (_join_rank(text, plan, translated, rank, has_scores=has_scores) for rank in range(ranks))
     return replace(best, alternatives=tuple(others))
 
 
-def _join_rank(text: str, plan: Plan, translated: PartTranslations, rank: int) -> Translation:
+def _join_rank(text: str, plan: Plan, translated: PartTranslations, rank: int, *, has_scores: bool) -> Translation:
     texts: list[str] = []
     parts: list[Translation] = []
     links: list[Link] = []
@@ -62,20 +65,10 @@ def _join_rank(text: str, plan: Plan, translated: PartTranslations, rank: int) -
     return Translation(
         text,
         "".join(texts),
-        _sum(part.score for part in parts),
-        _sum(part.log_probability for part in parts),
+        sum((part.score or 0.0 for part in parts), 0.0) if has_scores else None,
+        sum((part.log_probability or 0.0 for part in parts), 0.0) if has_scores else None,
         tuple(chain.from_iterable(part.tokens for part in parts)),
         tuple(chain.from_iterable(part.log_probabilities for part in parts)),
         # If a word was split between two parts, both parts may have the same link; duplicates are removed.
         alignment=tuple(dict.fromkeys(links)) if parts and all(part.alignment is not None for part in parts) else None,
     )
-
-
-def _sum(values: Iterable[float | None]) -> float | None:
-    """Return the sum of the values, or None if they were not requested."""
-    total = 0.0
-    for value in values:
-        if value is None:
-            return None
-        total += value
-    return total

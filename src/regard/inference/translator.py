@@ -9,11 +9,10 @@ from collections import deque
 from collections.abc import Iterable, Iterator, Sequence
 from concurrent.futures import Future
 from dataclasses import dataclass, field, replace
-from itertools import islice, repeat
+from itertools import islice
 from typing import Self, final, overload
 
-from regard.errors import DataError
-from regard.inference.alignment import Link
+from regard.errors import DataError, UserError
 from regard.inference.backends.interface import Backend, Batching, Sources
 from regard.inference.joiner import Part, PartTranslations, Plan, is_blank, join_parts
 from regard.inference.length_buckets import length_buckets
@@ -21,11 +20,9 @@ from regard.inference.reader import Reader
 from regard.inference.result import Translation
 from regard.inference.search.hypothesis import Hypothesis
 from regard.inference.writer import Writer
-from regard.model_folder.folder import AlignmentHead
+from regard.model_folder.folder import DEFAULT_DECODE, AlignmentHead
 from regard.settings.decode import DecodeSettings
 from regard.tokenizers.protocol import Tokenizer
-
-DEFAULT = DecodeSettings()
 
 WINDOW = 2048  # number of lines whose parts are sorted into batches together
 
@@ -50,11 +47,16 @@ class _Window:
     plans: list[Plan]
     batches: list[_Batch]  # the parts that are not translated yet
     translated: PartTranslations  # shared with other windows
+    sentences: int  # the number of sentences that are translated at the same time
+    has_scores: bool
     futures: deque[tuple[_Batch, Future[list[list[Hypothesis]]]]] = field(default_factory=deque)  # submitted batches
 
     def translations(self) -> Iterator[Translation]:
         """Return the translation of each text. Call this after all parts are translated."""
-        return (join_parts(text, plan, self.translated) for text, plan in zip(self.texts, self.plans, strict=True))
+        return (
+            join_parts(text, plan, self.translated, has_scores=self.has_scores)
+            for text, plan in zip(self.texts, self.plans, strict=True)
+        )
 
 
 @final
@@ -68,7 +70,7 @@ class Translator:
         *,
         max_positions: int,
         alignment_head: AlignmentHead | None = None,
-        decode: DecodeSettings = DEFAULT,
+        decode: DecodeSettings = DEFAULT_DECODE,
     ) -> None:
         """Make a translator; `max_positions` is the maximum number of tokens of a source or target, including EOS.
 
@@ -137,8 +139,10 @@ class Translator:
         ahead. If reading a line fails, the lines before it are translated before the error is raised. If a line cannot
         be translated, only the windows before the window of that line are translated.
         """
-        self._check_open()
+        self.check_open()
         decode = decode or self.decode
+        if decode.alignment and self.alignment_head is None:
+            decode = replace(decode, alignment=False)
         batching = self.backend.batching(decode)
         batching = replace(batching, tokens=batch_tokens or batching.tokens, ahead=batching.ahead if window > 1 else 0)
         windows = self._windows(iter(lines), decode, window, batching)
@@ -155,7 +159,9 @@ class Translator:
                     break
                 unfinished.append(new)
                 for batch in new.batches:
-                    new.futures.append((batch, self.backend.generate(batch.sources, decode)))
+                    self.check_open()
+                    future = self.backend.generate(batch.sources, decode, sentences=new.sentences)
+                    new.futures.append((batch, future))
                     yield from self._finish(unfinished, decode, batching.ahead, is_submitted=batch is new.batches[-1])
                 yield from self._finish(unfinished, decode, batching.ahead)
             yield from self._finish(unfinished, decode)
@@ -179,6 +185,7 @@ class Translator:
                 yield from unfinished.popleft().translations()
             if sum(len(window.futures) for window in unfinished) <= ahead and len(unfinished) <= ahead + 1:
                 return
+            self.check_open()
             oldest = next(window for window in unfinished if window.futures)
             batch, future = oldest.futures.popleft()
             for part, translations in zip(batch.parts, self._write(batch, future.result(), decode), strict=True):
@@ -191,6 +198,7 @@ class Translator:
         translated: PartTranslations = {}
         problem: Exception | None = None
         texts = [""] * size
+        is_first = True
         while len(texts) == size and problem is None:
             texts = []
             try:
@@ -200,7 +208,9 @@ class Translator:
             # Start a new dictionary if this one is full. Windows that are not finished still use the old one.
             translated = translated if len(translated) < MAX_REMEMBERED else {}
             if texts:
-                yield self._window(texts, translated, decode, batching, is_last=len(texts) < size)
+                is_last = len(texts) < size
+                yield self._window(texts, translated, decode, batching, size, is_first=is_first, is_last=is_last)
+            is_first = False
         if problem is not None:
             raise problem
 
@@ -210,7 +220,9 @@ class Translator:
         translated: PartTranslations,
         decode: DecodeSettings,
         batching: Batching,
+        size: int,
         *,
+        is_first: bool,
         is_last: bool,
     ) -> _Window:
         plans = [self.reader.plan(text, decode) for text in texts]
@@ -224,29 +236,34 @@ class Translator:
             _Batch([parts[index] for index in indices], [sources[index] for index in indices])
             for indices in length_buckets(lengths, tokens, batching.workers if is_last else 1)
         ]
-        return _Window(texts, plans, batches, translated)
+        # The same for all windows of a call: the batches of a long stream are computed in the same way.
+        sentences = len(parts) if is_first and is_last else size
+        return _Window(texts, plans, batches, translated, sentences, decode.scores)
 
     def _write(
         self, batch: _Batch, results: list[list[Hypothesis]], decode: DecodeSettings
     ) -> Iterator[list[Translation]]:
         """Yield the translations of each part of a batch, best first."""
         best = [hypotheses[: decode.n_best] for hypotheses in results]
-        every = [(source.ids, each) for source, found in zip(batch.sources, best, strict=True) for each in found]
-        texts = iter(self._writer.texts([each for _, each in every]))
-        links: Iterator[tuple[Link, ...] | None] = repeat(None)
-        if decode.alignment and self.alignment_head is not None:
-            pairs = [(ids, each.token_ids) for ids, each in every]
-            attended = zip(pairs, self.backend.attend(pairs), strict=True)
-            links = (self._writer.alignment(*pair, weights_LM) for pair, weights_LM in attended)
-        for (source, _), hypotheses in zip(batch.parts, best, strict=True):
-            yield [self._writer.translation(source, next(texts), each, decode, next(links)) for each in hypotheses]
+        texts = iter(self._writer.texts([each for hypotheses in best for each in hypotheses]))
+        for (text, _), source, hypotheses in zip(batch.parts, batch.sources, best, strict=True):
+            yield [
+                self._writer.translation(
+                    text,
+                    next(texts),
+                    each,
+                    decode,
+                    self._writer.alignment(source.ids, each.token_ids, each.attention) if decode.alignment else None,
+                )
+                for each in hypotheses
+            ]
 
     def score(self, pairs: Iterable[tuple[str, str]], decode: DecodeSettings | None = None) -> Iterator[Translation]:
         """Yield a `Translation` for each pair of a source and a given translation, with its log-probability."""
-        self._check_open()
         decode = replace(decode or self.decode, scores=True, log_probabilities=True)
         remaining = enumerate(pairs, start=1)
         while window := list(islice(remaining, WINDOW)):
+            self.check_open()
             for number, pair in window:
                 _check_pair(number, pair)
             sources, targets = (self.tokenizer.encode([pair[side] for _, pair in window]) for side in (0, 1))
@@ -258,9 +275,10 @@ class Translator:
                 hypothesis = Hypothesis.of(target, log_probabilities, decode.length_penalty)
                 yield self._writer.translation(source_text, text, hypothesis, decode)
 
-    def _check_open(self) -> None:
+    def check_open(self) -> None:
+        """Raise a `UserError` if the translator is closed."""
         if self._is_closed:
-            raise RuntimeError("the model is closed; load it again")
+            raise UserError("the model is closed; load it again")
 
     def _check_length(self, number: int, side: str, ids: list[int]) -> None:
         if len(ids) >= self.max_positions:

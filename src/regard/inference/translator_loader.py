@@ -6,6 +6,7 @@ models form an ensemble, which averages their probabilities for each token.
 
 from collections.abc import Sequence
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import ctranslate2
 
@@ -22,6 +23,9 @@ from regard.model_folder import bundled
 from regard.model_folder.compatibility import check_compatible
 from regard.model_folder.folder import ModelFolder
 from regard.model_folder.loader import open_folder
+
+if TYPE_CHECKING:
+    from regard.inference.backends.torch import TorchBackend
 
 COMPUTE_TYPES = ("float32", "int8", "int16", "bfloat16")
 
@@ -109,7 +113,7 @@ def _obstacle(folders: Sequence[ModelFolder], device: str) -> str | None:
     return None if supports_model(folders[0].settings) else f"models of the kind {folders[0].settings.kind}"
 
 
-def _torch_backend(folders: Sequence[ModelFolder], device: str) -> Backend:
+def _torch_backend(folders: Sequence[ModelFolder], device: str) -> "TorchBackend":
     from regard.inference.backends.ensemble import Ensemble
     from regard.inference.backends.torch import TorchBackend
     from regard.models.interface import as_autoregressive

@@ -1,4 +1,4 @@
-"""The addresses of attentions, heads and attention maps. Only this module parses addresses.
+"""The addresses of attentions, heads and attention maps.
 
 encoder.2.self           an attention: the second encoder layer's self-attention; layers count from 1
 encoder.2.self.5         one head of that attention; heads count from 1
@@ -6,11 +6,13 @@ encoder.2.self.mean      a map over the heads of one attention: mean or max
 encoder.self.mean        a map over all layers of one kind of attention: mean, max or rollout
 encoder.2.self.5.weight  a quantity of one head
 
-Which attentions a model has, and what they are called, is in its anatomy.
+Which attentions a model has, and what they are called, is in its anatomy, whose module also parses addresses.
 """
 
 from regard.errors import LookError
-from regard.settings.anatomy import Anatomy
+from regard.settings.anatomy import Anatomy, locate_head, split_last
+
+__all__ = ["REDUCTIONS", "check_head", "locate_head", "split_last"]
 
 REDUCTIONS = ("mean", "max")  # how the attention weights of several heads are combined into one map
 
@@ -23,15 +25,3 @@ def check_head(address: str, anatomy: Anatomy) -> str:
     if address not in known:
         raise LookError(f"there is no head {address!r}; this model's heads are {known[0]} to {known[-1]}")
     return address
-
-
-def split_last(address: str) -> tuple[str, str]:
-    """Split off the last part of an address: `encoder.2.self.5` becomes `encoder.2.self` and `5`."""
-    parent, _, last = address.rpartition(".")
-    return parent, last
-
-
-def locate_head(address: str) -> tuple[str, int]:
-    """Return the attention and the index (from 0) of a head: `encoder.2.self` and 4 for `encoder.2.self.5`."""
-    attention, head = split_last(address)
-    return attention, int(head) - 1

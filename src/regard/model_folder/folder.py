@@ -38,11 +38,6 @@ class AlignmentHead:
     head: str  # such as `decoder.3.cross.1`: head 1 of the cross-attention in decoder layer 3
     row: str  # "written": the query that predicts the word; "read": the next query, whose input is the word
 
-    @property
-    def layer(self) -> int:
-        """The number of the decoder layer of the head, counted from 1."""
-        return int(self.head.split(".")[1])
-
 
 @dataclass(frozen=True)
 class ModelFolder:

@@ -64,16 +64,17 @@ def open_folder(path: Path) -> ModelFolder:
     try:
         settings = _model_settings(contents)
         languages = _languages(contents["directions"])
-        decode = from_dict(DecodeSettings, contents["decode"])
+        decode = _decode_settings(contents["decode"])
         alignment = _alignment_head(contents["alignment_head"], settings)
     except UserError as error:
         raise FolderError(f"{path / 'settings.json'}: {error}") from None
     tokenizer = SentencePieceTokenizer.load(path / TOKENIZER_FILE)
-    if tokenizer.embedding_rows != settings.source_vocab_size:
-        raise FolderError(
-            f"{path / TOKENIZER_FILE} needs {tokenizer.embedding_rows} embedding rows, but settings.json says "
-            f"{settings.source_vocab_size}; use the tokenizer that was saved with the model"
-        )
+    for name in ("source_vocab_size", "target_vocab_size"):
+        if tokenizer.embedding_rows != getattr(settings, name):
+            raise FolderError(
+                f"{path / TOKENIZER_FILE} needs {tokenizer.embedding_rows} embedding rows, but {name} in settings.json "
+                f"is {getattr(settings, name)}; use the tokenizer that was saved with the model"
+            )
     return ModelFolder(path, settings, languages, tokenizer, decode, alignment)
 
 
@@ -132,6 +133,13 @@ def _read_contents(folder: Path) -> dict[str, Any]:
 
 def _model_settings(contents: dict[str, Any]) -> ModelSettings:
     return from_dict(get_kind(contents["kind"]).settings, {**contents["model"], "kind": contents["kind"]})
+
+
+def _decode_settings(stored: dict[str, Any]) -> DecodeSettings:
+    for name in stored:
+        if name in DecodeSettings.per_call:
+            raise FolderError(f"decode.{name} is chosen for each call and not stored with a model; {HOW_TO_FIX}")
+    return from_dict(DecodeSettings, stored)
 
 
 def _languages(directions: Any) -> LanguagePair:

@@ -1,5 +1,6 @@
 """Writes a model folder, or stores the alignment head in an existing one."""
 
+import shutil
 from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -41,11 +42,16 @@ def save_folder(
 
 
 def save_alignment_head(path: Path, head: AlignmentHead) -> None:
-    """Store the alignment head in the settings of a model folder. A folder of an older format is upgraded."""
+    """Store the alignment head in the settings of a model folder.
+
+    A folder of an older format is upgraded. What only the older format had is removed: the file with the alignment
+    head, and the folder of CTranslate2 files, which is not used any more.
+    """
     folder = open_folder(path)
     contents = _contents(folder.settings, folder.languages, folder.decode, head)
     replace_file(path, "settings.json", json_text(contents))
-    (path / "alignment.json").unlink(missing_ok=True)  # of format 1
+    (path / "alignment.json").unlink(missing_ok=True)
+    shutil.rmtree(path / "fast", ignore_errors=True)
 
 
 def _contents(

@@ -1,7 +1,8 @@
 """The anatomy of a model: which stacks, layers and attentions it has, as a description that needs no torch.
 
 Everything that inspects a model follows this description and never a class or the parts of a name. Addresses count
-layers and heads from 1, as in `encoder.2.self.5`.
+layers and heads from 1, as in `encoder.2.self.5`. Only this module and `regard.interpret` parse addresses, with the
+functions at the end of this module.
 """
 
 from dataclasses import dataclass
@@ -106,3 +107,15 @@ class Anatomy:
         """The addresses of the heads whose queries are target positions and whose keys are source positions."""
         crossing = (one for one in self.attentions if (one.queries, one.keys) == ("target", "source"))
         return tuple(head for attention in crossing for head in attention.head_addresses)
+
+
+def split_last(address: str) -> tuple[str, str]:
+    """Split off the last part of an address: `encoder.2.self.5` becomes `encoder.2.self` and `5`."""
+    parent, _, last = address.rpartition(".")
+    return parent, last
+
+
+def locate_head(address: str) -> tuple[str, int]:
+    """Return the attention and the index (from 0) of a head: `encoder.2.self` and 4 for `encoder.2.self.5`."""
+    attention, head = split_last(address)
+    return attention, int(head) - 1

@@ -4,7 +4,7 @@ from dataclasses import dataclass, fields
 from typing import Any, ClassVar, Self
 
 from regard.errors import SettingsError
-from regard.settings.fields import check_at_least, check_types, setting
+from regard.settings.fields import check_at_least, check_limits, check_types, setting
 
 _MAX_LENGTH_PENALTY = 10  # maximum absolute value of `length_penalty`; a much larger one could cause an overflow
 
@@ -14,6 +14,20 @@ class DecodeSettings:
     """How to translate (section 6.1). A model may bring its own defaults; a call overrides them."""
 
     section: ClassVar[str] = "decode"
+
+    # Maximum values of settings that may be stored with a model. They are larger than anyone needs, but small enough
+    # that a malicious model folder, whose settings are the default of every call, cannot use up the memory.
+    limits: ClassVar[dict[str, int]] = {
+        "beam_size": 1 << 10,
+        "max_length_offset": 1 << 16,
+        "min_length": 1 << 16,
+        "max_length": 1 << 16,
+        "no_repeat_ngram_size": 1 << 16,
+        "top_k": 1 << 20,
+    }
+
+    # The settings that are never stored with a model: they are different for each text, or do not change the text.
+    per_call: ClassVar[tuple[str, ...]] = ("n_best", "prefix", "seed", "scores", "log_probabilities", "alignment")
 
     beam_size: int = setting(4, "hypotheses kept at each step; 1 is greedy search")
     length_penalty: float = setting(
@@ -47,6 +61,7 @@ class DecodeSettings:
             check_at_least(self, name, 1)
         for name in ("min_length", "max_length", "no_repeat_ngram_size", "temperature", "top_k", "seed"):
             check_at_least(self, name, 0)
+        check_limits(self)
         if abs(self.length_penalty) > _MAX_LENGTH_PENALTY:
             raise SettingsError(
                 f"decode.length_penalty must be between -{_MAX_LENGTH_PENALTY} and {_MAX_LENGTH_PENALTY}, "
@@ -73,18 +88,12 @@ class DecodeSettings:
 
     def stored_with_model(self) -> dict[str, Any]:
         """Return the settings that are stored with a model: those that change its text and are not the default."""
-        per_call = ("n_best", "prefix", "seed", "scores", "log_probabilities", "alignment")
         return {
             one.name: getattr(self, one.name)
             for one in fields(self)
-            if one.name not in per_call and getattr(self, one.name) != one.default
+            if one.name not in self.per_call and getattr(self, one.name) != one.default
         }
 
     def as_stored(self) -> Self:
         """Return the settings that a model has after storing these with it and loading it again."""
         return type(self)(**self.stored_with_model())
-
-    def extra_outputs(self) -> list[str]:
-        """Return the names of the settings that ask for more than the best translation, such as an alignment."""
-        asked = {"n_best": self.n_best > 1, "log_probabilities": self.log_probabilities, "alignment": self.alignment}
-        return [f"decode.{name}" for name, wanted in asked.items() if wanted]

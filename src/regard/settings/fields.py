@@ -30,19 +30,30 @@ def nearest(name: str, names: Mapping[str, Any] | Sequence[str], prefix: str = "
 
 def check_types(settings: Any) -> None:
     """Raise a `SettingsError` if a setting has a value of the wrong type, or a value that is not one of its choices."""
-    section, hints = settings.section, get_type_hints(type(settings))
+    hints = get_type_hints(type(settings))
     for name in [one.name for one in fields(settings)]:
-        wanted, value = hints[name], getattr(settings, name)
-        if get_origin(wanted) is Literal:
-            if value not in get_args(wanted):
-                choices = ", ".join(map(str, get_args(wanted)))
-                raise SettingsError(f"{section}.{name} must be one of {choices}, got {value!r}")
-        elif wanted is float and type(value) is int:
+        value = getattr(settings, name)
+        check_type(f"{settings.section}.{name}", value, hints[name])
+        if hints[name] is float:
             object.__setattr__(settings, name, float(value))
-        elif type(value) is not wanted:
-            raise SettingsError(f"{section}.{name} must be {TYPE_NAMES[wanted]}, got {value!r}")
-        elif wanted is float and not math.isfinite(value):
-            raise SettingsError(f"{section}.{name} must be a finite number, got {value}")
+
+
+def check_type(where: str, value: Any, wanted: Any) -> None:
+    """Raise a `SettingsError` if the value of a setting has the wrong type; `where` is its section and name."""
+    if get_origin(wanted) is Literal:
+        if value not in get_args(wanted):
+            raise SettingsError(f"{where} must be one of {', '.join(map(str, get_args(wanted)))}, got {value!r}")
+    elif type(value) is not wanted and not (wanted is float and type(value) is int):
+        raise SettingsError(f"{where} must be {TYPE_NAMES[wanted]}, got {value!r}")
+    elif wanted is float and not math.isfinite(value):
+        raise SettingsError(f"{where} must be a finite number, got {value}")
+
+
+def check_limits(settings: Any) -> None:
+    """Raise a `SettingsError` if a setting exceeds its maximum value, which is in `settings.limits`."""
+    for name, limit in settings.limits.items():
+        if getattr(settings, name) > limit:
+            raise SettingsError(f"{settings.section}.{name} must be at most {limit:,}, got {getattr(settings, name):,}")
 
 
 def check_at_least(settings: Any, name: str, least: int) -> None:

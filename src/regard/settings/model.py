@@ -4,9 +4,8 @@ from abc import ABC, abstractmethod
 from dataclasses import dataclass, replace
 from typing import ClassVar, Self
 
-from regard.errors import SettingsError
 from regard.settings.anatomy import Anatomy
-from regard.settings.fields import check_at_least, check_types, setting
+from regard.settings.fields import check_at_least, check_limits, check_types, setting
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -35,9 +34,7 @@ class ModelSettings(ABC):
         check_at_least(self, "width", 1)
         # A single character may need four byte tokens, and special tokens are added.
         check_at_least(self, "max_positions", 8)
-        for name, limit in self.limits.items():
-            if getattr(self, name) > limit:
-                raise SettingsError(f"model.{name} must be at most {limit:,}, got {getattr(self, name):,}")
+        check_limits(self)
 
     def with_vocab_size(self, rows: int) -> Self:
         """Return the settings of a model whose source and target use one vocabulary, with this many embedding rows."""

@@ -1,17 +1,16 @@
 """Reads settings from TOML files and from options such as `--set train.steps=100`."""
 
 import tomllib
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any, Literal, get_origin, get_type_hints
 
 from regard.errors import SettingsError
 from regard.settings.decode import DecodeSettings
-from regard.settings.fields import TYPE_NAMES, Overrides, nearest
+from regard.settings.fields import TYPE_NAMES, Overrides, check_type, nearest
 from regard.settings.kinds import get_kind
 from regard.settings.sections import (
     SECTIONS,
-    assemble,
     check_name,
     check_section,
     kind_of,
@@ -48,9 +47,10 @@ def _requested_kind(overrides: Sequence[str]) -> str | None:
 
 
 def decode_overrides(overrides: Sequence[str], file: Path | None = None) -> dict[str, Any]:
-    """Return the decode settings that the user changes, by name, after checking them.
+    """Return the decode settings that the user changes, by name, after checking their types.
 
-    Raise a `SettingsError` for a setting of another section, because it would have no effect.
+    Whether their values fit together depends on the settings of the model, which the caller changes by them. Raise a
+    `SettingsError` for a setting of another section, because it would have no effect.
     """
     user = user_overrides(overrides, file)
     for section, values in user.items():
@@ -59,13 +59,18 @@ def decode_overrides(overrides: Sequence[str], file: Path | None = None) -> dict
             raise SettingsError(
                 f"{section}.{name} has no effect here{nearest(name, setting_names('decode'), 'decode.')}"
             )
-    assemble(user)
-    return dict(user.get("decode", {}))
+    changes = dict(user.get("decode", {}))
+    hints = get_type_hints(DecodeSettings)
+    for name, value in changes.items():
+        check_type(f"decode.{name}", value, hints[name])
+    return changes
 
 
-def decode_settings(overrides: Sequence[str], file: Path | None = None) -> DecodeSettings:
-    """Return the default decode settings with the user's changes."""
-    return DecodeSettings(**decode_overrides(overrides, file))
+def extra_outputs(changes: Mapping[str, Any]) -> list[str]:
+    """Return the decode settings among `changes` that ask for more than the text of the best translation."""
+    asked = {"n_best": changes.get("n_best", 1) > 1}
+    asked |= {name: changes.get(name, False) for name in ("scores", "log_probabilities", "alignment")}
+    return [f"decode.{name}" for name, wanted in asked.items() if wanted]
 
 
 def _read_toml(path: Path) -> dict[str, dict[str, Any]]:

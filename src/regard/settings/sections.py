@@ -14,7 +14,6 @@ from regard.errors import SettingsError
 from regard.settings.decode import DecodeSettings
 from regard.settings.fields import Overrides, nearest
 from regard.settings.kinds import DEFAULT_KIND, KINDS, get_kind
-from regard.settings.kinds.transformer import TransformerSettings
 from regard.settings.model import ModelSettings
 from regard.settings.renamed import RENAMED
 from regard.settings.tokenizer import TokenizerSettings
@@ -25,7 +24,7 @@ from regard.settings.train import TrainSettings
 class Settings:
     """The settings of all sections."""
 
-    model: ModelSettings = field(default_factory=TransformerSettings)
+    model: ModelSettings = field(default_factory=KINDS[DEFAULT_KIND].settings)
     tokenizer: TokenizerSettings = field(default_factory=TokenizerSettings)
     train: TrainSettings = field(default_factory=TrainSettings)
     decode: DecodeSettings = field(default_factory=DecodeSettings)

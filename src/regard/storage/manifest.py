@@ -26,8 +26,7 @@ def write_manifest(folder: Path, names: list[str]) -> None:
 
     Call this last, because a manifest marks a folder as complete.
     """
-    entries = {name: {"bytes": (folder / name).stat().st_size, "sha256": sha256(folder / name)} for name in names}
-    write_json(folder / "manifest.json", entries)
+    write_json(folder / "manifest.json", {name: _entry(folder / name) for name in names})
 
 
 def write_folder_manifest(folder: Path) -> None:
@@ -45,13 +44,15 @@ def replace_file(folder: Path, name: str, text: str) -> None:
     manifest = read_json(folder / "manifest.json")
     content = text.encode()
     entry = {"bytes": len(content), "sha256": hashlib.sha256(content).hexdigest()}
-    write_json(folder / "manifest.json", {**manifest, name: {**entry, "previous": _plain(manifest[name])}})
+    # The entry of the file on disk, not that in the manifest: after a crash, that may be of a file never written.
+    previous = _entry(folder / name)
+    write_json(folder / "manifest.json", {**manifest, name: {**entry, "previous": previous}})
     write_atomically(folder / name, content)
     write_json(folder / "manifest.json", {**manifest, name: entry})
 
 
-def _plain(entry: dict[str, Any]) -> dict[str, Any]:
-    return {key: entry[key] for key in ("bytes", "sha256")}
+def _entry(path: Path) -> dict[str, Any]:
+    return {"bytes": path.stat().st_size, "sha256": sha256(path)}
 
 
 def is_safe_relative_name(name: str) -> bool:

@@ -12,7 +12,7 @@ import subprocess
 import sys
 import threading
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -23,16 +23,18 @@ import torch
 from tests.building import transformer_of
 
 import regard
-from regard.errors import DataError, FolderError, SettingsError
+from regard.errors import DataError, FolderError, SettingsError, UserError
 from regard.inference.backends.core_allocation import CoreAllocation, CoreAllocations
 from regard.inference.backends.ctranslate2 import CTranslate2Backend
+from regard.inference.backends.fallback import FallbackBackend
 from regard.inference.backends.interface import SourceTokens
 from regard.inference.translator import Translator
 from regard.inference.translator_loader import load_translator
 from regard.interchange.ctranslate2 import cache as cache_module
 from regard.interchange.ctranslate2.export import ensure_export, export_model
+from regard.model_folder.folder import AlignmentHead, ModelFolder
 from regard.model_folder.loader import open_folder
-from regard.model_folder.writer import save_folder
+from regard.model_folder.writer import save_alignment_head, save_folder
 from regard.models.kinds.transformer import Transformer
 from regard.settings.decode import DecodeSettings
 from regard.settings.kinds.transformer import TransformerSettings
@@ -274,6 +276,137 @@ def test_a_small_batch_and_a_large_one_get_their_own_allocation(model_folder: Pa
         assert backend.batching(DecodeSettings()).workers == 4
 
 
+def test_the_allocation_is_chosen_for_a_whole_call(model_folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Otherwise the small batches of a long stream, with a few long lines each, would use more threads than cores."""
+    used: list[int] = []
+    search = ctranslate2.Translator.translate_batch
+
+    def recorded(self: ctranslate2.Translator, *arguments: Any, **options: Any) -> Any:
+        used.append(self.num_translators)
+        return search(self, *arguments, **options)
+
+    monkeypatch.setattr(ctranslate2.Translator, "translate_batch", recorded)
+    texts = list(dict.fromkeys(text for text in sentences(60) if text.strip()))
+    with translator_with(model_folder, SHARED) as translator:
+
+        def translators(texts: list[str], **options: Any) -> set[int]:
+            used.clear()
+            list(translator.translate_iterable(texts, batch_tokens=8, **options))  # so small that each text is a batch
+            return set(used)
+
+        assert translators(texts) == translators(texts, window=10) == {4}
+        assert translators(texts[:1]) == translators(texts[:2]) == {2}
+        assert translators(texts[:9], window=1) == {2}
+
+
+def test_every_translator_gets_the_threads_of_the_rule(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """On a machine with 64 cores, which the variable of OpenMP simulates."""
+    monkeypatch.setenv("OMP_NUM_THREADS", "64")
+    folder = write_model(tmp_path / "model", {**SHAPES["pre"], "width": 512})
+    ensure_export(folder)
+    made: list[tuple[int, int]] = []
+
+    def recorded(files: str, *, inter_threads: int, intra_threads: int, **options: Any) -> Any:
+        made.append((inter_threads, intra_threads))
+        return SimpleNamespace()
+
+    monkeypatch.setattr(ctranslate2, "Translator", recorded)
+
+    def threads(model: regard.Model) -> list[tuple[int, int]]:
+        """Return the workers and the threads of each worker that a sentence and many sentences get."""
+        backend = model._translator.backend
+        assert isinstance(backend, FallbackBackend)
+        found = []
+        for sentences in (1, 100):
+            made.clear()
+            backend._fast._engines.clear()
+            backend._fast.engine(sentences, 4)
+            found += made
+        return found
+
+    with regard.load(folder) as first, regard.load(folder) as second:
+        assert threads(first) == [(16, 4), (64, 1)]
+        assert threads(second) == [(64, 1), (64, 1)]
+
+
+@pytest.fixture(scope="module")
+def aligned_folder(model_folder: Path) -> Path:
+    """A model with an alignment head."""
+    folder = model_folder.parent / "aligned"
+    shutil.copytree(model_folder, folder)
+    save_alignment_head(folder, AlignmentHead("decoder.1.cross.3", "written"))
+    ensure_export(folder)
+    return folder
+
+
+def test_alignments_are_computed_in_the_threads_of_the_backend(
+    aligned_folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Otherwise they would be computed one batch at a time."""
+    threads: set[str] = set()
+    search = ctranslate2.Translator.translate_batch
+
+    def recorded(self: ctranslate2.Translator, *arguments: Any, **options: Any) -> Any:
+        if options.get("return_attention"):
+            threads.add(threading.current_thread().name.split("_")[0])
+        return search(self, *arguments, **options)
+
+    monkeypatch.setattr(ctranslate2.Translator, "translate_batch", recorded)
+    decode = DecodeSettings(beam_size=3, n_best=2, alignment=True)
+    fast, slow = (
+        load_translator(aligned_folder, backend=backend).translate(sentences(40), decode) for backend in BACKENDS
+    )
+    assert threads == {"ctranslate2"}
+    assert [(one.text, one.alignment) for one in fast] == [(one.text, one.alignment) for one in slow]
+    others = [[each.alignment for one in found for each in one.alternatives] for found in (fast, slow)]
+    assert others[0] == others[1]
+    assert any(one.alignment for one in fast)
+
+
+def test_a_model_without_an_alignment_head_can_be_asked_for_alignments(model_folder: Path) -> None:
+    for backend in BACKENDS:
+        model = regard.load(model_folder, backend=backend)
+        assert model.translate("the cat", DecodeSettings(alignment=True)).alignment is None
+        assert model.look("the cat", DecodeSettings(alignment=True)).text == model.translate("the cat").text
+
+
+def test_two_threads_make_one_torch_model() -> None:
+    both_make = threading.Barrier(2)
+    made: list[Any] = []
+
+    def make() -> Any:
+        with suppress(threading.BrokenBarrierError):
+            both_make.wait(0.5)
+        made.append(SimpleNamespace(batching=lambda decode: None))
+        return made[-1]
+
+    fast: Any = None
+    backend = FallbackBackend(fast, make)
+    threads = [threading.Thread(target=backend.batching, args=(DecodeSettings(temperature=1.0),)) for _ in range(2)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert len(made) == 1
+
+
+def test_looking_and_sampling_use_one_torch_model(model_folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    built: list[ModelFolder] = []
+    build = ModelFolder.build
+
+    def counted(self: ModelFolder) -> Any:
+        built.append(self)
+        return build(self)
+
+    monkeypatch.setattr(ModelFolder, "build", counted)
+    model = regard.load(model_folder)
+    assert model.translate("the cat").text
+    assert built == []
+    model.translate("the cat", DecodeSettings(temperature=1.0))
+    model.look("the cat")
+    assert len(built) == 1
+
+
 def test_a_closed_model_frees_its_threads_and_refuses_to_translate(model_folder: Path) -> None:
     with regard.load(model_folder) as model:
         assert model.translate("the cat").text
@@ -281,8 +414,16 @@ def test_a_closed_model_frees_its_threads_and_refuses_to_translate(model_folder:
     model.close()  # a second time, without effect
     gc.collect()
     assert not any(thread.name.startswith("ctranslate2") for thread in threading.enumerate())
-    with pytest.raises(RuntimeError, match="the model is closed"):
-        model.translate("the cat")
+    for use in (
+        lambda: model.translate("the cat"),
+        lambda: next(model.score([("the cat", "the cat")])),
+        lambda: model.look("the cat"),
+        lambda: model.look("the cat", target="the cat"),
+        lambda: model.network,
+        lambda: model.measure_heads([("the cat", "the cat")]),
+    ):
+        with pytest.raises(UserError, match=r"^the model is closed; load it again$"):
+            use()
 
 
 @pytest.mark.parametrize("backend", BACKENDS)

@@ -1,7 +1,6 @@
 """`regard evaluate`: computes BLEU, chrF and TER of a model on a test set."""
 
 import json
-from dataclasses import replace
 from pathlib import Path
 
 import click
@@ -10,8 +9,7 @@ from regard.cli.main import main
 from regard.cli.options import BACKEND, BEAM_SIZE, COMPUTE_TYPE, CONFIG, LANGUAGES, MODELS, NEW_FILE, SET
 from regard.console import show_lines, show_work
 from regard.errors import SettingsError, UserError
-from regard.settings.decode import DecodeSettings
-from regard.settings.parser import decode_overrides
+from regard.settings.parser import decode_overrides, extra_outputs
 
 
 @main.command()
@@ -48,7 +46,7 @@ def evaluate(
     one: is the difference significant, and on which sentences do the two models differ?
     """
     changes = decode_overrides(overrides, config)
-    if extra := DecodeSettings(**changes).extra_outputs():
+    if extra := extra_outputs(changes):
         raise SettingsError(f"{', '.join(extra)} has no effect on scores; leave it out")
     if out is not None and out.resolve() in {file.resolve() for file in files}:
         raise UserError(f"--out {out} is a file of the test set and would be overwritten; give another name")
@@ -61,7 +59,7 @@ def evaluate(
         iter_evaluate(
             model,
             files,
-            replace(model.decode, **changes),
+            changes=changes,
             by_source=by_source,
             tokenize=tokenize,
             against=load(against, compute_type=compute_type, backend=backend) if against is not None else None,

@@ -12,8 +12,7 @@ from regard.cli.main import main
 from regard.cli.options import BEAM_SIZE, CONFIG, LANGUAGES, MODEL, NEW_FILE, SET
 from regard.console import say, show_lines
 from regard.errors import SettingsError, UserError
-from regard.settings.decode import DecodeSettings
-from regard.settings.parser import decode_overrides
+from regard.settings.parser import decode_overrides, extra_outputs
 
 
 @main.command()
@@ -53,7 +52,7 @@ def look(
 ) -> None:
     """Translate TEXT and show its attention weights. Without TEXT, draw the model."""
     changes = decode_overrides(overrides, config)
-    if extra := DecodeSettings(**changes).extra_outputs():
+    if extra := extra_outputs(changes):
         raise SettingsError(f"{', '.join(extra)} has no effect on `regard look`; leave it out")
     if text is None:
         about_text = {"--word": word, "--trace": trace, "--target": target, "--without": without, "--tokens": tokens,
@@ -66,6 +65,7 @@ def look(
     from regard.render.terminal import terminal_style
 
     loaded = load(model)
+    decode = replace(loaded.decode, **changes)
     style = terminal_style(os.environ, sys.stdout.isatty())
     if text is None:
         show_lines(model_lines(loaded, svg, style))
@@ -74,7 +74,7 @@ def look(
         raise UserError("--word is for the terminal; --html and --json contain every word; leave it out")
     if tokens and svg is None and (html or as_json):
         raise UserError("--tokens is for the terminal and --svg; --html shows both, --json has tokens; leave it out")
-    view = loaded.look(text, replace(loaded.decode, **changes), target=target, without=without)
+    view = loaded.look(text, decode, target=target, without=without)
     if html is not None:
         view.save(html, trace)
         say(f"wrote {html}, a page that needs no other file")

@@ -16,8 +16,7 @@ from regard.cli.main import main
 from regard.cli.options import BACKEND, BEAM_SIZE, COMPUTE_TYPE, CONFIG, LANGUAGES, MODELS, N_BEST, SET
 from regard.console import follow, say, standard_output
 from regard.errors import SettingsError, UserError
-from regard.settings.decode import DecodeSettings
-from regard.settings.parser import decode_overrides
+from regard.settings.parser import decode_overrides, extra_outputs
 
 if TYPE_CHECKING:
     from regard.inference.result import Translation
@@ -64,7 +63,7 @@ def translate(
     from regard.inference.translator_loader import load_translator
 
     translator = load_translator(*models, compute_type=compute_type, backend=backend)
-    decode = replace(translator.decode, **changes)
+    decode = replace(translator.decode, **changes)  # raises an error if the changes do not fit the model's settings
     inputs, total = _inputs(texts, file)
     with standard_output() as output:
 
@@ -89,8 +88,7 @@ def translate(
 def _decode_changes(overrides: tuple[str, ...], config: Path | None, *, as_json: bool) -> dict[str, Any]:
     """Return the decode settings to change; with JSON, scores and alignment are computed unless the user says no."""
     users = decode_overrides(overrides, config)
-    extra = [*DecodeSettings(**users).extra_outputs(), *(["decode.scores"] if users.get("scores") else [])]
-    if extra and not as_json:
+    if (extra := extra_outputs(users)) and not as_json:
         raise SettingsError(f"the result of {', '.join(extra)} is shown with --json only; add --json")
     return {"scores": as_json, "alignment": as_json, **users}
 

@@ -5,7 +5,7 @@ then ranks them with the paper's length penalty. CTranslate2 has one length limi
 exceeds the limit of its own source, the source is searched again with that limit, or the translation is truncated where
 this gives the same result.
 
-Threads that share a batch wait for each other some thousand times per sentence. If a process has more of them than
+Threads that share a batch wait for each other thousands of times per sentence. If a process has more of them than
 cores, OpenMP puts waiting threads to sleep almost at once, and a sentence takes many times as long. Therefore only one
 model of a process has such threads, the first that is loaded. Every other model computes each batch with one thread.
 """
@@ -15,16 +15,17 @@ import weakref
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import replace
-from itertools import islice
+from itertools import islice, repeat
 from pathlib import Path
 from threading import Lock
 from typing import Any
 
 import ctranslate2
+import numpy as np
 
 from regard.errors import SettingsError
 from regard.inference.backends.core_allocation import CoreAllocation, CoreAllocations, is_small
-from regard.inference.backends.interface import Backend, Batching, Sources, TokenPairs
+from regard.inference.backends.interface import Backend, Batching, Sources, TokenPairs, with_attention
 from regard.inference.length_buckets import length_buckets
 from regard.inference.search.hypothesis import Hypothesis, length_penalty
 from regard.interchange.ctranslate2.support import supports_decode
@@ -85,18 +86,24 @@ class CTranslate2Backend(Backend):
         workers = self.cores.large.workers
         return Batching(_BATCH_TOKENS, _MIN_SOURCE_TOKENS, workers, _BATCHES_AHEAD * workers)
 
-    def generate(self, batch: Sources, decode: DecodeSettings) -> Future[list[list[Hypothesis]]]:
+    def generate(
+        self, batch: Sources, decode: DecodeSettings, *, sentences: int | None = None
+    ) -> Future[list[list[Hypothesis]]]:
         _check_supported(decode)
-        return self._executor.submit(self._generate, batch, decode)
+        engine = self.engine(len(batch) if sentences is None else sentences, decode.beam_size)
+        return self._executor.submit(self._generate, batch, decode, engine)
 
     def score(self, pairs: TokenPairs) -> list[tuple[float, ...]]:
-        return self._score_all(pairs, self._executor.map)
+        return self._score_all(pairs, self.engine(len(pairs), 1), self._executor.map)
 
     def attend(self, pairs: TokenPairs) -> list[Any]:
+        return self._attend(pairs, self.engine(len(pairs), 1))
+
+    def _attend(self, pairs: TokenPairs, engine: ctranslate2.Translator) -> list[Any]:
         # The attention weights that a search returns do not always belong to the hypothesis. They do if the whole
         # target is given as a prefix.
         sources, targets = (self._to_tokens([pair[side] for pair in pairs]) for side in (0, 1))
-        results = self.engine(len(pairs), 1).translate_batch(
+        results = engine.translate_batch(
             sources,
             target_prefix=targets,
             beam_size=1,
@@ -105,7 +112,11 @@ class CTranslate2Backend(Backend):
             return_end_token=True,
             return_attention=True,
         )
-        return [result.attention[0][: len(target) + 1] for result, target in zip(results, targets, strict=True)]
+        # As arrays, because lists of numbers take eight times the memory, and a batch may wait for those before it.
+        return [
+            np.array(result.attention[0][: len(target) + 1], np.float32)
+            for result, target in zip(results, targets, strict=True)
+        ]
 
     def close(self) -> None:
         self._executor.shutdown(cancel_futures=True)
@@ -113,7 +124,7 @@ class CTranslate2Backend(Backend):
         self._release()
 
     def engine(self, sentences: int, beam_size: int) -> ctranslate2.Translator:
-        """Return the CTranslate2 translator for a batch with this many sentences."""
+        """Return the CTranslate2 translator for this many sentences that are translated at the same time."""
         return self._engine(self.cores.small if is_small(sentences, beam_size) else self.cores.large)
 
     def _engine(self, cores: CoreAllocation) -> ctranslate2.Translator:
@@ -133,20 +144,28 @@ class CTranslate2Backend(Backend):
     def _to_tokens(self, sources: Sequence[Sequence[int]]) -> list[list[str]]:
         return [[self._names[token_id] for token_id in source] for source in sources]
 
-    def _generate(self, batch: Sources, decode: DecodeSettings) -> list[list[Hypothesis]]:
-        """Return the best hypotheses of each source, with the log-probability of each token if requested."""
-        found = self._search(batch, decode)
+    def _generate(
+        self, batch: Sources, decode: DecodeSettings, engine: ctranslate2.Translator
+    ) -> list[list[Hypothesis]]:
+        """Return the best hypotheses of each source, with log-probabilities of tokens and attention if requested."""
+        found = self._search(batch, decode, engine)
         for indices in _too_long(batch, found, decode):
-            again = self._search([batch[index] for index in indices], decode)
+            again = self._search([batch[index] for index in indices], decode, engine)
             for index, hypotheses in zip(indices, again, strict=True):
                 found[index] = hypotheses
         best = [self._best_of(results, source.limit, decode) for source, results in zip(batch, found, strict=True)]
-        if not decode.log_probabilities:
-            return best
+        if decode.log_probabilities:
+            best = self._with_log_probabilities(batch, best, decode, engine)
+        return with_attention(batch, best, lambda pairs: self._attend(pairs, engine)) if decode.alignment else best
+
+    def _with_log_probabilities(
+        self, batch: Sources, best: list[list[Hypothesis]], decode: DecodeSettings, engine: ctranslate2.Translator
+    ) -> list[list[Hypothesis]]:
+        """Return the hypotheses with the log-probability of each token."""
         pairs = [(source, each) for source, hypotheses in zip(batch, best, strict=True) for each in hypotheses]
         ids = [(source.ids, each.token_ids) for source, each in pairs]
         # One after the other: this is a thread of the executor, which must not wait for other threads of the executor.
-        scored = self._score_all(ids, map)
+        scored = self._score_all(ids, engine, map)
         # A hypothesis that reached its length limit does not end with EOS, so the log-probability of EOS is dropped.
         rescored = (
             replace(
@@ -156,9 +175,9 @@ class CTranslate2Backend(Backend):
         )
         return [list(islice(rescored, len(hypotheses))) for hypotheses in best]
 
-    def _search(self, batch: Sources, decode: DecodeSettings) -> list[_Found]:
+    def _search(self, batch: Sources, decode: DecodeSettings, engine: ctranslate2.Translator) -> list[_Found]:
         """Return the hypotheses of each source, the most probable first."""
-        results = self.engine(len(batch), decode.beam_size).translate_batch(
+        results = engine.translate_batch(
             self._to_tokens([source.ids for source in batch]),
             beam_size=decode.beam_size,
             num_hypotheses=decode.beam_size,
@@ -186,18 +205,20 @@ class CTranslate2Backend(Backend):
         ids = tuple(self._ids[token] for token in tokens)
         return Hypothesis(ids, log_probability, score, (), tuple(tokens))
 
-    def _score_all(self, pairs: TokenPairs, map_batches: Callable[..., Iterator[Any]]) -> list[tuple[float, ...]]:
+    def _score_all(
+        self, pairs: TokenPairs, engine: ctranslate2.Translator, map_batches: Callable[..., Iterator[Any]]
+    ) -> list[tuple[float, ...]]:
         """Score pairs in batches of similar length. `map_batches` is `map`, or the parallel `map` of an executor."""
         buckets = list(length_buckets([max(map(len, pair)) for pair in pairs], _SCORED_TOKENS))
         scored: dict[int, tuple[float, ...]] = {}
         batches = ([pairs[index] for index in bucket] for bucket in buckets)
-        for bucket, log_probabilities in zip(buckets, map_batches(self._score, batches), strict=True):
+        for bucket, log_probabilities in zip(buckets, map_batches(self._score, batches, repeat(engine)), strict=True):
             scored.update(zip(bucket, log_probabilities, strict=True))
         return [scored[index] for index in range(len(pairs))]
 
-    def _score(self, pairs: TokenPairs) -> list[tuple[float, ...]]:
+    def _score(self, pairs: TokenPairs, engine: ctranslate2.Translator) -> list[tuple[float, ...]]:
         sources, targets = (self._to_tokens([pair[side] for pair in pairs]) for side in (0, 1))
-        results = self.engine(len(pairs), 1).score_batch(sources, targets, max_input_length=0)
+        results = engine.score_batch(sources, targets, max_input_length=0)
         return [tuple(result.log_probs) for result in results]
 
 

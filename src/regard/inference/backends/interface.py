@@ -4,9 +4,9 @@ A translator knows only this interface. This module does not import torch, becau
 """
 
 from abc import ABC, abstractmethod
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from concurrent.futures import Future
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from regard.inference.search.hypothesis import Hypothesis
@@ -47,8 +47,15 @@ class Backend(ABC):
         """Return how to make batches; raise a SettingsError if the backend does not support the settings."""
 
     @abstractmethod
-    def generate(self, batch: Sources, decode: DecodeSettings) -> Future[list[list[Hypothesis]]]:
-        """Return a future of the hypotheses of each source, best first."""
+    def generate(
+        self, batch: Sources, decode: DecodeSettings, *, sentences: int | None = None
+    ) -> Future[list[list[Hypothesis]]]:
+        """Return a future of the hypotheses of each source, best first.
+
+        If `decode.alignment` is True and the model has an alignment head, they include its attention weights.
+        `sentences` is the number of sentences that are translated at the same time, in this batch and in others; None
+        means only this batch. If there are few, several cores may share a batch.
+        """
 
     @abstractmethod
     def score(self, pairs: TokenPairs) -> list[tuple[float, ...]]:
@@ -64,3 +71,12 @@ class Backend(ABC):
     @abstractmethod
     def close(self) -> None:
         """Free the model and its threads. Batches that have not started are cancelled. A second call has no effect."""
+
+
+def with_attention(
+    batch: Sources, found: list[list[Hypothesis]], attend: Callable[[TokenPairs], list[Any]]
+) -> list[list[Hypothesis]]:
+    """Return the hypotheses of each source with the attention weights that `attend` returns for them."""
+    pairs = [(source.ids, each.token_ids) for source, some in zip(batch, found, strict=True) for each in some]
+    weights = iter(attend(pairs))
+    return [[replace(each, attention=next(weights)) for each in some] for some in found]

@@ -11,7 +11,7 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from regard.inference.backends.interface import Backend, Batching, Sources, TokenPairs
+from regard.inference.backends.interface import Backend, Batching, Sources, TokenPairs, with_attention
 from regard.inference.length_buckets import length_buckets
 from regard.inference.search.beam import search
 from regard.inference.search.candidates import Candidates
@@ -21,6 +21,7 @@ from regard.inference.search.sampler import uniform_numbers
 from regard.models.inputs import Inputs
 from regard.models.interface import AutoregressiveModel, DecoderState
 from regard.models.lens import with_rows
+from regard.settings.anatomy import locate_head
 from regard.settings.decode import DecodeSettings
 from regard.tokenizers.special_ids import BOS, EOS, PAD
 
@@ -52,10 +53,14 @@ class TorchBackend(Backend):
     def batching(self, decode: DecodeSettings) -> Batching:
         return Batching(self._batch_tokens)
 
-    def generate(self, batch: Sources, decode: DecodeSettings) -> Future[list[list[Hypothesis]]]:
+    def generate(
+        self, batch: Sources, decode: DecodeSettings, *, sentences: int | None = None
+    ) -> Future[list[list[Hypothesis]]]:
         future: Future[list[list[Hypothesis]]] = Future()
         with _evaluation_mode(self.model):
-            future.set_result(decode_batch(self.model, batch, self._generable_V, decode))
+            found = decode_batch(self.model, batch, self._generable_V, decode)
+        is_aligned = decode.alignment and self._alignment_head is not None
+        future.set_result(with_attention(batch, found, self.attend) if is_aligned else found)
         return future
 
     def close(self) -> None:
@@ -70,7 +75,7 @@ class TorchBackend(Backend):
     @torch.inference_mode()
     def attend(self, pairs: TokenPairs) -> list[Any]:
         assert self._alignment_head is not None
-        lens, model = _HeadLens(self._alignment_head), self.model
+        lens, model = _HeadLens(*locate_head(self._alignment_head)), self.model
         target = _padded([target for _, target in pairs], self.device)
         # A translation that was cut off may fill all positions, so that there is none left for EOS.
         input_BT = _decoder_input(target.values)[:, : model.settings.max_positions]
@@ -150,9 +155,8 @@ class _HeadLens:
 
     weights_BLM: Tensor
 
-    def __init__(self, address: str) -> None:
-        self._attention, _, head = address.rpartition(".")
-        self._head = int(head) - 1
+    def __init__(self, attention: str, head: int) -> None:
+        self._attention, self._head = attention, head
         self._all_heads: Tensor | None = None
 
     def see(self, name: str, tensor: Tensor) -> None:

@@ -6,7 +6,7 @@ This module does not import torch, because the CTranslate2 backend uses it too.
 import math
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
-from typing import Self
+from typing import Any, Self
 
 
 @dataclass(frozen=True)
@@ -18,6 +18,7 @@ class Hypothesis:
     score: float  # log-probability divided by the length penalty
     token_log_probabilities: tuple[float, ...]  # one per token, then that of EOS if it was generated
     tokens: tuple[str, ...] | None = field(default=None, compare=False)  # as strings, if the backend has them
+    attention: Any = field(default=None, compare=False)  # if requested: the weights of the alignment head, a matrix
 
     @classmethod
     def of(cls, token_ids: Sequence[int], log_probabilities: Sequence[float], alpha: float) -> Self:

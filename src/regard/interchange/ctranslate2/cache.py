@@ -24,6 +24,7 @@ from safetensors import safe_open
 from regard.errors import FolderError
 from regard.interchange.ctranslate2.model_bin import matches_export
 from regard.model_folder.folder import AlignmentHead, ModelFolder
+from regard.settings.anatomy import locate_head
 from regard.storage.json_files import read_json
 from regard.storage.manifest import find_damage, sha256
 from regard.tokenizers.sentencepiece import SentencePieceTokenizer
@@ -47,13 +48,13 @@ _BYTES = {"float32": 4, "int16": 2, "bfloat16": 2, "int8": 1}  # per parameter, 
 
 _log = logging.getLogger(__name__)
 
-_FORM = "4"  # version of the exported files; files of another version are not used
+_FORMAT = "5"  # version of the exported files; files of another version are not used
 
 
 def export_key(folder: Path, compute_type: str, alignment: AlignmentHead | None) -> dict[str, str]:
     """Return everything that the exported files depend on: hashes, versions, compute type and alignment head."""
     return {
-        "form": _FORM,
+        "format": _FORMAT,
         "model": sha256(folder / "manifest.json"),
         "alignment": alignment.head if alignment else "",
         "engine": ctranslate2.__version__,
@@ -133,8 +134,17 @@ def is_trusted_export(folder: Path, model: ModelFolder) -> bool:
         and json.dumps(config, sort_keys=True)
         == json.dumps(_CONFIG, sort_keys=True)  # compared as text, because 0 == False in Python
         and names == token_names(model.tokenizer)
-        and matches_export(folder / "model.bin", model.settings, model.alignment.layer if model.alignment else None)
+        and matches_export(folder / "model.bin", model.settings, _alignment_layer(model))
     )
+
+
+def _alignment_layer(model: ModelFolder) -> int | None:
+    """Return the number of the layer of the alignment head, counted from 1."""
+    if model.alignment is None:
+        return None
+    attention = model.settings.anatomy().attention(locate_head(model.alignment.head)[0])
+    assert attention is not None  # the loader has checked it
+    return attention.layer
 
 
 def token_names(tokenizer: SentencePieceTokenizer) -> list[str]:

@@ -23,6 +23,7 @@ from regard.model_folder.loader import open_folder
 from regard.models.attention import MultiHeadAttention
 from regard.models.kinds.transformer import Stack, Transformer
 from regard.models.layers import DecoderLayer, FeedForward
+from regard.settings.anatomy import locate_head
 from regard.storage.atomic_files import new_folder
 from regard.storage.json_files import write_json
 from regard.storage.manifest import write_manifest
@@ -83,16 +84,18 @@ def _move_head_first(model: Transformer, address: str) -> int:
     CTranslate2 returns the attention weights of the first head only. The order of the heads does not change the output
     of the layer.
     """
-    _, number, _, chosen = address.split(".")
-    cross = dict(model.decoder.layers())[number].cross
-    order = sorted(range(cross.heads), key=lambda head: head != int(chosen) - 1)
+    name, chosen = locate_head(address)
+    attention = model.settings.anatomy().attention(name)
+    assert attention is not None  # the loader has checked it
+    cross = model.decoder.layers()[attention.layer - 1][1].cross
+    order = sorted(range(cross.heads), key=lambda head: head != chosen)
     rows = torch.arange(cross.query.out_features).view(cross.heads, -1)[order].flatten()
     with torch.no_grad():
         for linear in (cross.query, cross.key, cross.value):
             linear.weight.copy_(linear.weight[rows])
             linear.bias.copy_(linear.bias[rows])
         cross.output.weight.copy_(cross.output.weight[:, rows])
-    return int(number) - 1
+    return attention.layer - 1
 
 
 def _stack(spec: Any, embeddings: Any, stack: Stack[Any], model: Transformer) -> None:

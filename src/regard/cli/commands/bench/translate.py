@@ -15,7 +15,7 @@ from regard.cli.options import BEAM_SIZE, COMPUTE_TYPE, LANGUAGES, MODEL, SET
 from regard.console import say
 from regard.errors import UserError
 from regard.render.units import format_count
-from regard.settings.parser import decode_settings
+from regard.settings.parser import decode_overrides
 
 if TYPE_CHECKING:
     from regard.benchmark.translation_speed import TranslationSpeed
@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 @SET
 def translate(model: Path, as_json: bool, compute_type: str, overrides: tuple[str, ...]) -> None:
     """Measure how fast a model translates standard input. This takes about a minute."""
-    decode_settings(overrides)
+    decode_overrides(overrides)
     if sys.stdin.isatty():
         raise UserError(f"standard input has no lines to translate: regard bench translate --model {model} < lines.txt")
     from regard.benchmark.translation_speed import TranslationSpeed, measure_translation
