@@ -5,6 +5,9 @@
 Without folders, the bundled models are measured; with one, it is loaded twice. No environment variable of OpenMP is
 set, as in a program that imports Regard. In each round, new processes load the first model alone, the second alone, and
 both. A ratio is the median time of a sentence with both models divided by that of the same sentences with one model.
+
+Only the model that is loaded first divides a sentence among several cores. If the models are wide, the ratio of the
+second may therefore reach the number of cores that would share a sentence, which is at most four at width 512.
 """
 
 import argparse

@@ -11,9 +11,10 @@ set_by_regard: set[str] = set()  # the environment variables that `tune` has set
 def tune() -> None:
     """Set OpenMP variables and malloc options; call it before torch or ctranslate2 is imported.
 
-    Two CTranslate2 models in one process have more threads than there are cores. In this situation, OpenMP by default
-    puts a waiting thread to sleep almost at once, and the translation of a sentence takes thirty times as long. With
-    these settings, threads actively wait for a while before they go to sleep, as they do when there are enough cores.
+    In data-parallel training, the main thread and every replica have OpenMP threads of their own, together more than
+    there are cores, although only some of them work at a time. In this situation, OpenMP by default puts a waiting
+    thread to sleep almost at once. With these settings, a thread waits actively for longer before it goes to sleep.
+    Translation is not affected, because CTranslate2 never has more threads than cores (see its backend).
 
     OpenMP does not know the CPU quota of a container, and would start a thread for every CPU of the machine.
 

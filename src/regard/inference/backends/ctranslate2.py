@@ -7,7 +7,9 @@ this gives the same result.
 
 Threads that share a batch wait for each other thousands of times per sentence. If a process has more of them than
 cores, OpenMP puts waiting threads to sleep almost at once, and a sentence takes many times as long. Therefore only one
-model of a process has such threads, the first that is loaded. Every other model computes each batch with one thread.
+model of a process has such threads, the first that is loaded. Every other model computes each batch with one thread,
+so a sentence takes longer with it if the model is wide. The models cannot take turns: OpenMP also counts the threads of
+a model that is idle.
 """
 
 import math
