@@ -122,6 +122,8 @@ class Trace:
             return found
         if not self.attentions:
             raise LookError(f"there is no attention {address!r}; this model has no attention")
+        if len(self.attentions) == 1:
+            raise LookError(f"there is no attention {address!r}; this model has one, {self.attentions[0].address}")
         layers = " and ".join(f"{stack.layers} {stack.name}" for stack in self.anatomy.stacks)
         kinds = dict.fromkeys(attention.kind for attention in self.attentions)
         raise LookError(

@@ -86,7 +86,8 @@ class TransformerSettings(ModelSettings):
         heads = f"{self.heads} heads of {self.width // self.heads}"
         attentions = [Sublayer("Self-attention", heads)]
         if name == "decoder":
-            attentions = [Sublayer("Masked self-attention", heads), Sublayer("Cross-attention", heads)]
+            cross = Sublayer("Cross-attention", heads, receives="encoder output")
+            attentions = [Sublayer("Masked self-attention", heads), cross]
         feedforward = Sublayer("Feed-forward", f"{self.width} → {self.feedforward} → {self.width}")
         return Stack(
             name=name,
