@@ -18,6 +18,7 @@ from regard.interpret.report.arithmetic_text import (
 )
 from regard.interpret.report.recurrent_text import show_norms, show_recurrence, show_states_at, show_step
 from regard.interpret.report.sentence_text import heading, show_all_heads, show_map, show_row, show_word
+from regard.interpret.report.state_chart import state_chart
 from regard.interpret.report.view import View
 from regard.interpret.tokens import Tokens, get_word
 from regard.render.terminal import TerminalStyle
@@ -37,7 +38,14 @@ def model_lines(model: Model, svg: Path | None, style: TerminalStyle) -> Iterato
 def save_svg(view: View, addresses: Sequence[str], path: Path, *, by_token: bool) -> str:
     """Write one attention map as an SVG picture, and return a message that names the map."""
     if len(addresses) != 1:
-        raise LookError("--svg draws one map; name it, for example --trace decoder.cross.mean")
+        anatomy = view.trace.anatomy
+        examples = [*anatomy.heads[-1:], *(one.address for one in anatomy.recurrences[-1:])]
+        example = "decoder.cross.mean" if len(anatomy.heads) > 1 else " or ".join(examples)
+        raise LookError(f"--svg draws one map; name it, for example --trace {example}")
+    if recurrences := find_recurrences(view.trace, addresses[0]):
+        states = [state for state in view.norms() if state.recurrence in recurrences]
+        write_atomically(path, state_chart(view.trace, states))
+        return f"{path} shows the norms of the states of {addresses[0]}"
     found = view.attention(addresses[0], tokens=by_token)
     write_atomically(path, found.svg())
     return f"{path} shows {found.title}"

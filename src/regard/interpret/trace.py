@@ -31,6 +31,8 @@ Array = npt.NDArray[Any]
 
 HEAD_QUANTITIES = ("query", "key", "value", "score", "scaled", "mask", "weight", "mixed")  # one array per head
 
+ATTENTION_QUANTITIES = ("input", "score_vector", "joined", "output", "residual", "norm")  # one array for all heads
+
 
 class Recorder:
     """A lens that records every tensor and changes nothing."""

@@ -21,6 +21,11 @@ PROJECTED = "projected"  # concatenated, times a matrix
 TANH_WITH_INPUT = "tanh with input"  # concatenated with the input of the attention, times a matrix, then tanh
 
 
+# What a part of the decoder can get from the encoder: the vectors of all positions, or the last states of its layers.
+ENCODER_OUTPUT = "encoder output"
+FINAL_STATES = "final states"
+
+
 @dataclass(frozen=True)
 class Attention:
     """One attention of a model, with all its heads.
@@ -80,7 +85,7 @@ class Sublayer:
 
     title: str  # such as "Self-attention"
     detail: str  # such as "4 heads of 32"
-    receives: str = ""  # what it gets from the other stack, such as "encoder output"
+    receives: str = ""  # what it gets from the other stack, such as ENCODER_OUTPUT
 
 
 @dataclass(frozen=True)

@@ -39,10 +39,14 @@ class RecurrentStep:
 class StateNorms:
     """The norm of a state of a recurrent layer at each position of a source or target."""
 
-    address: str  # such as `encoder.1.forwards.hidden`
+    recurrence: Recurrence
     state: str  # "hidden" or "cell"
-    side: Side
     norms: Array
+
+    @property
+    def address(self) -> str:
+        """The address of the state, such as `encoder.1.forwards.hidden`."""
+        return f"{self.recurrence.address}.{self.state}"
 
 
 def recurrent_step(trace: Trace, recurrence: Recurrence, position: int) -> RecurrentStep:
@@ -54,10 +58,9 @@ def recurrent_step(trace: Trace, recurrence: Recurrence, position: int) -> Recur
 def state_norms(trace: Trace) -> tuple[StateNorms, ...]:
     """Return the norms of all states of all recurrent layers, in the order of computation."""
     return tuple(
-        StateNorms(address, state, recurrence.side, np.linalg.norm(trace[address], axis=-1))
+        StateNorms(recurrence, state, np.linalg.norm(trace[f"{recurrence.address}.{state}"], axis=-1))
         for recurrence in trace.anatomy.recurrences
         for state in recurrence.states
-        for address in [f"{recurrence.address}.{state}"]
     )
 
 
@@ -80,6 +83,16 @@ def find_recurrences(trace: Trace, address: str) -> tuple[Recurrence, ...]:
     if address in outputs or parent in outputs:
         raise LookError(f"{address} has no gates, because this model has no recurrent layers; {heads}")
     return ()
+
+
+def find_recurrence(trace: Trace, address: str) -> Recurrence:
+    """Return the recurrent layer at an address; a layer with two directions needs the address of one of them."""
+    found = find_recurrences(trace, address)
+    if len(found) != 1:
+        choices = found or trace.anatomy.recurrences
+        listed = ", ".join(one.address for one in choices) or "none in this model"
+        raise LookError(f"{address} is not one recurrent layer; the recurrent layers are {listed}")
+    return found[0]
 
 
 def rows_of(trace: Trace, side: Side) -> tuple[Row, ...]:

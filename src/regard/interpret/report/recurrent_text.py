@@ -82,7 +82,7 @@ def show_norms(trace: Trace, style: TerminalStyle) -> Iterator[str]:
     if states:
         yield style.strong("Norms of the states over the positions; █ is the largest of its line")
     for state in states:
-        rows = rows_of(trace, state.side)
+        rows = rows_of(trace, state.recurrence.side)
         ends = (int(np.argmin(state.norms)), int(np.argmax(state.norms)))
         smallest, largest = (f"{state.norms[at]:.2f} ({rows[at].label})" for at in ends)
         shown = strip(state.norms, 0.0, float(state.norms.max()))

@@ -9,6 +9,8 @@ from regard.settings.anatomy import (
     ADDITIVE,
     BILINEAR,
     DOT_PRODUCT,
+    ENCODER_OUTPUT,
+    FINAL_STATES,
     TANH_WITH_INPUT,
     Anatomy,
     Attention,
@@ -140,15 +142,18 @@ class RecurrentSettings(ModelSettings):
 
     def _encoder(self) -> Stack:
         width = self.width // len(self.directions)
-        layer = Sublayer(self.kind.upper(), f"{' and '.join(self.directions)}, width {width}")
+        layer = Sublayer(
+            self.kind.upper(),
+            f"2 directions of {width}" if len(self.directions) > 1 else f"{self.directions[0]}, width {width}",
+        )
         return Stack("encoder", "source", "embedding", (layer,), *self._vectors("encoder", self.encoder_layers))
 
     def _decoder(self) -> Stack:
-        layer = Sublayer(self.kind.upper(), f"forwards, width {self.width}", receives="final hidden states")
+        layer = Sublayer(self.kind.upper(), f"forwards, width {self.width}", receives=FINAL_STATES)
         outputs, vectors = self._vectors("decoder", self.decoder_layers)
         if self.attention == "none":
             return Stack("decoder", "target", "embedding", (layer,), outputs, vectors)
-        attention = Sublayer("Cross-attention", f"1 head of {self.width}, {self.attention}", receives="encoder output")
+        attention = Sublayer("Cross-attention", f"{self.attention} scores", receives=ENCODER_OUTPUT)
         meaning = "attention output: tanh of a projection of head output and hidden state"
         vectors = (*vectors, Vector(f"{self.cross}.output", meaning))
         return Stack("decoder", "target", "embedding", (layer,), outputs, vectors, after=(attention,))

@@ -5,7 +5,16 @@ from dataclasses import dataclass
 from typing import Any, ClassVar, Literal
 
 from regard.errors import SettingsError
-from regard.settings.anatomy import SCALED_DOT_PRODUCT, Anatomy, Attention, Side, Stack, Sublayer, Vector
+from regard.settings.anatomy import (
+    ENCODER_OUTPUT,
+    SCALED_DOT_PRODUCT,
+    Anatomy,
+    Attention,
+    Side,
+    Stack,
+    Sublayer,
+    Vector,
+)
 from regard.settings.fields import check_at_least, setting
 from regard.settings.model import ModelSettings
 from regard.settings.recipes import QUICK
@@ -86,7 +95,7 @@ class TransformerSettings(ModelSettings):
         heads = f"{self.heads} heads of {self.width // self.heads}"
         attentions = [Sublayer("Self-attention", heads)]
         if name == "decoder":
-            cross = Sublayer("Cross-attention", heads, receives="encoder output")
+            cross = Sublayer("Cross-attention", heads, receives=ENCODER_OUTPUT)
             attentions = [Sublayer("Masked self-attention", heads), cross]
         feedforward = Sublayer("Feed-forward", f"{self.width} → {self.feedforward} → {self.width}")
         return Stack(
