@@ -1,11 +1,10 @@
 // The Arithmetic tab: the steps of one head for one token, computed here from the exported vectors.
 
 import { attentionOf, data, floatsOf, headAddresses } from "./provider.js";
-import { byId, fillSelect, make, makeTable } from "./dom.js";
+import { byId, digits, fillSelect, make, makeCommand, makeTable, quoted } from "./dom.js";
 import { change, listen, state } from "./state.js";
 
 const openSteps = new Set([1, 2, 3]);
-const digits = (number) => number.toFixed(4);
 
 async function vectorsOf(head) {
   const packed = Object.entries(data.numbers[head]);
@@ -72,7 +71,7 @@ function makeProducts({ q, scoreVector }, { k, tanh, products, score }) {
 
 /** The last step: the vectors after the head output if the file contains them, and the command that prints them. */
 function makeOutput({ joined, output }, row, width) {
-  const command = [make("p", { textContent: "This command prints these numbers and all other steps:" }), makeCommand(state.arithmeticHead)];
+  const command = [make("p", { textContent: "This command prints these numbers and all other steps:" }), makeHeadCommand(state.arithmeticHead)];
   if (!output) return command;
   const [joinedWidth, outputWidth] = [2 * width, width];
   return [
@@ -100,11 +99,9 @@ function makeSteps(arithmetic, vectors, attention) {
   ];
 }
 
-function makeCommand(head) {
-  return make("code", { className: "command", textContent: `${data.command} --trace ${head} --tokens --word ${quoted(attentionOf(head).rows.tokens[state.arithmeticRow])}` });
+function makeHeadCommand(head) {
+  return makeCommand(`${data.command} --trace ${head} --tokens --word ${quoted(attentionOf(head).rows.tokens[state.arithmeticRow])}`);
 }
-
-const quoted = (text) => `'${text.replaceAll("'", "'\\''")}'`;
 
 async function drawArithmetic() {
   const head = state.arithmeticHead;
@@ -117,9 +114,9 @@ async function drawArithmetic() {
   fillSelect(byId("arithmetic-row"), rows.tokens.map((token, i) => [String(i), read ? `${read.tokens[i]} → ${token}` : token]), String(state.arithmeticRow));
   if (!data.numbers[head]) {
     byId("arithmetic-steps").replaceChildren(
-      make("p", { textContent: `This file does not contain the vectors of ${head}. This command prints them:` }), makeCommand(head),
+      make("p", { textContent: `This file does not contain the vectors of ${head}. This command prints them:` }), makeHeadCommand(head),
       make("p", { textContent: "This command writes a page that contains them:" }),
-      make("code", { className: "command", textContent: `${data.command} --trace ${head} --html page.html` }),
+      makeCommand(`${data.command} --trace ${head} --html page.html`),
     );
     return;
   }

@@ -2,12 +2,11 @@
 
 import { makeImage } from "./colour_scale.js";
 import { data, floatsOf } from "./provider.js";
-import { byId, fillSelect, make, makeCanvas, makeTable } from "./dom.js";
+import { byId, digits, fillSelect, make, makeCanvas, makeCommand, makeTable, quoted } from "./dom.js";
 import { change, listen, state } from "./state.js";
 
 const STRIP_WIDTH = 320; // width of the picture of a vector in pixels, if it has fewer units than this
 const STRIP_HEIGHT = 18;
-const digits = (number) => number.toFixed(4);
 const named = (name) => name.replaceAll("_", " ");
 
 const layerOf = (address) => data.recurrences.find((layer) => layer.address === address);
@@ -59,13 +58,12 @@ function makeFormulas({ steps }, vectors, unit) {
   ]);
 }
 
-function makeCommand(address, position) {
+function makeStepCommand(address, position) {
   const tokens = layerOf(address).side === "source" ? data.source.tokens : data.written.tokens;
-  const token = `'${tokens[position].replaceAll("'", "'\\''")}'`;
-  return make("code", { className: "command", textContent: `${data.command} --trace ${address} --tokens --word ${token}` });
+  return makeCommand(`${data.command} --trace ${address} --tokens --word ${quoted(tokens[position])}`);
 }
 
-async function drawStep() {
+async function drawStates() {
   const layer = layerOf(state.stateLayer);
   const tokens = layer.side === "source" ? data.source.tokens : data.written.tokens;
   state.statePosition = Math.min(state.statePosition, tokens.length - 1);
@@ -75,7 +73,7 @@ async function drawStep() {
   const neighbour = layer.backwards ? "after" : "before";
   byId("state-text").textContent = `${layer.title} with ${layer.width} units. The state before the step is that of the position ${neighbour} this one.`;
   if (!data.states[layer.address]) {
-    byId("state-step").replaceChildren(make("p", { textContent: `This file does not contain the vectors of ${layer.address}. This command prints them:` }), makeCommand(layer.address, position));
+    byId("state-step").replaceChildren(make("p", { textContent: `This file does not contain the vectors of ${layer.address}. This command prints them:` }), makeStepCommand(layer.address, position));
     return;
   }
   const vectors = await vectorsAt(layer, position);
@@ -89,7 +87,7 @@ async function drawStep() {
     make("h4", { textContent: "All units, largest change of the hidden state first" }),
     makeTable("All units", ["unit", ...names.map(named)], units.map((unit) => ({ cells: [String(unit + 1), ...names.map((name) => digits(vectors[name][unit]))] }))),
     make("p", { className: "note", textContent: "This command prints the same step:" }),
-    makeCommand(layer.address, position),
+    makeStepCommand(layer.address, position),
   );
 }
 
@@ -98,6 +96,6 @@ export function showStates() {
   fillSelect(byId("state-layer"), data.recurrences.map(({ address }) => [address, data.states[address] ? address : `${address} (not in this file)`]), state.stateLayer);
   byId("state-layer").addEventListener("change", (event) => change({ stateLayer: event.target.value }));
   byId("state-position").addEventListener("change", (event) => change({ statePosition: Number(event.target.value) }));
-  listen((changed) => changed.some((name) => name.startsWith("state")) && drawStep());
-  return drawStep();
+  listen((changed) => changed.some((name) => name.startsWith("state")) && drawStates());
+  return drawStates();
 }
