@@ -94,10 +94,10 @@ class LineStyle:
     dashes: str = "none"
 
 
-def legend(styles: Sequence[LineStyle], y: int) -> Iterator[str]:
+def legend(styles: Sequence[LineStyle], y: int, spacing: int = 140) -> Iterator[str]:
     """Yield the SVG elements of a legend: a short sample of each line with its name, side by side."""
     for number, style in enumerate(styles):
-        x = 8 + 140 * number
+        x = 8 + spacing * number
         yield f'<path d="M{x} {y} h28" stroke="{style.colour}" stroke-width="2" stroke-dasharray="{style.dashes}"/>'
         yield text(x + 34, y + 4, style.name)
 

@@ -144,6 +144,15 @@ class Anatomy:
         return next(reversed(crossing or self.attentions), None)
 
     @property
+    def instead_of_attention(self) -> str:
+        """What a model without attention has, as the end of a message."""
+        layers = ", ".join(one.address for one in self.recurrences)
+        probes = "`regard measure probes` measures its layers"
+        return (
+            f"it has the recurrent layers {layers}, whose steps `regard look` shows, and {probes}" if layers else probes
+        )
+
+    @property
     def cross_heads(self) -> tuple[str, ...]:
         """The addresses of the heads whose queries are target positions and whose keys are source positions."""
         crossing = (one for one in self.attentions if (one.queries, one.keys) == ("target", "source"))

@@ -16,6 +16,7 @@ from regard.render.chart import BLUE, GREY, IntervalChart, heading
 from regard.render.html_page import HtmlReport, page, paragraphs, picture, table
 from regard.render.svg import svg
 from regard.render.terminal import TerminalStyle
+from regard.render.units import format_count
 from regard.statistics.intervals import Estimate
 
 _QUERIES = {"it": "from “it”", "cue": "from the cue", "pronoun": "when writing the pronoun"}
@@ -146,8 +147,8 @@ def baseline_lines(experiment: PronounExperiment) -> Iterator[str]:
 def _significance(experiment: PronounExperiment) -> str:
     threshold, half = experiment.threshold
     return (
-        f"A head that ignores the cue scores {CHANCE_LEVEL:.0%} at most, by coin-flipping. With {experiment.tests} "
-        f"tests (one per head and query), a head with at least {threshold} of {half} pairs is significant at "
+        f"A head that ignores the cue scores {CHANCE_LEVEL:.0%} at most, by coin-flipping. With "
+        f"{format_count(experiment.tests, 'test')} (one per head and query), a head with at least {threshold} of {half} pairs is significant at "
         f"p < 0.05 (Bonferroni). The best head of an untrained model scores {experiment.untrained:.3f}."
     )
 

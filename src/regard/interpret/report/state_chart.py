@@ -9,6 +9,8 @@ from regard.render.svg import svg
 
 _MAX_LABEL = 16  # the maximum length of the name of a position in characters; a longer name is cut
 
+_LEGEND_SPACING = 168
+
 
 def state_chart(trace: Trace, states: Sequence[StateNorms]) -> str:
     """Return an SVG picture of the norms of some states."""
@@ -22,10 +24,10 @@ def state_chart(trace: Trace, states: Sequence[StateNorms]) -> str:
     tops = [76 + sum(chart.height for chart in charts[:number]) for number in range(len(charts))]
     elements = [
         *heading(title, "a target position has the name of the token that it predicts"),
-        *legend(styles, 60),
+        *legend(styles, 60, _LEGEND_SPACING),
         *(element for chart, top in zip(charts, tops, strict=True) for element in chart.elements(top)),
     ]
-    width = max(16 + 140 * len(styles), 360, *(chart.width for chart in charts))
+    width = max(16 + _LEGEND_SPACING * len(styles), 360, *(chart.width for chart in charts))
     return svg(width + 16, 76 + sum(chart.height for chart in charts), title, elements)
 
 
