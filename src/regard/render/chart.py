@@ -176,9 +176,9 @@ class PositionChart:
         yield text(8, top - 12, self.title, font_weight="bold")
         xs = [self._LEFT + self._STEP * (position + 0.5) for position in range(len(self.labels))]
         for tick in _TICKS:
-            y = f"{top + self._PLOT_HEIGHT * (1 - tick):.0f}"
-            yield f'<path d="M{self._LEFT} {y} H{self.width}" stroke="{_TICK_COLOUR}" stroke-width="0.5"/>'
-            yield text(self._LEFT - 6, f"{int(y) + 4}", f"{tick * largest:.1f}", text_anchor="end", font_size=11)
+            line_y = round(top + self._PLOT_HEIGHT * (1 - tick))
+            yield f'<path d="M{self._LEFT} {line_y} H{self.width}" stroke="{_TICK_COLOUR}" stroke-width="0.5"/>'
+            yield text(self._LEFT - 6, line_y + 4, f"{tick * largest:.1f}", text_anchor="end", font_size=11)
         for x, label in zip(xs, self.labels, strict=True):
             turn = f"translate({x + 3:.0f} {top + self._PLOT_HEIGHT + 12}) rotate(-50)"
             yield text(0, 0, label, text_anchor="end", font_size=11, transform=turn)

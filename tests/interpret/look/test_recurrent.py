@@ -3,6 +3,7 @@
 import json
 import math
 import re
+from typing import Any
 
 import numpy as np
 import pytest
@@ -40,14 +41,17 @@ def close(actual, expected) -> bool:
 def test_the_arithmetic_of_each_scoring_follows_from_the_parameters(scoring, feeding):
     model = recurrent_model("lstm", scoring, input_feeding=feeding)
     trace = model.look(TEXT, target=TARGET).trace
-    weights = {name: tensor.numpy().astype(float) for name, tensor in model.network.attention.state_dict().items()}
+    weights = {
+        name: tensor.numpy().astype(float)
+        for name, tensor in model.network.get_submodule("attention").state_dict().items()
+    }
     encoded = trace["encoder.2"]
     for row in range(len(trace.read.ids)):
         found = head_arithmetic(trace, HEAD, row)
         state = trace["decoder.2"][row]
         assert close(found.input, state)
         assert close(found.query, weights["query.weight"] @ state if scoring == "additive" else state)
-        assert found.sqrt_width is found.residual is found.norm is None
+        assert (found.sqrt_width, found.residual, found.norm) == (None, None, None)
         scores = []
         for key, vector in zip(found.keys, encoded, strict=True):
             expected = weights["key.weight"] @ vector if scoring != "dot" else vector
@@ -92,7 +96,7 @@ def test_the_text_shows_the_steps_that_exist_with_their_numbers(scoring):
         assert f"{key.score:>10.4f}{key.exponential:>10.4f}{key.weight:>10.4f}" in text
     if found.score_vector is not None:
         assert np.allclose(printed("v"), [found.score_vector], atol=1e-4)
-        assert np.allclose(printed("tanh"), [key.tanh for key in found.keys], atol=1e-4)
+        assert np.allclose(printed("tanh"), [np.array(key.tanh) for key in found.keys], atol=1e-4)
 
 
 # The steps of recurrent layers.
@@ -104,9 +108,9 @@ def test_the_vectors_of_each_step_follow_from_the_parameters_and_from_each_other
     model = recurrent_model(kind, attention)
     view = model.look(TEXT, target=TARGET)
     trace = view.trace
-    step_of = {"rnn": torch.rnn_tanh_cell, "gru": torch.gru_cell, "lstm": torch.lstm_cell}[kind]
+    step_of: Any = {"rnn": torch.rnn_tanh_cell, "gru": torch.gru_cell, "lstm": torch.lstm_cell}[kind]
     for recurrence in trace.anatomy.recurrences:
-        weights = list(model.network.get_submodule(recurrence.address).cell.parameters())
+        weights = list(model.network.get_submodule(f"{recurrence.address}.cell").parameters())
         stack, layer = recurrence.layer.split(".")
         inputs = trace[f"{stack}.scaled"] if layer == "1" else trace[f"{stack}.1"]
         if recurrence.layer == "decoder.1":
@@ -126,9 +130,9 @@ def test_the_vectors_of_each_step_follow_from_the_parameters_and_from_each_other
             elif stack == "encoder":
                 assert not v["hidden_before"].any()
             before = torch.tensor(v["hidden_before"])[None]
-            state = (before, torch.tensor(v["cell_before"])[None]) if kind == "lstm" else before
+            states = (before, torch.tensor(v["cell_before"])[None]) if kind == "lstm" else before
             with torch.no_grad():
-                after = step_of(torch.tensor(inputs[position], dtype=torch.float32)[None], state, *weights)
+                after = step_of(torch.tensor(inputs[position], dtype=torch.float32)[None], states, *weights)
             expected = dict(zip(("hidden", "cell"), after, strict=True)) if kind == "lstm" else {"hidden": after}
             for name, tensor in expected.items():
                 assert close(v[name], tensor[0].numpy())

@@ -72,7 +72,7 @@ def head_arithmetic(trace: Trace, address: str, position: int) -> HeadArithmetic
     width = anatomy.head_width
 
     def at(quantity: str) -> Array:
-        return trace[f"{attention.address}.{quantity}"][position]
+        return np.asarray(trace[f"{attention.address}.{quantity}"][position])
 
     return HeadArithmetic(
         address=address,

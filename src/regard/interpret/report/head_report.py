@@ -102,7 +102,8 @@ class HeadReport(HtmlReport):
 
     def _summary(self) -> Iterator[str]:
         profiles, scores = self.measurement.profiles, self.measurement.unablated
-        yield f"{format_count(len(profiles), 'head')} of {self.model}, measured on {self.measurement.pairs} {self.measurement.data}"
+        heads = format_count(len(profiles), "head")
+        yield f"{heads} of {self.model}, measured on {self.measurement.pairs} {self.measurement.data}"
         pronoun = f", pronoun accuracy {scores.pronoun:.2f}" if scores.pronoun else ""
         yield (
             f"Unablated model: loss {scores.loss:.3f} nats per token, BLEU {scores.bleu:.1f} "
