@@ -17,6 +17,12 @@ __all__ = ["REDUCTIONS", "check_head", "locate_head", "split_last"]
 REDUCTIONS = ("mean", "max")  # how the attention weights of several heads are combined into one map
 
 
+def check_has_heads(anatomy: Anatomy) -> None:
+    """Raise an error if the model has no attention heads."""
+    if not anatomy.heads:
+        raise LookError(f"this model has no attention, so it has no heads to measure; {anatomy.instead_of_attention}")
+
+
 def check_head(address: str, anatomy: Anatomy) -> str:
     """Return the address if the model has this head, and raise an error otherwise."""
     known = anatomy.heads

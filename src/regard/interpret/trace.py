@@ -31,6 +31,8 @@ Array = npt.NDArray[Any]
 
 HEAD_QUANTITIES = ("query", "key", "value", "score", "scaled", "mask", "weight", "mixed")  # one array per head
 
+ATTENTION_QUANTITIES = ("input", "score_vector", "joined", "output", "residual", "norm")  # one array for all heads
+
 
 class Recorder:
     """A lens that records every tensor and changes nothing."""
@@ -122,6 +124,8 @@ class Trace:
             return found
         if not self.attentions:
             raise LookError(f"there is no attention {address!r}; this model has no attention")
+        if len(self.attentions) == 1:
+            raise LookError(f"there is no attention {address!r}; this model has one, {self.attentions[0].address}")
         layers = " and ".join(f"{stack.layers} {stack.name}" for stack in self.anatomy.stacks)
         kinds = dict.fromkeys(attention.kind for attention in self.attentions)
         raise LookError(

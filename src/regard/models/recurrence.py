@@ -31,6 +31,10 @@ class LayerState:
         """Return the state of these rows."""
         return type(self)(self.hidden_ND[rows_N], None if self.cell_ND is None else self.cell_ND[rows_N])
 
+    def named(self) -> dict[str, Tensor]:
+        """Return the tensors under the names that a lens records."""
+        return {"hidden": self.hidden_ND} | ({} if self.cell_ND is None else {"cell": self.cell_ND})
+
 
 class Recurrence(nn.Module):
     """A recurrent layer that reads a sequence from its beginning to its end."""
@@ -75,8 +79,9 @@ class Recurrence(nn.Module):
     def _by_formula(self, x_NTI: Tensor, state: LayerState, name: str, lens: Lens) -> tuple[Tensor, LayerState]:
         steps: list[dict[str, Tensor]] = []
         for x_NI in x_NTI.unbind(dim=1):
+            before = {f"{field}_before": tensor for field, tensor in state.named().items()}
             gates, state = self._gates(x_NI, state)
-            steps.append({**gates, "hidden": state.hidden_ND})
+            steps.append({**before, **gates, **state.named()})
         seen = {quantity: torch.stack([step[quantity] for step in steps], dim=1) for quantity in steps[0]}
         record(lens, name, **seen)
         return seen["hidden"], state
@@ -91,14 +96,15 @@ class Recurrence(nn.Module):
             gates = {"input_gate": i.sigmoid(), "forget_gate": f.sigmoid(), "candidate": g.tanh()}
             gates["output_gate"] = o.sigmoid()
             cell_ND = gates["forget_gate"] * state.cell_ND + gates["input_gate"] * gates["candidate"]
-            return {**gates, "cell": cell_ND}, LayerState(gates["output_gate"] * cell_ND.tanh(), cell_ND)
+            return gates, LayerState(gates["output_gate"] * cell_ND.tanh(), cell_ND)
         if self.kind == "rnn":
-            return {}, LayerState((from_input + from_state).tanh())
+            return {"from_input": from_input, "from_state": from_state}, LayerState((from_input + from_state).tanh())
         (r_x, z_x, n_x), (r_h, z_h, n_h) = from_input.chunk(3, dim=1), from_state.chunk(3, dim=1)
         reset, update = (r_x + r_h).sigmoid(), (z_x + z_h).sigmoid()
         candidate = (n_x + reset * n_h).tanh()
         hidden_ND = (1 - update) * candidate + update * state.hidden_ND
-        return {"reset_gate": reset, "update_gate": update, "candidate": candidate}, LayerState(hidden_ND)
+        gates = {"reset_gate": reset, "update_gate": update, "candidate": candidate}
+        return {**gates, "from_input": n_x, "from_state": n_h}, LayerState(hidden_ND)
 
     def _initialise(self) -> None:
         """Make the recurrent matrix of each gate orthogonal, and let the forget gates start almost open.

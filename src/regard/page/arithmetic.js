@@ -1,36 +1,35 @@
 // The Arithmetic tab: the steps of one head for one token, computed here from the exported vectors.
 
 import { attentionOf, data, floatsOf, headAddresses } from "./provider.js";
-import { byId, fillSelect, make, makeTable } from "./dom.js";
+import { byId, digits, fillSelect, make, makeCommand, makeTable, quoted } from "./dom.js";
 import { change, listen, state } from "./state.js";
 
 const openSteps = new Set([1, 2, 3]);
-const digits = (number) => number.toFixed(4);
 
 async function vectorsOf(head) {
-  const packed = data.numbers[head];
-  const names = ["query", "key", "value"];
-  const arrays = await Promise.all(names.map((name) => floatsOf(`${head}.${name}`, packed[name])));
-  return Object.fromEntries(names.map((name, i) => [name, arrays[i]]));
+  const packed = Object.entries(data.numbers[head]);
+  const arrays = await Promise.all(packed.map(([name, numbers]) => floatsOf(`${head}.${name}`, numbers)));
+  return Object.fromEntries(packed.map(([name], i) => [name, arrays[i]]));
 }
 
 /** Compute every number of one head for the query at index `row`, from the query vector to the output of the head. */
-export function compute({ query, key, value }, row, width, length, causal) {
+export function compute({ query, key, value, score_vector: scoreVector }, row, length, { head_width: width, causal, is_scaled: isScaled }) {
   const q = query.subarray(row * width, (row + 1) * width);
-  const sqrtWidth = Math.sqrt(width);
+  const sqrtWidth = isScaled ? Math.sqrt(width) : 1;
   const keys = Array.from({ length }, (_, j) => {
     const k = key.subarray(j * width, (j + 1) * width);
     const v = value.subarray(j * width, (j + 1) * width);
-    const products = Array.from(q, (element, i) => element * k[i]);
+    const tanh = scoreVector && Array.from(q, (element, i) => Math.tanh(element + k[i]));
+    const products = Array.from(q, (element, i) => (scoreVector ? scoreVector[i] * tanh[i] : element * k[i]));
     const score = products.reduce((sum, product) => sum + product, 0);
-    return { k, v, products, score, scaled: score / sqrtWidth, allowed: !(causal && j > row) };
+    return { k, v, tanh, products, score, scaled: score / sqrtWidth, allowed: !(causal && j > row) };
   });
   const maxScaled = Math.max(...keys.filter((entry) => entry.allowed).map((entry) => entry.scaled));
   for (const entry of keys) entry.exponential = entry.allowed ? Math.exp(entry.scaled - maxScaled) : 0;
   const exponentialSum = keys.reduce((sum, entry) => sum + entry.exponential, 0);
   for (const entry of keys) entry.weight = entry.exponential / exponentialSum;
   const mixed = Array.from({ length: width }, (_, i) => keys.reduce((sum, entry) => sum + entry.weight * entry.v[i], 0));
-  return { q, sqrtWidth, keys, maxScaled, exponentialSum, mixed };
+  return { q, scoreVector, sqrtWidth, keys, maxScaled, exponentialSum, mixed };
 }
 
 function makeStep(number, title, ...inner) {
@@ -48,40 +47,66 @@ function keyButton(text, arithmeticKey) {
   return button;
 }
 
-function makeSteps(arithmetic, columns, at) {
-  const names = columns.tokens;
-  const chosen = arithmetic.keys[at];
-  const width = arithmetic.q.length;
-  const tableRows = (rows) => rows.map((cells) => ({ cells }));
+const numbered = (...vectors) => Array.from(vectors[0], (_, i) => ({ cells: [String(i + 1), ...vectors.map((vector) => digits(vector[i]))] }));
+
+function makeScores(arithmetic, names, at, { is_scaled: isScaled, steps }) {
+  const scaling = isScaled ? ` Scaling: divide by the square root of ${arithmetic.q.length} (${digits(arithmetic.sqrtWidth)}).` : "";
+  const rows = arithmetic.keys.map((entry, j) => {
+    const numbers = [...(isScaled ? [digits(entry.scaled)] : []), digits(entry.exponential), digits(entry.weight)];
+    const masked = numbers.map((_, i) => (i ? "" : "masked"));
+    return { cells: [keyButton(names[j], j), digits(entry.score), ...(entry.allowed ? numbers : masked)], chosen: j === at };
+  });
+  const sum = digits(arithmetic.keys.reduce((total, entry) => total + entry.weight, 0));
   return [
-    makeStep(1, "Scores and attention weights of all tokens",
-      make("p", { textContent: `Score: the dot product of query and key. Scaling: divide by the square root of ${width} (${digits(arithmetic.sqrtWidth)}). Softmax: subtract the maximum (${digits(arithmetic.maxScaled)}), exponentiate, divide by the sum (${digits(arithmetic.exponentialSum)}). Select a token to see its products.` }),
-      makeTable("Scores and weights", ["token", "score", "scaled", "exp", "weight"],
-        arithmetic.keys.map((entry, j) => ({
-          cells: [keyButton(names[j], j), digits(entry.score), ...(entry.allowed ? [digits(entry.scaled), digits(entry.exponential), digits(entry.weight)] : ["masked", "", ""])],
-          chosen: j === at,
-        })),
-        ["sum", "", "", digits(arithmetic.exponentialSum), digits(arithmetic.keys.reduce((sum, entry) => sum + entry.weight, 0))])),
-    makeStep(2, `Score of ${names[at]}: query times key, element by element`,
-      makeTable("Products", ["element", "query", "key", "product"], tableRows(chosen.products.map((product, i) => [String(i + 1), digits(arithmetic.q[i]), digits(chosen.k[i]), digits(product)])), ["sum", "", "", digits(chosen.score)])),
-    makeStep(3, `Contribution of ${names[at]}: its value times its weight, ${digits(chosen.weight)}`,
-      makeTable("Value times weight", ["element", "value", "value × weight"], tableRows(Array.from(chosen.v, (element, i) => [String(i + 1), digits(element), digits(chosen.weight * element)])))),
-    makeStep(4, "Head output: the sum of all values times their weights",
-      makeTable("Head output", ["element", "output"], tableRows(arithmetic.mixed.map((element, i) => [String(i + 1), digits(element)])))),
-    makeStep(5, "Attention output: the outputs of all heads are concatenated, multiplied by the output matrix, and added to the input of the sublayer",
-      make("p", { textContent: "This command prints these numbers and all other steps:" }), makeCommand(state.arithmeticHead)),
+    make("p", { textContent: `Score: ${steps.score}.${scaling} Softmax: subtract the maximum (${digits(arithmetic.maxScaled)}), exponentiate, divide by the sum (${digits(arithmetic.exponentialSum)}). Select a token to see its products.` }),
+    makeTable("Scores and weights", ["token", "score", ...(isScaled ? ["scaled"] : []), "exp", "weight"], rows, ["sum", "", ...(isScaled ? [""] : []), digits(arithmetic.exponentialSum), sum]),
   ];
 }
 
-function makeCommand(head) {
-  return make("code", { className: "command", textContent: `${data.command} --trace ${head} --tokens --word ${quoted(attentionOf(head).rows.tokens[state.arithmeticRow])}` });
+function makeProducts({ q, scoreVector }, { k, tanh, products, score }) {
+  const columns = scoreVector ? ["query", "key", "tanh", "v", "product"] : ["query", "key", "product"];
+  const rows = scoreVector ? numbered(q, k, tanh, scoreVector, products) : numbered(q, k, products);
+  return makeTable("Products", ["element", ...columns], rows, ["sum", ...columns.slice(1).map(() => ""), digits(score)]);
 }
 
-const quoted = (text) => `'${text.replaceAll("'", "'\\''")}'`;
+/** The last step: the vectors after the head output if the file contains them, and the command that prints them. */
+function makeOutput({ joined, output }, row, width) {
+  const command = [make("p", { textContent: "This command prints these numbers and all other steps:" }), makeHeadCommand(state.arithmeticHead)];
+  if (!output) return command;
+  const [joinedWidth, outputWidth] = [2 * width, width];
+  return [
+    makeTable("Concatenation", ["element", "concatenation"], numbered(joined.subarray(row * joinedWidth, (row + 1) * joinedWidth))),
+    makeTable("Attention output", ["element", "output"], numbered(output.subarray(row * outputWidth, (row + 1) * outputWidth))),
+    ...command,
+  ];
+}
+
+function makeSteps(arithmetic, vectors, attention) {
+  const [names, at] = [attention.columns.tokens, state.arithmeticKey];
+  const { steps, residual } = attention;
+  const chosen = arithmetic.keys[at];
+  const added = residual ? ", and added to the input of the sublayer" : "";
+  return [
+    makeStep(1, "Scores and attention weights of all tokens", ...makeScores(arithmetic, names, at, attention)),
+    makeStep(2, `Score of ${names[at]}: ${steps.products}, element by element`,
+      make("p", { className: "note", textContent: `Query: ${steps.query}. Key: ${steps.key}.` }), makeProducts(arithmetic, chosen)),
+    makeStep(3, `Contribution of ${names[at]}: its value times its weight, ${digits(chosen.weight)}`,
+      makeTable("Value times weight", ["element", "value", "value × weight"], numbered(chosen.v, chosen.v.map((element) => chosen.weight * element)))),
+    makeStep(4, "Head output: the sum of all values times their weights",
+      makeTable("Head output", ["element", "output"], numbered(arithmetic.mixed))),
+    makeStep(5, `Attention output: ${steps.joined} are concatenated; the output is ${steps.output}${added}`,
+      ...makeOutput(vectors, state.arithmeticRow, arithmetic.q.length)),
+  ];
+}
+
+function makeHeadCommand(head) {
+  return makeCommand(`${data.command} --trace ${head} --tokens --word ${quoted(attentionOf(head).rows.tokens[state.arithmeticRow])}`);
+}
 
 async function drawArithmetic() {
   const head = state.arithmeticHead;
-  const { rows, columns, read, causal, head_width: headWidth } = attentionOf(head);
+  const attention = attentionOf(head);
+  const { rows, columns, read } = attention;
   state.arithmeticRow = Math.min(state.arithmeticRow, rows.tokens.length - 1);
   state.arithmeticKey = Math.min(state.arithmeticKey, columns.tokens.length - 1);
   byId("arithmetic-title").textContent = `${head}: attention of one token`;
@@ -89,15 +114,16 @@ async function drawArithmetic() {
   fillSelect(byId("arithmetic-row"), rows.tokens.map((token, i) => [String(i), read ? `${read.tokens[i]} → ${token}` : token]), String(state.arithmeticRow));
   if (!data.numbers[head]) {
     byId("arithmetic-steps").replaceChildren(
-      make("p", { textContent: `This file does not contain the vectors of ${head}. This command prints them:` }), makeCommand(head),
+      make("p", { textContent: `This file does not contain the vectors of ${head}. This command prints them:` }), makeHeadCommand(head),
       make("p", { textContent: "This command writes a page that contains them:" }),
-      make("code", { className: "command", textContent: `${data.command} --trace ${head} --html page.html` }),
+      makeCommand(`${data.command} --trace ${head} --html page.html`),
     );
     return;
   }
-  const arithmetic = compute(await vectorsOf(head), state.arithmeticRow, headWidth, columns.tokens.length, causal);
+  const vectors = await vectorsOf(head);
   if (head !== state.arithmeticHead) return;
-  byId("arithmetic-steps").replaceChildren(make("ol", { className: "steps" }, ...makeSteps(arithmetic, columns, state.arithmeticKey)));
+  const arithmetic = compute(vectors, state.arithmeticRow, columns.tokens.length, attention);
+  byId("arithmetic-steps").replaceChildren(make("ol", { className: "steps" }, ...makeSteps(arithmetic, vectors, attention)));
 }
 
 export function showArithmetic() {

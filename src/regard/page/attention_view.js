@@ -2,7 +2,7 @@
 // every head.
 
 import { PALETTE } from "./colour_scale.js";
-import { KINDS, attentionAddress, attentions, data, headNumbers, ofKind } from "./provider.js";
+import { KINDS, attentionAddress, attentions, data, headAddresses, headNumbers, ofKind } from "./provider.js";
 import { byId, fillBars, fillSelect } from "./dom.js";
 import { drawHeatmap } from "./heatmap.js";
 import { drawLines } from "./attention_lines.js";
@@ -18,12 +18,12 @@ function fillControls() {
   const layers = attentions.filter((attention) => attention.kind === state.kind).map((attention) => String(attention.layer));
   if (!layers.includes(state.layer) && state.layer !== "all") state.layer = layers.at(-1);
   const heads = headNumbers(ofKind(state.kind)).map((head) => [head, head]);
-  const reductions = [["mean", "mean of all"], ["max", "maximum of all"]];
+  const reductions = heads.length > 1 || layers.length > 1 ? [["mean", "mean of all"], ["max", "maximum of all"]] : [];
   const rollout = data.all_layer_reductions.includes("rollout") ? [["rollout", "rollout"]] : [];
   const choices = state.layer === "all" ? [...reductions, ...rollout] : [...heads, ...reductions];
-  if (!choices.some(([value]) => value === state.head)) state.head = "mean";
+  if (!choices.some(([value]) => value === state.head)) state.head = reductions.length ? "mean" : "1";
   fillSelect(byId("kind"), Object.entries(KINDS), state.kind);
-  fillSelect(byId("layer"), [...layers.map((layer) => [layer, layer]), ["all", "all layers"]], state.layer);
+  fillSelect(byId("layer"), [...layers.map((layer) => [layer, layer]), ...(layers.length > 1 ? [["all", "all layers"]] : [])], state.layer);
   fillSelect(byId("head"), choices, state.head);
   byId("form").value = state.form;
   byId("units").value = state.units;
@@ -78,7 +78,8 @@ export function showAttention() {
     scale.fillRect((i * 160) / 256, 0, 1, 12);
   });
   byId("rounding").textContent = "Maps store weights in steps of 1/255: the weight of a token is within 0.002 of the computed weight. The numbers under Arithmetic are exact (32 bits).";
-  showThumbnails(byId("thumbnails"));
+  if (headAddresses.length > 1) showThumbnails(byId("thumbnails"));
+  else byId("all-heads").hidden = true;
   const redraws = new Set(["kind", "layer", "head", "form", "units", "row"]);
   listen((changed) => changed.some((name) => redraws.has(name)) && drawMap());
   let width = window.innerWidth;

@@ -2,6 +2,11 @@
 
 export const byId = (id) => document.getElementById(id);
 
+export const digits = (number) => number.toFixed(4);
+
+/** A text as one word of a shell command. */
+export const quoted = (text) => `'${text.replaceAll("'", "'\\''")}'`;
+
 /** Make an element with properties and children; strings become text. */
 export function make(tag, properties = {}, ...children) {
   const element = document.createElement(tag);
@@ -12,6 +17,9 @@ export function make(tag, properties = {}, ...children) {
   element.append(...children);
   return element;
 }
+
+/** Make a shell command that a user can select and copy. */
+export const makeCommand = (text) => make("code", { className: "command", textContent: text });
 
 export function makeSvg(tag, attributes = {}, text = "") {
   const element = document.createElementNS("http://www.w3.org/2000/svg", tag);

@@ -17,9 +17,9 @@ async function drawStep() {
   const step = state.step;
   if (mainAttention) {
     const { kind, layer, heads } = mainAttention;
-    const map = await selectedMap({ kind, layer: String(layer), head: "mean", units: "tokens" });
+    const map = await selectedMap({ kind, layer: String(layer), head: heads > 1 ? "mean" : "1", units: "tokens" });
     if (step !== state.step) return;
-    byId("step-attention-title").textContent = `Attention to the ${mainAttention.keys}: mean of ${heads} heads, layer ${layer}`;
+    byId("step-attention-title").textContent = `Attention to the ${mainAttention.keys}: ${heads > 1 ? `mean of ${heads} heads, ` : ""}layer ${layer}`;
     fillBars(byId("step-attention"), rankedRow(map, step).slice(0, 6));
   }
   for (const group of document.querySelectorAll("#beams [data-step]")) group.classList.toggle("now", Number(group.dataset.step) === step);
@@ -67,6 +67,7 @@ function showBeams() {
 export function showGeneration() {
   const last = data.steps.length - 1;
   byId("step").max = last + 1;
+  byId("step-attention-part").hidden = !mainAttention;
   byId("step").addEventListener("input", (event) => change({ step: Number(event.target.value) - 1 }));
   byId("step-back").addEventListener("click", () => change({ step: Math.max(0, state.step - 1) }));
   byId("step-next").addEventListener("click", () => change({ step: Math.min(last, state.step + 1) }));

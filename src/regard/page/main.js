@@ -5,7 +5,10 @@ import { showAttention } from "./attention_view.js";
 import { data, mainAttention } from "./provider.js";
 import { byId, make } from "./dom.js";
 import { showPositions } from "./positional_encoding.js";
+import { showStates } from "./recurrent_states.js";
 import { showGeneration } from "./generation.js";
+
+const hasStates = data.recurrences.length > 0;
 
 function showTexts() {
   const entries = [["source", data.texts.source], ["target", data.texts.target]];
@@ -14,6 +17,7 @@ function showTexts() {
   // A long text scrolls, so it must be reachable by keyboard.
   for (const text of document.querySelectorAll("dd")) if (text.scrollHeight > text.clientHeight) text.tabIndex = 0;
   const notes = [`Model ${data.model}.`];
+  if (!mainAttention) notes.push("This model has no attention.");
   if (data.texts.torch !== null) notes.push("CTranslate2 and torch gave different translations. The target is CTranslate2’s.");
   if (data.texts.full_model !== null) notes.push(`Translated without ${data.without}. Translation of the full model: ${data.texts.full_model}`);
   else if (data.without) notes.push(`Computed without ${data.without}.${data.search === null ? "" : " The target is the translation of the full model."}`);
@@ -22,7 +26,11 @@ function showTexts() {
 }
 
 function showTabs() {
-  const missing = [...(mainAttention ? [] : ["tab-attention", "tab-arithmetic"]), ...(data.positions ? [] : ["tab-positions"])];
+  const missing = [
+    ...(mainAttention ? [] : ["tab-attention", "tab-arithmetic"]),
+    ...(hasStates ? [] : ["tab-states"]),
+    ...(data.positions ? [] : ["tab-positions"]),
+  ];
   for (const name of missing) byId(name).hidden = true;
   const tabs = [...document.querySelectorAll('[role="tab"]')].filter((tab) => !tab.hidden);
   const select = (selected) => {
@@ -49,10 +57,11 @@ function showTabs() {
 
 showTexts();
 showTabs();
-// A model without attention or without positional encoding has no such tab.
+// A model without attention, recurrent layers or positional encoding has no such tab.
 await Promise.all([
   ...(mainAttention ? [showAttention(), showArithmetic()] : []),
   showGeneration(),
+  ...(hasStates ? [showStates()] : []),
   ...(data.positions ? [showPositions()] : []),
 ]);
 document.body.dataset.ready = "yes";

@@ -15,6 +15,8 @@ export const state = {
   arithmeticHead: null,
   arithmeticRow: 0, // index of a token, as is arithmeticKey
   arithmeticKey: 0,
+  stateLayer: null, // the address of a recurrent layer
+  statePosition: 0,
   step: 0,
 };
 

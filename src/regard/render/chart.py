@@ -1,7 +1,7 @@
-"""Charts as SVG elements: estimates with intervals, lines with a value for each layer, and a grid of coloured cells.
+"""Charts as SVG elements: estimates with intervals, lines over layers or positions, and a grid of coloured cells.
 
-Every axis of values goes from 0 to 1. A chart yields SVG elements; `regard.render.svg.svg` combines the elements of one
-or more charts into a picture.
+The axis of values goes from 0 to 1 or, in a line chart over positions, to the largest value. A chart yields SVG
+elements; `regard.render.svg.svg` combines the elements of one or more charts into a picture.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
@@ -94,10 +94,10 @@ class LineStyle:
     dashes: str = "none"
 
 
-def legend(styles: Sequence[LineStyle], y: int) -> Iterator[str]:
+def legend(styles: Sequence[LineStyle], y: int, spacing: int = 140) -> Iterator[str]:
     """Yield the SVG elements of a legend: a short sample of each line with its name, side by side."""
     for number, style in enumerate(styles):
-        x = 8 + 140 * number
+        x = 8 + spacing * number
         yield f'<path d="M{x} {y} h28" stroke="{style.colour}" stroke-width="2" stroke-dasharray="{style.dashes}"/>'
         yield text(x + 34, y + 4, style.name)
 
@@ -149,6 +149,49 @@ class LineChart:
             yield text(left - 6, f"{y + 4:.0f}", f"{tick:g}", text_anchor="end", font_size=11)
         for layer, x in enumerate(xs):
             yield text(f"{x:.0f}", top + self._PLOT_HEIGHT + 16, f"{layer}", text_anchor="middle", font_size=11)
+
+
+@dataclass(frozen=True)
+class PositionChart:
+    """A line chart with the positions of a text on the x axis. The axis of values goes from 0 to the largest value."""
+
+    title: str
+    labels: Sequence[str]  # the name of each position
+    lines: Sequence[tuple[LineStyle, Sequence[float]]]
+
+    _LEFT, _STEP, _PLOT_HEIGHT, _LABEL_HEIGHT = 48, 52, 90, 84
+
+    @property
+    def width(self) -> int:
+        return self._LEFT + self._STEP * len(self.labels)
+
+    @property
+    def height(self) -> int:
+        return 28 + self._PLOT_HEIGHT + self._LABEL_HEIGHT
+
+    def elements(self, top: int) -> Iterator[str]:
+        """Yield the SVG elements of the chart; `top` is the y coordinate of its upper edge."""
+        largest = max((value for _, values in self.lines for value in values), default=0.0) or 1.0
+        top += 28
+        yield text(8, top - 12, self.title, font_weight="bold")
+        xs = [self._LEFT + self._STEP * (position + 0.5) for position in range(len(self.labels))]
+        for tick in _TICKS:
+            line_y = round(top + self._PLOT_HEIGHT * (1 - tick))
+            yield f'<path d="M{self._LEFT} {line_y} H{self.width}" stroke="{_TICK_COLOUR}" stroke-width="0.5"/>'
+            yield text(self._LEFT - 6, line_y + 4, f"{tick * largest:.1f}", text_anchor="end", font_size=11)
+        for x, label in zip(xs, self.labels, strict=True):
+            turn = f"translate({x + 3:.0f} {top + self._PLOT_HEIGHT + 12}) rotate(-50)"
+            yield text(0, 0, label, text_anchor="end", font_size=11, transform=turn)
+        for style, values in self.lines:
+            ys = [top + self._PLOT_HEIGHT * (1 - value / largest) for value in values]
+            points = " ".join(f"{x:.1f},{y:.1f}" for x, y in zip(xs, ys, strict=True))
+            yield (
+                f'<polyline points="{points}" fill="none" stroke="{style.colour}" stroke-width="2" '
+                f'stroke-dasharray="{style.dashes}"/>'
+            )
+            for x, y, value, label in zip(xs, ys, values, self.labels, strict=True):
+                title = escape(f"{self.title}, {style.name}, {label}: {value:.4f}")
+                yield f'<circle cx="{x:.1f}" cy="{y:.1f}" r="3" fill="{style.colour}"><title>{title}</title></circle>'
 
 
 @dataclass(frozen=True)

@@ -8,6 +8,11 @@ from regard.render.colour_scale import colour
 
 _CELL = 26  # the width and height of a cell in pixels
 
+_ARROW = (
+    '<defs><marker id="arrow" viewBox="0 0 8 8" refX="7" refY="4" markerWidth="7" markerHeight="7" orient="auto">'
+    '<path d="M0 0 L8 4 L0 8 z" fill="#888"/></marker></defs>\n'
+)
+
 _CHARACTER_WIDTH = 7.2  # the approximate width of a character in pixels
 
 _MAX_LABEL = 30  # the maximum length of a label in characters; a longer label is cut
@@ -54,15 +59,15 @@ def _cell(title: str, x: float, y: float, value: float, masked: bool) -> str:
 
 
 def svg(width: float, height: float, title: str, elements: list[str]) -> str:
-    """Return an SVG picture of the elements, with an accessible name and a marker for the ends of arrows."""
+    """Return an SVG picture of the elements, with an accessible name and a marker for the ends of arrows, if any."""
     body = "\n".join(elements)
+    # A page may contain several pictures; without arrows, a picture must not define a second marker of the same name.
+    marker = _ARROW if "url(#arrow)" in body else ""
     return (
         f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {width:.0f} {height:.0f}" width="{width:.0f}" '
         f'height="{height:.0f}" role="img" aria-label="{escape(title, quote=True)}" '
         'font-family="system-ui, sans-serif" font-size="13" fill="#444">\n'
-        '<defs><marker id="arrow" viewBox="0 0 8 8" refX="7" refY="4" markerWidth="7" markerHeight="7" orient="auto">'
-        '<path d="M0 0 L8 4 L0 8 z" fill="#888"/></marker></defs>\n'
-        f'<rect class="ground" width="100%" height="100%" fill="#fff"/>\n{body}\n</svg>\n'
+        f'{marker}<rect class="ground" width="100%" height="100%" fill="#fff"/>\n{body}\n</svg>\n'
     )
 
 

@@ -12,7 +12,7 @@ from regard.errors import LookError
 from regard.interpret.look.attention_map import Row, attention_at
 from regard.interpret.tokens import Tokens, get_word
 from regard.interpret.trace import Array, Trace, TracedAttention
-from regard.settings.anatomy import SCALED_DOT_PRODUCT, Stack
+from regard.settings.anatomy import ADDITIVE, SCALED_DOT_PRODUCT, Attention, Stack
 from regard.tokenizers.word_spans import WordSpan
 
 
@@ -22,9 +22,10 @@ class Key:
 
     token: str
     key: Array
-    products: Array  # query times key, element by element
+    tanh: Array | None  # tanh(query + key), which an additive score uses; None for other scores
+    products: Array  # element by element: query times key or, for an additive score, the score vector times `tanh`
     score: float  # the sum of the products
-    scaled: float  # the score divided by the square root of the head width
+    scaled: float  # the score divided by the square root of the head width, or the score itself if it is not scaled
     allowed: bool  # False if the mask hides this key
     exponential: float  # exp(scaled - the largest scaled score); 0 if the key is masked
     weight: float  # the exponential divided by the sum of the exponentials of all keys
@@ -39,18 +40,20 @@ class HeadArithmetic:
     address: str
     row: Row
     position: int  # the position of the token, counted from 1
-    sqrt_width: float  # the square root of the head width
+    anatomy: Attention  # says how the scores and the output are computed
+    sqrt_width: float | None  # the square root of the head width; None if the scores are not scaled
     input: Array
     query: Array
+    score_vector: Array | None  # the learned vector of an additive score; None for other scores
     keys: tuple[Key, ...]
     max_scaled: float
     exponential_sum: float
     mixed: Array  # the output of the head: the sum of the weighted values
     first_column: int  # the index of the first element of this head in `joined`, counted from 1
-    joined: Array  # the outputs of all heads, concatenated
+    joined: Array  # the outputs of all heads, concatenated; in a recurrent model, also the input
     output: Array
-    residual: Array
-    norm: Array | None  # the layer norm of `residual`; None if the model applies layer norm before each sublayer
+    residual: Array | None  # None without a residual connection
+    norm: Array | None  # the layer norm of `residual`; None if no layer norm follows
 
 
 def head_arithmetic(trace: Trace, address: str, position: int) -> HeadArithmetic:
@@ -62,28 +65,33 @@ def head_arithmetic(trace: Trace, address: str, position: int) -> HeadArithmetic
             f"{trace.attentions[0].address}.1"
         )
     attention, head = found
-    if attention.anatomy.scoring != SCALED_DOT_PRODUCT:
-        raise LookError(f"{address} has no queries and keys whose arithmetic could be shown; look at its map instead")
+    anatomy = attention.anatomy
     allowed, scaled = trace[f"{address}.mask"][position], trace[f"{address}.scaled"][position]
     max_scaled = float(scaled[allowed].max())
     exponentials = np.where(allowed, np.exp(scaled - np.float32(max_scaled)), 0)
-    width = attention.anatomy.head_width
+    width = anatomy.head_width
+
+    def at(quantity: str) -> Array:
+        return np.asarray(trace[f"{attention.address}.{quantity}"][position])
+
     return HeadArithmetic(
         address=address,
         row=Row(attention.rows.texts[position], attention.read.texts[position] if attention.read else None),
         position=position + 1,
-        sqrt_width=width**0.5,
-        input=trace[f"{attention.address}.input"][position],
+        anatomy=anatomy,
+        sqrt_width=width**0.5 if anatomy.scoring == SCALED_DOT_PRODUCT else None,
+        input=at("input"),
         query=trace[f"{address}.query"][position],
+        score_vector=_score_vector(trace, anatomy),
         keys=tuple(_keys(trace, address, attention, position, exponentials)),
         max_scaled=max_scaled,
         exponential_sum=float(exponentials.sum()),
         mixed=trace[f"{address}.mixed"][position],
         first_column=(head - 1) * width + 1,
-        joined=trace[f"{attention.address}.joined"][position],
-        output=trace[f"{attention.address}.output"][position],
-        residual=trace[f"{attention.address}.residual"][position],
-        norm=trace[f"{attention.address}.norm"][position] if attention.anatomy.norm == "post" else None,
+        joined=at("joined"),
+        output=at("output"),
+        residual=at("residual") if anatomy.residual else None,
+        norm=at("norm") if anatomy.norm == "post" else None,
     )
 
 
@@ -93,11 +101,14 @@ def _keys(trace: Trace, address: str, attention: TracedAttention, position: int,
         trace[f"{address}.{name}"][position] for name in ("score", "scaled", "mask", "weight")
     )
     keys, values = trace[f"{address}.key"], trace[f"{address}.value"]
+    vector = _score_vector(trace, attention.anatomy)
     for column, token in enumerate(attention.columns.texts):
+        tanh = None if vector is None else np.tanh(query + keys[column])
         yield Key(
             token=token,
             key=keys[column],
-            products=query * keys[column],
+            tanh=tanh,
+            products=query * keys[column] if vector is None or tanh is None else vector * tanh,
             score=float(scores[column]),
             scaled=float(scaled[column]),
             allowed=bool(allowed[column]),
@@ -106,6 +117,10 @@ def _keys(trace: Trace, address: str, attention: TracedAttention, position: int,
             value=values[column],
             weighted=weights[column] * values[column],
         )
+
+
+def _score_vector(trace: Trace, attention: Attention) -> Array | None:
+    return trace[f"{attention.address}.score_vector"] if attention.scoring == ADDITIVE else None
 
 
 @dataclass(frozen=True)

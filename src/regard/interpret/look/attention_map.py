@@ -104,7 +104,8 @@ def _token_map(trace: Trace, address: str) -> tuple[TracedAttention, str, Array]
     if reduction in REDUCTIONS and parent in [attention.address for attention in trace.attentions]:
         attention = trace.attention(parent)
         heads = attention.anatomy.heads
-        title = f"{reduction} of the {heads} heads of {attention.address}: {direction(attention.anatomy)}"
+        of = f"the {heads} heads of " if heads > 1 else "the only head of "
+        title = f"{reduction} of {of}{attention.address}: {direction(attention.anatomy)}"
         return attention, title, _REDUCE_HEADS[reduction](trace[f"{attention.address}.weight"])
     return _all_layers_map(trace, address)
 
@@ -115,6 +116,8 @@ def _all_layers_map(trace: Trace, address: str) -> tuple[TracedAttention, str, A
     if not layers or reduction not in all_layer_reductions(trace):
         if not trace.attentions:
             raise LookError(f"there is no map {address!r}; this model has no attention")
+        if len(trace.anatomy.heads) == 1:
+            raise LookError(f"there is no map {address!r}; this model has one, {trace.anatomy.heads[0]}")
         example, first = trace.attentions[-1].address, (layers or trace.attentions)[0].kind
         last = f"{trace.attentions[0].kind}.{all_layer_reductions(trace)[-1]}"
         raise LookError(

@@ -16,10 +16,19 @@ from regard.interpret.address import split_last
 from regard.interpret.interventions import intervene
 from regard.interpret.look.arithmetic import HeadArithmetic, find_token, head_arithmetic
 from regard.interpret.look.attention_map import AttentionMap, attention_map
+from regard.interpret.look.recurrent_steps import (
+    RecurrentStep,
+    StateNorms,
+    find_recurrence,
+    find_recurrences,
+    recurrent_step,
+    state_norms,
+)
 from regard.interpret.look.search_trace import SearchTrace, trace_search
-from regard.interpret.tokens import Tokens
-from regard.interpret.trace import HEAD_QUANTITIES, Array, Trace, record
+from regard.interpret.tokens import Tokens, get_word
+from regard.interpret.trace import ATTENTION_QUANTITIES, HEAD_QUANTITIES, Array, Trace, record
 from regard.render.text import escape_control_characters
+from regard.settings.anatomy import Recurrence
 from regard.settings.decode import DecodeSettings
 from regard.tokenizers.sentencepiece import SentencePieceTokenizer
 from regard.tokenizers.special_ids import BOS, EOS
@@ -75,6 +84,16 @@ class Inspection:
         """Return each step of what a head computes for the first token of a word, with the numbers."""
         return head_arithmetic(self.trace, address, find_token(self.trace, address, word, tokens=tokens)[1].begin)
 
+    def recurrent_step(self, address: str, word: str, *, tokens: bool = False) -> RecurrentStep:
+        """Return the gates and states of a recurrent layer (`decoder.1`) at the first token of a word."""
+        recurrence = find_recurrence(self.trace, address)
+        side = self.trace.source if recurrence.side == "source" else self.trace.written
+        return recurrent_step(self.trace, recurrence, get_word(word, side.units(tokens=tokens)).begin)
+
+    def norms(self) -> tuple[StateNorms, ...]:
+        """Return the norms of the states of all recurrent layers over the positions."""
+        return state_norms(self.trace)
+
     def steps(self) -> tuple[DecodingStep, ...]:
         """Return the decoding steps of the target, one for each token."""
         return tuple(
@@ -88,13 +107,13 @@ class Inspection:
             )
         )
 
-    def to_dict(self, heads: Sequence[str] = ()) -> dict[str, Any]:
+    def to_dict(self, addresses: Sequence[str] = ()) -> dict[str, Any]:
         """Return the inspection as a dictionary for JSON.
 
-        It holds the attention weights of every head. For the given `heads`, it also holds all other quantities, such as
-        keys.
+        It holds the attention weights of every head, and the norms of the states of every recurrent layer. For the
+        heads and recurrent layers at the given `addresses`, it also holds all other quantities, such as keys or gates.
         """
-        self.check_heads(heads)
+        heads, recurrences = self.heads_and_recurrences(addresses)
         arrays = {f"{head}.weight": self.trace[f"{head}.weight"] for head in self.heads}
         arrays |= {
             f"{head}.{name}": self.trace[f"{head}.{name}"]
@@ -102,6 +121,18 @@ class Inspection:
             for name in HEAD_QUANTITIES
             if name == "mask" or f"{split_last(head)[0]}.{name}" in self.trace.recorded
         }
+        arrays |= {
+            address: self.trace.recorded[address]
+            for attention in dict.fromkeys(split_last(head)[0] for head in heads)
+            for name in ATTENTION_QUANTITIES
+            if (address := f"{attention}.{name}") in self.trace.recorded
+        }
+        arrays |= {
+            f"{recurrence.address}.{step.name}": self.trace[f"{recurrence.address}.{step.name}"]
+            for recurrence in recurrences
+            for step in recurrence.steps
+        }
+        norms = {"norms": {state.address: _json_numbers(state.norms) for state in self.norms()}} if self.norms() else {}
         return {
             "model": self.model,
             "source": self.source,
@@ -115,14 +146,22 @@ class Inspection:
                 "written": self.trace.written.texts,
             },
             "steps": [vars(step) for step in self.steps()],
+            **norms,
             "numbers": {name: _json_numbers(array) for name, array in arrays.items()},
         }
 
-    def check_heads(self, heads: Sequence[str]) -> None:
-        """Raise an error if one of the addresses is not the address of a single head."""
-        for head in heads:
-            if self.trace.find_head(head) is None:
-                raise LookError(f"{head} is not one head; the address of a head is, for example, {self.heads[0]}")
+    def heads_and_recurrences(self, addresses: Sequence[str]) -> tuple[list[str], list[Recurrence]]:
+        """Divide addresses into those of single heads and those of recurrent layers, and raise an error for others."""
+        heads: list[str] = []
+        recurrences: list[Recurrence] = []
+        for address in addresses:
+            if found := find_recurrences(self.trace, address):
+                recurrences += found
+            elif self.trace.find_head(address) is None:
+                raise LookError(f"{address} is not one head; the address of a head is, for example, {self.heads[0]}")
+            else:
+                heads.append(address)
+        return heads, recurrences
 
     def _most_probable(self, probabilities: Array) -> tuple[tuple[str, float], ...]:
         best = np.argsort(-probabilities, kind="stable")[:ALTERNATIVES]

@@ -70,8 +70,10 @@ class AlignmentHeadResult:
 
 def choose_head(model: "AutoregressiveModel", sample: PairSample) -> Work[AlignmentHeadResult]:
     """Return the cross-attention head with the smallest alignment error on sentences whose alignment is known."""
-    if not model.anatomy().cross_heads:
-        raise LookError("this model has no attention from target to source, which an alignment needs")
+    anatomy = model.anatomy()
+    if not anatomy.cross_heads:
+        instead = "" if anatomy.attentions else f"; {anatomy.instead_of_attention}"
+        raise LookError(f"this model has no attention from target to source, which an alignment needs{instead}")
     gold = [gold_alignment(pair) for pair in sample.pairs]
     if sum(map(len, gold)) < MIN_CASES:
         raise LookError(

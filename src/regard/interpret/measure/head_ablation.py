@@ -18,6 +18,7 @@ from sacrebleu.metrics.bleu import BLEU
 from regard.data.synthetic.generator import minimal_pairs
 from regard.inference.backends.torch import TorchBackend
 from regard.inference.translator import Translator
+from regard.interpret.address import check_has_heads
 from regard.interpret.annotated_pairs import SEED, SPLIT, AnnotatedPair, PairSample
 from regard.interpret.intervened_model import IntervenedModel
 from regard.interpret.interventions import ABLATION_MODES, HeadIntervention
@@ -103,6 +104,7 @@ def measure_heads(
     counts: AblationCounts | None = None,
 ) -> Work[HeadMeasurement]:
     """Measure the role of every head, and the effect of ablating each head alone."""
+    check_has_heads(model.anatomy())
     profiles = yield from measure_roles(model, sample)
     unablated, ablation = yield from measure_ablation(model, tokenizer, sample, counts or AblationCounts())
     return HeadMeasurement(len(sample), sample.name, unablated, profiles, ablation)

@@ -4,7 +4,7 @@ A probe is a linear classifier that predicts a property of words from the vector
 not show that the layer encodes the property, because the probe may have learned the task from its training examples.
 Each probe is therefore compared with three baselines: always predicting the most frequent label; a probe on an
 untrained model of the same architecture; and a control task, in which each word type has a random label that can only
-be memorised (Hewitt and Liang, 2019). Layer 0 is the sum of embedding and position.
+be memorised (Hewitt and Liang, 2019). Layer 0 is the input of the first layer.
 """
 
 from collections import Counter
@@ -66,12 +66,14 @@ class ProbeMeasurement:
 
     sentences: int
     data: str
+    layer_0: str  # what the vectors of layer 0 are, such as "embedding plus position"
     probes: tuple[ProbeResult, ...]
 
     def to_dict(self) -> dict[str, Any]:
         """Return everything as JSON-compatible values."""
         tasks = [{**asdict(probe), "expected_layer": probe.expected_layer} for probe in self.probes]
-        return {"data": self.data, "sentences": self.sentences, "tasks": tasks, "untested": UNTESTED}
+        facts = {"data": self.data, "sentences": self.sentences, "layer_0": self.layer_0}
+        return {**facts, "tasks": tasks, "untested": UNTESTED}
 
 
 def measure_probes(model: "AutoregressiveModel", sample: PairSample) -> Work[ProbeMeasurement]:
@@ -86,7 +88,8 @@ def measure_probes(model: "AutoregressiveModel", sample: PairSample) -> Work[Pro
             cases = [(number, case) for number, pair in enumerate(sample.pairs) for case in task.cases(pair)]
             if len(cases) >= 2 * MIN_CASES and len({case.label for _, case in cases}) > 1:
                 results.append(_probe_layers(name, stack.name, cases, sample, trained, untrained))
-    return ProbeMeasurement(len(sample), sample.name, tuple(results))
+    layer_0 = model.anatomy().stacks[-1].input.replace(" + ", " plus ")
+    return ProbeMeasurement(len(sample), sample.name, layer_0, tuple(results))
 
 
 def _probe_layers(

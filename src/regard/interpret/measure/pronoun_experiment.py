@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from regard.data.synthetic import FAMOUS, Pair
-from regard.interpret.address import locate_head
+from regard.interpret.address import check_has_heads, locate_head
 from regard.interpret.annotated_pairs import SEED, AnnotatedPair, unannotated_pair
 from regard.interpret.interventions import ForcedAttention, HeadIntervention, without_positions
 from regard.interpret.measure.pronoun_baselines import PronounAccuracy, baselines, pronoun_accuracy
@@ -85,7 +85,7 @@ class PronounExperiment:
     significant: bool
     untrained: float  # the largest pair accuracy of any head of an untrained model of the same architecture
     translation_pair_accuracy: Estimate  # the proportion of pairs with the correct pronoun in both translations
-    baselines: tuple[PronounAccuracy, ...]  # first the model itself, then the model without positions
+    baselines: tuple[PronounAccuracy, ...]  # first the model itself, then the model without positions, if it has any
     interventions: tuple[Intervention, ...]
     # The best encoder head among the significant heads, or None if all of these are in the decoder. If no head is
     # significant, the best encoder head of all.
@@ -143,6 +143,7 @@ def run_pronoun_experiment(
     translate: Callable[[Sequence[str]], Iterable[str]],
 ) -> Work[PronounExperiment]:
     """Find antecedent heads, then intervene on them. `translate` is the usual translation function of the model."""
+    check_has_heads(model.anatomy())
     minimal_pairs = [(contrast(first, tokenizer), contrast(second, tokenizer)) for first, second in pairs]
     weights = yield from _noun_weights(model, minimal_pairs, "recording attention")
     untrained = yield from _noun_weights(build_untrained(model), minimal_pairs, "recording an untrained model")
@@ -179,9 +180,14 @@ def run_pronoun_experiment(
 def _pronoun_accuracies(
     model: "AutoregressiveModel", minimal_pairs: Sequence[MinimalPair], pairs: Sequence[tuple[Pair, Pair]]
 ) -> tuple[PronounAccuracy, ...]:
-    """Return the pronoun accuracy of the model, of the model without positions, and of the baselines, on all pairs."""
+    """Return the pronoun accuracy of the model and of the baselines, on all pairs.
+
+    A model with a positional encoding is also measured without it.
+    """
     contrasts = [sentence for both in minimal_pairs for sentence in both]
-    models = {"this model": model, "this model without positions": without_positions(model)}
+    models = {"this model": model}
+    if model.positions is not None:
+        models["this model without positions"] = without_positions(model)
     scored = [pronoun_accuracy(name, PronounTask(each, contrasts).preference() > 0) for name, each in models.items()]
     return (*scored, *baselines(pairs))
 
@@ -298,6 +304,8 @@ class _Interventions:
             (FORCED_TO_DISTRACTOR, heads, lambda batch: self.forced_attention(batch, chosen, 1)),
             (FORCED_TO_ANTECEDENT, heads, lambda batch: self.forced_attention(batch, chosen, 0)),
         ]
+        # A model with a single head has no other head to remove.
+        planned = [one for one in planned if one[1]]
         results = []
         for done, (name, changed, make_intervention) in enumerate(planned, start=1):
             accuracy = self._pair_accuracy(make_intervention)

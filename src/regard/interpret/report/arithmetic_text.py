@@ -5,6 +5,7 @@ of removing positions or scaling.
 """
 
 from collections.abc import Iterator, Sequence
+from itertools import count
 
 import numpy as np
 import wcwidth
@@ -12,6 +13,7 @@ import wcwidth
 from regard.interpret.look.arithmetic import HeadArithmetic, Stage
 from regard.interpret.look.component_ablation import PositionShift, Sharpness
 from regard.interpret.look.inspection import Inspection
+from regard.interpret.report.attention_steps import AttentionSteps, attention_steps
 from regard.interpret.report.sentence_text import LABEL_WIDTH
 from regard.interpret.trace import Array
 from regard.render.terminal import TerminalStyle
@@ -21,13 +23,15 @@ from regard.render.text import pad
 def show_arithmetic(arithmetic: HeadArithmetic, style: TerminalStyle) -> Iterator[str]:
     """Yield every step of the arithmetic of a head."""
     width = len(arithmetic.query)
+    steps = attention_steps(arithmetic.anatomy)
+    numbers = count(1)
     yield style.strong(f"{arithmetic.address}, token {arithmetic.position}: {arithmetic.row.description}")
-    yield f"\n1. Input: the vector of this token, {len(arithmetic.input)} numbers"
+    yield f"\n{next(numbers)}. Input: the vector of this token, {len(arithmetic.input)} numbers"
     yield from _vector("input", arithmetic.input, style)
-    yield f"\n2. Query: the input times this head's columns of the query matrix, plus the bias, {width} numbers"
+    yield f"\n{next(numbers)}. Query: {steps.query}, {width} numbers"
     yield from _vector("query", arithmetic.query, style)
-    yield from _show_weights(arithmetic, style)
-    yield "\n6. Head output: the sum of all values, each multiplied by its attention weight"
+    yield from _show_weights(arithmetic, steps, numbers, style)
+    yield f"\n{next(numbers)}. Head output: the sum of all values, each multiplied by its attention weight"
     for key in arithmetic.keys:
         if key.allowed:
             yield f"   {key.token}, weight {key.weight:.4f}"
@@ -36,34 +40,46 @@ def show_arithmetic(arithmetic: HeadArithmetic, style: TerminalStyle) -> Iterato
     yield from _vector("mixed", arithmetic.mixed, style)
     first, last = arithmetic.first_column, arithmetic.first_column + width - 1
     joined = arithmetic.joined
-    yield f"\n7. Concatenation: the outputs of all heads, {len(joined)} numbers; this head has {first} to {last}"
+    yield f"\n{next(numbers)}. Concatenation: {steps.joined}, {len(joined)} numbers; this head has {first} to {last}"
     yield from _vector("joined", joined, style)
-    yield "\n8. Attention output: the concatenation times the output matrix, plus the bias"
+    yield f"\n{next(numbers)}. Attention output: {steps.output}"
     yield from _vector("output", arithmetic.output, style)
-    yield "\n9. Residual connection: the output plus the input of the sublayer"
-    yield from _vector("residual", arithmetic.residual, style)
+    if arithmetic.residual is not None:
+        yield f"\n{next(numbers)}. Residual connection: the output plus the input of the sublayer"
+        yield from _vector("residual", arithmetic.residual, style)
     if arithmetic.norm is not None:
-        yield "\n10. Layer norm"
+        yield f"\n{next(numbers)}. Layer norm"
         yield from _vector("norm", arithmetic.norm, style)
 
 
-def _show_weights(arithmetic: HeadArithmetic, style: TerminalStyle) -> Iterator[str]:
+def _show_weights(
+    arithmetic: HeadArithmetic, steps: AttentionSteps, numbers: Iterator[int], style: TerminalStyle
+) -> Iterator[str]:
     keys = arithmetic.keys
-    yield "\n3. Scores: the dot product of the query and the key of each token"
+    yield f"\n{next(numbers)}. Scores: {steps.score}"
+    if arithmetic.score_vector is not None:
+        yield from _vector("v", arithmetic.score_vector, style)
     for key in keys:
         yield f"   {key.token}"
         yield from _vector("key", key.key, style)
+        if key.tanh is not None:
+            yield from _vector("tanh", key.tanh, style)
         yield from _vector("products", key.products, style)
         yield f"     sum {key.score:.4f}"
-    yield f"\n4. Scaling: divide each score by the square root of {len(arithmetic.query)}, {arithmetic.sqrt_width:.4f}"
+    if arithmetic.sqrt_width is not None:
+        root = f"the square root of {len(arithmetic.query)}, {arithmetic.sqrt_width:.4f}"
+        yield f"\n{next(numbers)}. Scaling: divide each score by {root}"
     yield (
-        f"5. Softmax: subtract the maximum ({arithmetic.max_scaled:.4f}), exponentiate, divide by the sum "
-        f"({arithmetic.exponential_sum:.4f})"
+        f"{next(numbers)}. Softmax: subtract the maximum ({arithmetic.max_scaled:.4f}), exponentiate, divide by the "
+        f"sum ({arithmetic.exponential_sum:.4f})"
     )
     label_width = min(LABEL_WIDTH, max(wcwidth.width(key.token) for key in keys)) + 2
-    yield f"   {pad('token', label_width)}{'score':>10}{'scaled':>10}{'exp':>10}{'weight':>10}"
+    is_scaled = arithmetic.sqrt_width is not None
+    columns = ("score", "scaled", "exp", "weight") if is_scaled else ("score", "exp", "weight")
+    yield f"   {pad('token', label_width)}{''.join(f'{name:>10}' for name in columns)}"
     for key in keys:
-        rest = f"{key.scaled:>10.4f}{key.exponential:>10.4f}{key.weight:>10.4f}" if key.allowed else "    masked"
+        scaled = f"{key.scaled:>10.4f}" if is_scaled else ""
+        rest = f"{scaled}{key.exponential:>10.4f}{key.weight:>10.4f}" if key.allowed else "    masked"
         yield f"   {pad(key.token, label_width)}{key.score:>10.4f}{rest}"
 
 

@@ -20,6 +20,7 @@ from regard.render.html_page import HtmlReport, page, paragraphs, picture, table
 from regard.render.svg import svg
 from regard.render.terminal import TerminalStyle
 from regard.render.text import pad
+from regard.render.units import format_count
 
 _SHORT_ROLES = {
     "verb → subject": "v→subject",
@@ -101,7 +102,8 @@ class HeadReport(HtmlReport):
 
     def _summary(self) -> Iterator[str]:
         profiles, scores = self.measurement.profiles, self.measurement.unablated
-        yield f"{len(profiles)} heads of {self.model}, measured on {self.measurement.pairs} {self.measurement.data}"
+        heads = format_count(len(profiles), "head")
+        yield f"{heads} of {self.model}, measured on {self.measurement.pairs} {self.measurement.data}"
         pronoun = f", pronoun accuracy {scores.pronoun:.2f}" if scores.pronoun else ""
         yield (
             f"Unablated model: loss {scores.loss:.3f} nats per token, BLEU {scores.bleu:.1f} "
@@ -132,7 +134,7 @@ class HeadReport(HtmlReport):
     def _explanation(self) -> Iterator[str]:
         profiles = self.measurement.profiles
         yield (
-            f"Intervals are Bonferroni-corrected for {len(profiles)} heads. Positional role: ≥ "
+            f"Intervals are Bonferroni-corrected for {format_count(len(profiles), 'head')}. Positional role: ≥ "
             f"{POSITIONAL_ACCURACY:.0%} of rows attend to that position. Word role: accuracy at least "
             f"{MIN_LIFT * 100:.0f} points above both baselines (best fixed offset; best head of an untrained model), "
             f"with the lower confidence bound above both. Uniform: entropy ≥ {UNIFORM_ENTROPY:.0%} of its maximum."

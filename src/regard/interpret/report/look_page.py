@@ -17,29 +17,34 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from regard.interpret.address import split_last
 from regard.interpret.look.attention_map import all_layer_reductions, attention_map, direction
 from regard.interpret.report.architecture import model_svg
+from regard.interpret.report.attention_steps import attention_steps
+from regard.interpret.report.state_chart import state_chart
 from regard.interpret.tokens import Tokens
 from regard.interpret.trace import Array, Trace
 from regard.page.assets import bundled_script, read_asset
 from regard.render.html_page import csp_hash
 from regard.render.text import escape_control_characters
-from regard.settings.anatomy import SCALED_DOT_PRODUCT
+from regard.settings.anatomy import ADDITIVE, SCALED_DOT_PRODUCT, TANH_WITH_INPUT, Recurrence
 
 if TYPE_CHECKING:
     from regard.interpret.look.inspection import Inspection
 
-_MAX_VECTOR_BYTES = 300_000  # the maximum size of all queries, keys and values in a page, unless heads are chosen
+_MAX_VECTOR_BYTES = 300_000  # the maximum size of the vectors of all heads, and of all recurrent layers, in a page
 
 
-def inspection_page(view: "Inspection", heads: Sequence[str] = ()) -> str:
-    """Return the page of an inspection, with the queries, keys and values of `heads`.
+def inspection_page(view: "Inspection", heads: Sequence[str] = (), recurrences: Sequence[Recurrence] = ()) -> str:
+    """Return the page of an inspection, with the vectors of `heads` and `recurrences`, such as queries and gates.
 
-    If `heads` is empty, the page has the vectors of as many heads as a size limit allows.
+    If there are neither, the page has the vectors of as many heads and recurrent layers as a size limit allows.
     """
     style, script = read_asset("page.css"), bundled_script()
     # A "<" could end the script element or start a comment. JSON decodes the escape sequence to the same character.
-    data = json.dumps(_data(view, heads), ensure_ascii=False, separators=(",", ":")).replace("<", "\\u003c")
+    data = json.dumps(_data(view, heads, recurrences), ensure_ascii=False, separators=(",", ":")).replace(
+        "<", "\\u003c"
+    )
     settings = view.trace.settings
     contents = {
         "policy": (
@@ -49,6 +54,7 @@ def inspection_page(view: "Inspection", heads: Sequence[str] = ()) -> str:
         "title": escape(f"Regard: {escape_control_characters(view.source)[:60]}"),
         "style": style,
         "model": model_svg(settings, len(view.trace.source.ids), len(view.trace.written.ids)),
+        "norms": state_chart(view.trace, view.norms()) if view.norms() else "",
         "data": data,
         "script": script,
     }
@@ -56,8 +62,10 @@ def inspection_page(view: "Inspection", heads: Sequence[str] = ()) -> str:
     return re.sub(r"\{\{(\w+)\}\}", lambda placeholder: contents[placeholder.group(1)], read_asset("page.html"))
 
 
-def _data(view: "Inspection", heads: Sequence[str]) -> dict[str, Any]:
+def _data(view: "Inspection", heads: Sequence[str], recurrences: Sequence[Recurrence]) -> dict[str, Any]:
     trace = view.trace
+    if not heads and not recurrences:
+        heads, recurrences = heads_that_fit(trace), recurrences_that_fit(trace)
     return {
         "model": view.model,
         "command": _command(view),
@@ -74,19 +82,42 @@ def _data(view: "Inspection", heads: Sequence[str]) -> dict[str, Any]:
         "read": _side(trace.read),
         "written": _side(trace.written),
         "attentions": [
-            {**asdict(attention), "direction": direction(attention)} for attention in trace.anatomy.attentions
+            {
+                **asdict(attention),
+                "direction": direction(attention),
+                "is_scaled": attention.scoring == SCALED_DOT_PRODUCT,
+                "steps": asdict(attention_steps(attention)),
+            }
+            for attention in trace.anatomy.attentions
         ],
-        "main_attention": trace.anatomy.main_attention.address if trace.anatomy.attentions else None,
+        "main_attention": trace.anatomy.main_attention.address if trace.anatomy.main_attention else None,
+        "recurrences": [asdict(recurrence) for recurrence in trace.anatomy.recurrences],
+        "states": {
+            one.address: {step.name: _packed(trace[f"{one.address}.{step.name}"]) for step in one.steps}
+            for one in recurrences
+        },
         "all_layer_reductions": all_layer_reductions(trace),
         "maps": _maps(trace),
         "numbers": {
-            head: {name: _packed(trace[f"{head}.{name}"]) for name in ("query", "key", "value")}
-            for head in heads or heads_that_fit(trace)
+            head: {
+                **{name: _packed(trace[f"{head}.{name}"]) for name in ("query", "key", "value")},
+                **_vectors_of_all_heads(trace, head),
+            }
+            for head in heads
         },
         "steps": [vars(step) for step in view.steps()],
         "search": _search(view),
         "positions": _positions(view),
     }
+
+
+def _vectors_of_all_heads(trace: Trace, head: str) -> dict[str, str]:
+    """Return the vectors that the arithmetic of a head also needs; a projection of all heads is left out."""
+    address, _ = split_last(head)
+    anatomy = trace.attention(address).anatomy
+    names = ["score_vector"] if anatomy.scoring == ADDITIVE else []
+    names += ["joined", "output"] if anatomy.output == TANH_WITH_INPUT else []
+    return {name: _packed(trace[f"{address}.{name}"]) for name in names}
 
 
 def _command(view: "Inspection") -> str:
@@ -126,13 +157,25 @@ def heads_that_fit(trace: Trace) -> list[str]:
     chosen: list[str] = []
     remaining = _MAX_VECTOR_BYTES
     in_turn = [attention for layer in zip_longest(*kinds) for attention in layer if attention is not None]
-    for attention in (one for one in in_turn if one.anatomy.scoring == SCALED_DOT_PRODUCT):
+    for attention in in_turn:
         size = 4 * attention.anatomy.head_width * (len(attention.rows.ids) + 2 * len(attention.columns.ids))
         for head in attention.anatomy.head_addresses:
             remaining -= size
             if remaining < 0 and chosen:
                 return chosen
             chosen.append(head)
+    return chosen
+
+
+def recurrences_that_fit(trace: Trace) -> list[Recurrence]:
+    """Return as many recurrent layers as the size limit allows, beginning with the last."""
+    chosen: list[Recurrence] = []
+    remaining = _MAX_VECTOR_BYTES
+    for recurrence in reversed(trace.anatomy.recurrences):
+        remaining -= 4 * len(recurrence.steps) * trace[f"{recurrence.address}.hidden"].size
+        if remaining < 0 and chosen:
+            break
+        chosen.insert(0, recurrence)
     return chosen
 
 

@@ -97,7 +97,7 @@ class ProbeReport(HtmlReport):
         )
         yield (
             "In the decoder, a word is probed at the position whose input is its last token, or at the position that "
-            "predicts its first token. Layer 0 is embedding plus position, with no information about the source."
+            f"predicts its first token. Layer 0 is {self.measurement.layer_0}, with no information about the source."
         )
         measured = {probe.task for probe in self.measurement.probes}
         skipped = "".join(f", {task} (too few cases)" for task in TASKS if task not in measured)

@@ -16,6 +16,7 @@ from regard.render.chart import BLUE, GREY, IntervalChart, heading
 from regard.render.html_page import HtmlReport, page, paragraphs, picture, table
 from regard.render.svg import svg
 from regard.render.terminal import TerminalStyle
+from regard.render.units import format_count
 from regard.statistics.intervals import Estimate
 
 _QUERIES = {"it": "from “it”", "cue": "from the cue", "pronoun": "when writing the pronoun"}
@@ -145,10 +146,11 @@ def baseline_lines(experiment: PronounExperiment) -> Iterator[str]:
 
 def _significance(experiment: PronounExperiment) -> str:
     threshold, half = experiment.threshold
+    tests = format_count(experiment.tests, "test")
     return (
-        f"A head that ignores the cue scores {CHANCE_LEVEL:.0%} at most, by coin-flipping. With {experiment.tests} "
-        f"tests (one per head and query), a head with at least {threshold} of {half} pairs is significant at "
-        f"p < 0.05 (Bonferroni). The best head of an untrained model scores {experiment.untrained:.3f}."
+        f"A head that ignores the cue scores {CHANCE_LEVEL:.0%} at most, by coin-flipping. With {tests} (one per head "
+        f"and query), a head with at least {threshold} of {half} pairs is significant at p < 0.05 (Bonferroni). The "
+        f"best head of an untrained model scores {experiment.untrained:.3f}."
     )
 
 

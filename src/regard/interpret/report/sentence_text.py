@@ -40,6 +40,8 @@ def heading(view: Inspection, style: TerminalStyle) -> Iterator[str]:
     anatomy = view.trace.anatomy
     layers = " and ".join(f"{stack.layers} {stack.name}" for stack in anatomy.stacks)
     heads = f" with {anatomy.attentions[0].heads} heads each" if anatomy.attentions else ", without attention"
+    if len(anatomy.heads) == 1:
+        heads = ", one attention with one head"
     yield (
         f"{len(view.trace.source.ids)} source and {len(view.trace.written.ids)} target tokens; {layers} layers{heads}"
     )
@@ -77,10 +79,16 @@ def _top_columns(map_: AttentionMap, row: int, count: int = _COLUMNS_PER_LINE) -
 def show_word(view: Inspection, row: int, style: TerminalStyle, *, side: Side, tokens: bool) -> Iterator[str]:
     """Yield what one word of the source or target attends to.
 
-    Each attention is shown in turn: the mean of its heads, then each head.
+    Each attention is shown in turn: the mean of its heads, then each head. If no attention has queries on this side,
+    show which words attend to it.
     """
-    for attention in view.trace.attentions:
-        if attention.anatomy.queries != side:
+    attentions = [attention for attention in view.trace.attentions if attention.anatomy.queries == side]
+    if not attentions:
+        yield from _attended_by(view, row, style, side=side, tokens=tokens)
+    for attention in attentions:
+        if attention.anatomy.heads == 1:
+            yield ""
+            yield from show_row(view.attention(attention.anatomy.head_addresses[0], tokens=tokens), row, style)
             continue
         mean = attention_map(view.trace, f"{attention.address}.mean", tokens=tokens)
         yield ""
@@ -91,6 +99,20 @@ def show_word(view: Inspection, row: int, style: TerminalStyle, *, side: Side, t
         for head in attention.anatomy.head_addresses:
             map_ = attention_map(view.trace, head, tokens=tokens)
             yield f"  {map_.address}: {_top_columns(map_, row, 3)}"
+
+
+def _attended_by(view: Inspection, column: int, style: TerminalStyle, *, side: Side, tokens: bool) -> Iterator[str]:
+    """Yield which words attend most to one word."""
+    main = view.trace.anatomy.main_attention
+    yield ""
+    if main is None or main.keys != side:
+        yield "This model has no attention from this word and none to it."
+        return
+    map_ = view.attention(f"{main.address}.mean", tokens=tokens)
+    weights = map_.values[:, column]
+    order = np.argsort(-weights, kind="stable")[:_COLUMNS_PER_LINE]
+    yield style.strong(f"{main.address}: attention to {map_.columns[column]}")
+    yield from (f"  {map_.rows[row].description}: {weights[row]:.2f}" for row in order)
 
 
 def show_row(map_: AttentionMap, row: int, style: TerminalStyle) -> Iterator[str]:

@@ -3,6 +3,8 @@
     view.attention("decoder.3.cross.1")          an attention map; `numpy.asarray` of it gives the attention weights
     view.trace["decoder.3.cross.1.query"]        any array that the model computed
     view.arithmetic("encoder.2.self.5", "it")    the arithmetic of one head for one word
+    view.recurrent_step("decoder.1", "it")       the gates and states of a recurrent layer for one word
+    view.norms()                                 the norms of the states of recurrent layers over the positions
     view.steps()                                 each generated token with its probability and alternatives
     view.save("a.html"), view.save("a.json")     write an HTML page, or the numbers as JSON
 
@@ -23,26 +25,25 @@ from regard.storage.atomic_files import write_atomically
 class View(Inspection):
     """An inspected translation that can be displayed and saved."""
 
-    def html(self, heads: Sequence[str] = ()) -> str:
+    def html(self, addresses: Sequence[str] = ()) -> str:
         """Return a self-contained HTML page with the attention maps of all heads.
 
-        It also has the queries, keys and values of `heads`. If `heads` is empty, these are the vectors of as many heads
-        as a size limit allows.
+        It also has the vectors of the heads and recurrent layers at `addresses`, such as queries or gates. If there are
+        no addresses, these are the vectors of as many heads and layers as a size limit allows.
         """
-        self.check_heads(heads)
-        return inspection_page(self, heads)
+        return inspection_page(self, *self.heads_and_recurrences(addresses))
 
-    def save(self, path: str | Path, heads: Sequence[str] = ()) -> None:
+    def save(self, path: str | Path, addresses: Sequence[str] = ()) -> None:
         """Write the HTML page (.html), or the tokens, decoding steps and attention weights as JSON (.json).
 
-        `heads` are the heads whose vectors, such as queries and keys, are included.
+        The vectors of the heads and recurrent layers at `addresses`, such as queries or gates, are included.
         """
         path = Path(path)
         match path.suffix:
             case ".html":
-                write_atomically(path, self.html(heads))
+                write_atomically(path, self.html(addresses))
             case ".json":
-                write_atomically(path, json.dumps(self.to_dict(heads), ensure_ascii=False) + "\n")
+                write_atomically(path, json.dumps(self.to_dict(addresses), ensure_ascii=False) + "\n")
             case _:
                 raise LookError(
                     f"{path}: a view is saved as .html or .json; to save one map, write the text of its svg() method"

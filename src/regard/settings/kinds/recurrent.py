@@ -5,12 +5,59 @@ from dataclasses import dataclass
 from typing import Any, ClassVar, Literal
 
 from regard.errors import SettingsError
-from regard.settings.anatomy import ADDITIVE, BILINEAR, DOT_PRODUCT, Anatomy, Attention, Side, Stack, Sublayer, Vector
+from regard.settings.anatomy import (
+    ADDITIVE,
+    BILINEAR,
+    DOT_PRODUCT,
+    ENCODER_OUTPUT,
+    FINAL_STATES,
+    TANH_WITH_INPUT,
+    Anatomy,
+    Attention,
+    Recurrence,
+    Side,
+    Stack,
+    StepVector,
+    Sublayer,
+    Vector,
+)
 from regard.settings.fields import check_at_least, setting
 from regard.settings.model import ModelSettings
 from regard.settings.recipes import QUICK
 
 SCORINGS = {"dot": DOT_PRODUCT, "general": BILINEAR, "additive": ADDITIVE}
+
+_BEFORE = StepVector("hidden_before", "hidden state before the step")
+
+_CANDIDATE_PARTS = (
+    StepVector("from_input", "input times its matrix, plus a bias"),
+    StepVector("from_state", "hidden state before the step times its matrix, plus a bias"),
+)
+
+# What a layer computes in each step, in the notation of `StepVector`.
+_STEPS = {
+    "rnn": (_BEFORE, *_CANDIDATE_PARTS, StepVector("hidden", "new hidden state", "tanh({from_input} + {from_state})")),
+    "gru": (
+        _BEFORE,
+        StepVector("reset_gate", "how much of the hidden state before the candidate sees"),
+        StepVector("update_gate", "how much of the hidden state before is kept"),
+        *_CANDIDATE_PARTS,
+        StepVector(
+            "candidate", "what may replace the hidden state", "tanh({from_input} + {reset_gate} × {from_state})"
+        ),
+        StepVector("hidden", "new hidden state", "(1 - {update_gate}) × {candidate} + {update_gate} × {hidden_before}"),
+    ),
+    "lstm": (
+        _BEFORE,
+        StepVector("cell_before", "cell before the step"),
+        StepVector("input_gate", "how much of the candidate enters the cell"),
+        StepVector("forget_gate", "how much of the cell before is kept"),
+        StepVector("candidate", "what may enter the cell"),
+        StepVector("output_gate", "how much of the cell becomes visible"),
+        StepVector("cell", "new cell", "{forget_gate} × {cell_before} + {input_gate} × {candidate}"),
+        StepVector("hidden", "new hidden state", "{output_gate} × tanh({cell})"),
+    ),
+}
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -70,8 +117,9 @@ class RecurrentSettings(ModelSettings):
 
     def anatomy(self) -> Anatomy:
         encoder, decoder = self._encoder(), self._decoder()
+        recurrences = tuple(self._recurrences())
         if self.attention == "none":
-            return Anatomy((encoder, decoder), ())
+            return Anatomy((encoder, decoder), (), recurrences=recurrences)
         cross = Attention(
             address=self.cross,
             kind="decoder.cross",
@@ -83,8 +131,9 @@ class RecurrentSettings(ModelSettings):
             causal=False,
             scoring=SCORINGS[self.attention],
             residual=False,
+            output=TANH_WITH_INPUT,
         )
-        return Anatomy((encoder, decoder), (cross,))
+        return Anatomy((encoder, decoder), (cross,), recurrences=recurrences)
 
     @property
     def cross(self) -> str:
@@ -93,36 +142,52 @@ class RecurrentSettings(ModelSettings):
 
     def _encoder(self) -> Stack:
         width = self.width // len(self.directions)
-        detail = f"{len(self.directions)} × {width}, {' and '.join(self.directions)}"
-        return self._stack("encoder", "source", self.encoder_layers, detail)
+        layer = Sublayer(
+            self.kind.upper(),
+            f"2 directions of {width}" if len(self.directions) > 1 else f"{self.directions[0]}, width {width}",
+        )
+        return Stack("encoder", "source", "embedding", (layer,), *self._vectors("encoder", self.encoder_layers))
 
     def _decoder(self) -> Stack:
-        stack = self._stack("decoder", "target", self.decoder_layers, f"{self.width}, forwards")
+        layer = Sublayer(self.kind.upper(), f"forwards, width {self.width}", receives=FINAL_STATES)
+        outputs, vectors = self._vectors("decoder", self.decoder_layers)
         if self.attention == "none":
-            return stack
-        return Stack(
-            stack.name,
-            stack.side,
-            stack.input,
-            (*stack.sublayers, Sublayer("Cross-attention", f"after the last layer, scored by {self.attention}")),
-            stack.outputs,
-            (
-                *stack.vectors,
-                Vector(f"{self.cross}.output", "attention output: tanh of a projection of context and hidden state"),
-            ),
+            return Stack("decoder", "target", "embedding", (layer,), outputs, vectors)
+        attention = Sublayer("Cross-attention", f"{self.attention} scores", receives=ENCODER_OUTPUT)
+        meaning = "attention output: tanh of a projection of head output and hidden state"
+        vectors = (*vectors, Vector(f"{self.cross}.output", meaning))
+        return Stack("decoder", "target", "embedding", (layer,), outputs, vectors, after=(attention,))
+
+    def _recurrences(self) -> Iterator[Recurrence]:
+        for layer in range(1, self.encoder_layers + 1):
+            for way in self.directions:
+                yield self._recurrence(f"encoder.{layer}.{way}", f"encoder.{layer}", "source", way == "backwards")
+        for layer in range(1, self.decoder_layers + 1):
+            yield self._recurrence(f"decoder.{layer}", f"decoder.{layer}", "target", backwards=False)
+
+    def _recurrence(self, address: str, layer: str, side: Side, backwards: bool) -> Recurrence:
+        steps = _STEPS[self.kind]
+        return Recurrence(
+            address=address,
+            layer=layer,
+            title=self.kind.upper(),
+            side=side,
+            width=self.width // len(self.directions) if side == "source" else self.width,
+            backwards=backwards,
+            steps=steps,
+            gates=tuple(step.name for step in steps if step.name.endswith("_gate")),
+            states=("cell", "hidden") if self.kind == "lstm" else ("hidden",),
         )
 
-    def _stack(self, name: str, side: Side, layers: int, detail: str) -> Stack:
-        outputs = (f"{name}.scaled", *(f"{name}.{layer}" for layer in range(1, layers + 1)))
-        recurrence = Sublayer(self.kind.upper(), detail)
-        return Stack(name, side, "embedding", (recurrence,), outputs, tuple(self._vectors(name, layers)))
-
-    def _vectors(self, stack: str, layers: int) -> Iterator[Vector]:
-        yield Vector(f"{stack}.embedding", "row {token} of the embedding matrix")
-        yield Vector(f"{stack}.scaled", f"multiplied by the square root of the width, {self.width**0.5:.4f}")
-        for layer in range(1, layers + 1):
-            sum_ = " plus the input of the layer" if layer > 1 else ""
-            yield Vector(f"{stack}.{layer}", f"hidden state{sum_}")
+    def _vectors(self, stack: str, layers: int) -> tuple[tuple[str, ...], tuple[Vector, ...]]:
+        """Return the addresses of the input and of the output of each layer, and the vectors of one position."""
+        outputs = (f"{stack}.scaled", *(f"{stack}.{layer}" for layer in range(1, layers + 1)))
+        hidden = [f"hidden state{' plus the input of the layer' * (layer > 1)}" for layer in range(1, layers + 1)]
+        return outputs, (
+            Vector(f"{stack}.embedding", "row {token} of the embedding matrix"),
+            Vector(f"{stack}.scaled", f"multiplied by the square root of the width, {self.width**0.5:.4f}"),
+            *(Vector(address, meaning) for address, meaning in zip(outputs[1:], hidden, strict=True)),
+        )
 
 
 def _size(width: int, learning_rate: float, dropout: float, **model: Any) -> dict[str, dict[str, Any]]:

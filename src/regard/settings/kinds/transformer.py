@@ -5,7 +5,16 @@ from dataclasses import dataclass
 from typing import Any, ClassVar, Literal
 
 from regard.errors import SettingsError
-from regard.settings.anatomy import SCALED_DOT_PRODUCT, Anatomy, Attention, Side, Stack, Sublayer, Vector
+from regard.settings.anatomy import (
+    ENCODER_OUTPUT,
+    SCALED_DOT_PRODUCT,
+    Anatomy,
+    Attention,
+    Side,
+    Stack,
+    Sublayer,
+    Vector,
+)
 from regard.settings.fields import check_at_least, setting
 from regard.settings.model import ModelSettings
 from regard.settings.recipes import QUICK
@@ -87,7 +96,8 @@ class TransformerSettings(ModelSettings):
         heads = f"{self.heads} heads of {self.width // self.heads}"
         attentions = [Sublayer("Self-attention", heads)]
         if name == "decoder":
-            attentions = [Sublayer("Masked self-attention", heads), Sublayer("Cross-attention", heads)]
+            cross = Sublayer("Cross-attention", heads, receives=ENCODER_OUTPUT)
+            attentions = [Sublayer("Masked self-attention", heads), cross]
         feedforward = Sublayer("Feed-forward", f"{self.width} → {self.feedforward} → {self.width}")
         return Stack(
             name=name,

@@ -1,0 +1,52 @@
+"""Measurements of recurrent models: with one head they work, and without attention they say what the model has."""
+
+import pytest
+from tests.interpret.recurrent_models import recurrent_model
+
+from regard.errors import LookError
+from regard.interpret.annotated_pairs import synthetic_sample
+from regard.interpret.measure import probes, pronoun_experiment
+from regard.interpret.measure.head_ablation import AblationCounts, measure_heads
+from regard.interpret.measure.probe_tasks import TASKS
+from regard.progress import run_to_end
+from regard.render.terminal import TerminalStyle
+
+NO_ATTENTION = (
+    "this model has no attention.*the recurrent layers encoder.1.forwards, .*decoder.2.*`regard measure probes`"
+)
+
+
+@pytest.mark.parametrize("measure", ["measure_heads", "measure_pronouns", "measure_alignment"])
+def test_a_model_without_attention_says_what_it_has_instead(measure):
+    with pytest.raises(LookError, match=NO_ATTENTION):
+        getattr(recurrent_model("gru", "none"), measure)(count=10)
+
+
+def test_the_only_head_is_measured():
+    model = recurrent_model("gru", "dot")
+    counts = AblationCounts(loss=10, bleu=2, minimal_pairs=2)
+    found = run_to_end(
+        measure_heads(model.network, model.tokenizer, synthetic_sample(model.tokenizer, 10), counts=counts)
+    )
+    assert [profile.address for profile in found.profiles] == ["decoder.2.cross.1"]
+    assert found.ablation["decoder.2.cross.1", "zeroed"].loss.value != 0
+    assert model.measure_alignment(count=20).chosen.head == "decoder.2.cross.1"
+
+
+def test_pronouns_are_measured_without_positions_and_without_a_control_head(monkeypatch):
+    monkeypatch.setattr(pronoun_experiment, "baselines", lambda pairs: ())
+    report = recurrent_model("gru", "dot").measure_pronouns(count=4)
+    assert [system.name for system in report.experiment.baselines] == ["this model"]
+    assert [one.name for one in report.experiment.interventions] == [
+        "removed",
+        "forced to the distractor",
+        "forced to the antecedent",
+    ]
+    assert "With 1 test (one per head and query)" in "\n".join(report.lines(TerminalStyle(80)))
+
+
+def test_probes_measure_the_recurrent_layers(monkeypatch):
+    monkeypatch.setattr(probes, "TASKS", {"position": TASKS["position"]})
+    report = recurrent_model("gru", "none").measure_probes(count=10)
+    assert {len(probe.layers) for probe in report.measurement.probes} == {3}
+    assert "Layer 0 is embedding, with no information about the source." in "\n".join(report.lines(TerminalStyle(80)))
