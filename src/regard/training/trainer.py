@@ -132,6 +132,7 @@ class _Trainer:
             tokenizer=self._data.tokenizer,
             languages=self._data.languages,
             decode=self._data.parent.decode if self._data.parent else DEFAULT_DECODE,
+            language_profiles=self._data.language_profiles,
             card=write_card(self._plan, self._data, self._state, self._slices, scores_by_name, kept),
         )
         yield Progress("exporting to CTranslate2", 0, 1)
@@ -237,6 +238,7 @@ def _explain_damage(
                 weights=parameters,
                 tokenizer=data.tokenizer,
                 languages=data.languages,
+                language_profiles=data.language_profiles,
                 card=f"# Parameters after step {step:,} of an unfinished run\n",
             )
             steps = ", ".join(f"{each:,}" for each in error.with_parameters)
