@@ -8,9 +8,11 @@ from typing import Any
 from regard.data.formats.records import LanguagePair
 from regard.errors import FolderError
 from regard.language_id import LanguageProfile
+from regard.model_folder import bundled
 from regard.model_folder.verification import HOW_TO_FIX
 from regard.storage.atomic_files import write_atomically
 from regard.storage.json_files import read_json
+from regard.storage.manifest import find_damage
 
 PROFILES_FILE = "language_profiles.json"
 
@@ -39,6 +41,19 @@ def read_profiles(folder: Path, languages: LanguagePair) -> dict[str, LanguagePr
     if not isinstance(contents, dict):
         raise FolderError(f"{path}: not a JSON object; {HOW_TO_FIX}")
     return {language: _profile(path, language, counts, languages) for language, counts in contents.items()}
+
+
+def read_bundled_profiles() -> dict[str, LanguageProfile]:
+    """Verify and return the language profiles of the bundled models, without opening the models."""
+    profiles: dict[str, LanguageProfile] = {}
+    for name in bundled.available():
+        folder, (source, target) = bundled.HERE / name, name.split("-")
+        if profiles.keys() >= {source, target} or PROFILES_FILE not in read_json(folder / "manifest.json"):
+            continue
+        if problem := find_damage(folder, only=[PROFILES_FILE]):
+            raise FolderError(f"{problem}; {HOW_TO_FIX}")
+        profiles |= read_profiles(folder, (source, target))
+    return profiles
 
 
 def _profile(path: Path, language: str, counts: Any, languages: LanguagePair) -> LanguageProfile:
