@@ -12,7 +12,7 @@ import math
 import re
 import unicodedata
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from functools import cached_property, lru_cache
 
@@ -34,7 +34,7 @@ MIN_CONFIDENCE = 0.6  # below this probability, the language is unknown
 
 # A mismatch is reported if the expected language is less probable than this, in a text of at least so many letters.
 _MISMATCH_PROBABILITY = 0.02
-_MISMATCH_LETTERS = 12
+_MISMATCH_LETTERS = 8
 
 _UNSEEN = 0.5  # how often a character occurs that a profile does not list, for its probability
 _BACKGROUND_UNSEEN = 1e-4  # the probability of such a character in the background model: other alphabets exist
@@ -44,8 +44,10 @@ _MAX_COUNT = 1 << 53
 _REMEMBERED_NGRAMS = 1 << 15
 
 # Letters, and the marks on them. Python's `\w` leaves out the marks, so this lists what belongs to no word: white
-# space, digits, ASCII without letters, and the symbols and punctuation of Unicode.
-_NO_LETTER = r"\s\d!-@\[-`{-\xbf×÷\u2000-\u2bff\u3000-\u303f\ufe00-\ufe0f\uff00-\uff20\U0001f000-\U0001ffff"
+# space, digits, ASCII without letters, surrogates, private use, and the symbols and punctuation of Unicode.
+_NO_LETTER = (
+    r"\s\d!-@\[-`{-\xbf×÷\u2000-\u2bff\u3000-\u303f\ud800-\uf8ff\ufe00-\ufe0f\uff00-\uff20\U0001f000-\U0001ffff"
+)
 _WORD = re.compile(rf"[^{_NO_LETTER}]+(?:'[^{_NO_LETTER}]+)*")
 
 # Addresses, file names, placeholders, codes and tags are in no language.
@@ -179,12 +181,13 @@ def find_mismatch(identifier: LanguageIdentifier, text: str, expected: str | Non
 def _words(text: str) -> list[str]:
     """Return the words of a text in lower case, without those that are in no language."""
     text = _TAG.sub(" ", unicodedata.normalize("NFC", text).replace("\u2019", "'"))
-    text = _ASCII_TOKEN.sub(lambda token: " " if _NO_LANGUAGE.search(token[0]) else token[0], text)
+    if _NO_LANGUAGE.search(text):
+        text = _ASCII_TOKEN.sub(lambda token: " " if _NO_LANGUAGE.search(token[0]) else token[0], text)
     return _WORD.findall(text.lower())
 
 
-def _ngrams(word: str) -> Iterator[str]:
-    """Yield for each character of a word, and for its end, the character with up to three characters before it."""
+def _ngrams(word: str) -> list[str]:
+    """Return for each character of a word, and for its end, the character with up to three characters before it."""
     spaced = f" {word} "
-    for end in range(2, len(spaced) + 1):
-        yield spaced[max(0, end - MAX_NGRAM) : end]
+    starts = [spaced[:end] for end in range(2, MAX_NGRAM)]
+    return starts + [spaced[start : start + MAX_NGRAM] for start in range(len(spaced) - MAX_NGRAM + 1)]
