@@ -4,6 +4,7 @@ import math
 import random
 import subprocess
 import sys
+from typing import Any
 
 import pytest
 from hypothesis import given, settings
@@ -144,7 +145,7 @@ def test_short_texts_and_unknown_expectations_are_no_mismatch(text: str, expecte
 def test_damaged_counts_have_a_problem() -> None:
     good = dict(LanguageProfile.of(ENGLISH).counts)
     assert LanguageProfile(good).problem() is None
-    for bad, problem in (
+    cases: list[tuple[Any, str]] = [
         ({}, "it has no n-grams"),
         ({**good, "": 1}, "'' is not an n-gram of 1 to 4 characters"),
         ({**good, "abcde": 1}, "'abcde' is not an n-gram of 1 to 4 characters"),
@@ -154,7 +155,8 @@ def test_damaged_counts_have_a_problem() -> None:
         ({**good, "a": 10**400}, f"the count of 'a' is {10**39}, not a whole number from 1 to 9,007,199,254,740,992"),
         ({**good, "zq": 1}, "the start of the n-gram 'zq' is missing"),
         ({chr(0x4E00 + n): 1 for n in range(5001)}, "5,001 n-grams, but a profile has at most 5,000"),
-    ):
+    ]
+    for bad, problem in cases:
         assert LanguageProfile(bad).problem() == problem
 
 

@@ -32,7 +32,7 @@ _OTHER_PRIOR = 0.1
 
 MIN_CONFIDENCE = 0.6  # below this probability, the language is unknown
 
-# A mismatch is reported if the expected language is less probable than this, in a text of at least so many letters.
+# A mismatch is reported if the expected language is less probable than this, unless the text has fewer letters.
 _MISMATCH_PROBABILITY = 0.02
 _MISMATCH_LETTERS = 8
 

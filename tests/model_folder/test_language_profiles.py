@@ -6,8 +6,9 @@ from pathlib import Path
 
 import pytest
 
+import regard
 from regard.errors import FolderError
-from regard.language_id import LanguageProfile
+from regard.language_id import Identification, LanguageProfile
 from regard.model_folder import bundled
 from regard.model_folder.folder import HASHED
 from regard.model_folder.language_profiles import PROFILES_FILE, read_bundled_profiles, read_profiles, write_profiles
@@ -98,3 +99,15 @@ def test_damaged_bundled_profiles_are_refused(tmp_path: Path, monkeypatch: pytes
     (tmp_path / "en-fr" / PROFILES_FILE).write_text("{}", "utf-8")
     with pytest.raises(FolderError, match="has 2 bytes instead of"):
         read_bundled_profiles()
+
+
+def test_identify_uses_the_profiles_of_the_model(folder: Path) -> None:
+    model = regard.load(folder, backend="torch")
+    assert model.identify("Where is the station?").language == "en"
+    assert model.identify("Où est la gare ?").language == "fr"
+
+
+def test_a_model_without_profiles_identifies_nothing(make_model: Callable[..., Path]) -> None:
+    assert regard.load(make_model(1, languages=("en", "fr")), backend="torch").identify("Where?") == Identification(
+        None, 0.0, {}
+    )

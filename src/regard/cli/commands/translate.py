@@ -52,6 +52,7 @@ def translate(
     """Translate texts, the lines of a file, or standard input.
 
     Put a sentence in quotes, so that it is one TEXT. Without TEXT and --file, or with -, standard input is translated.
+    Without --model and --languages, the language of the text chooses between the bundled models.
     """
     changes = _decode_changes(overrides, config, as_json=as_json)
     for text in texts:
