@@ -18,13 +18,13 @@ from functools import cached_property, lru_cache
 
 MAX_NGRAM = 4  # characters; a space stands for the start and the end of a word
 
-MAX_PROFILE_NGRAMS = 5_000  # the most frequent ones: about 50 KB, and more hardly improve the identification
+MAX_PROFILE_NGRAMS = 5_000  # the most frequent ones: about 50 KB
 
 MAX_CHARACTERS = 2_000  # at the start of a text, which decide its language
 
 # Characters that follow each other are not independent, so log-likelihoods are multiplied by this number. It was fitted
-# to held-out sentences, three words and single words, so that languages given with 90 % confidence are right in 90 % of
-# the cases. `bench/identify_language.py` prints how well this holds.
+# to held-out sentences, three words and single words, so that a language given with 90 % confidence is right in at least
+# 90 % of the cases. `bench/identify_language.py` prints how well this holds.
 _EVIDENCE = 0.35
 
 # A text in another language is expected to be so much rarer than one in each of the languages that are loaded.

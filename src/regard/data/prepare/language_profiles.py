@@ -7,7 +7,7 @@ from regard.data.prepare.text_store import TextPairs
 from regard.language_id import LanguageProfile
 from regard.progress import Progress, Work
 
-_SAMPLE_TEXTS = 20_000  # of each side; more of them hardly change the frequent n-grams
+_SAMPLE_TEXTS = 20_000  # of each side, so that a large corpus takes no longer
 
 _MAX_CHARACTERS = 1_000  # of each text, so that a few long texts take neither long nor the whole profile
 
