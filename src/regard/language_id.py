@@ -23,7 +23,7 @@ MAX_PROFILE_NGRAMS = 5_000  # the most frequent ones: about 50 KB
 MAX_CHARACTERS = 2_000  # at the start of a text, which decide its language
 
 # Characters that follow each other are not independent, so log-likelihoods are multiplied by this number. It was fitted
-# to held-out sentences, three words and single words, so that a language given with 90 % confidence is right in at least
+# to held-out sentences, three words and single words, so that a language with a confidence of 90 % is right in at least
 # 90 % of the cases. `bench/identify_language.py` prints how well this holds.
 _EVIDENCE = 0.35
 
