@@ -21,10 +21,12 @@ is part of Regard. The other is pairs of English and French sentences from the T
     from      https://tatoeba.org, by way of https://www.manythings.org/anki/
     licence   Creative Commons Attribution 2.0 France, https://creativecommons.org/licenses/by/2.0/fr/
     changes   divided into sentences for training, validation and test; pairs with one of the famous sentences (FAMOUS
-              in src/regard/data/synthetic/splits.py) left out; turned into the parameters of models and the tokens of
-              their tokenizers. The sentences themselves are not part of Regard.
+              in src/regard/data/synthetic/splits.py) left out; turned into the parameters of models, the tokens of
+              their tokenizers, and counts of short sequences of characters. The sentences themselves are not
+              part of Regard.
 
-The parameters and tokenizers in src/regard/model_folder/bundled are under the same licence, CC BY 2.0 FR.
+The parameters, tokenizers and language profiles in src/regard/model_folder/bundled are under the same licence,
+CC BY 2.0 FR.
 
 The {count:,} authors of these sentences, by their names at tatoeba.org:
 """

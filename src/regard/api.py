@@ -9,10 +9,11 @@
 Slow imports are inside functions, so a program that only translates does not import torch.
 """
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import fields
 from itertools import islice
 from pathlib import Path
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Self, overload
 
 from regard.data.formats.corpus import Paths
@@ -26,6 +27,7 @@ from regard.interpret.look.inspection import Inspector
 from regard.interpret.report.view import View
 from regard.interpret.tokens import Tokens
 from regard.interpret.trace import Trace
+from regard.language_id import Identification, LanguageIdentifier, LanguageProfile
 from regard.model_folder.folder import AlignmentHead
 from regard.progress import Work, run_to_end
 from regard.render.text import escape_control_characters
@@ -67,7 +69,14 @@ def load(
         return getattr(translator.backend, "model", None) or as_autoregressive(folders[0].build()).to(device)
 
     name = " + ".join(map(str, (folder or folders[0].path.name, *others)))
-    return Model(translator, folders[0].tokenizer, build, name=name, languages=folders[0].languages)
+    return Model(
+        translator,
+        folders[0].tokenizer,
+        build,
+        name=name,
+        languages=folders[0].languages,
+        language_profiles=folders[0].language_profiles,
+    )
 
 
 def train(
@@ -137,11 +146,13 @@ class Model:
         *,
         name: str,
         languages: LanguagePair = (None, None),
+        language_profiles: Mapping[str, LanguageProfile] = MappingProxyType({}),
     ) -> None:
         self.name = name
         self.languages = languages
         self.tokenizer = tokenizer
         self._translator = translator
+        self._identifier = LanguageIdentifier(language_profiles)
         self._build = build
         self._network: AutoregressiveModel | None = None
         self._inspector = Inspector(translator, lambda: self.network, tokenizer, name=name)
@@ -203,6 +214,13 @@ class Model:
         `window` lines are read and translated at a time, so memory use does not grow with the number of lines.
         """
         return self._translator.translate_iterable(lines, decode, window=window)
+
+    def identify(self, text: str) -> Identification:
+        """Return in which of the two languages of the model a text is, or an unknown language (docs/translating.md).
+
+        The language is always unknown if the model folder has no language profiles.
+        """
+        return self._identifier.identify(text)
 
     def score(self, pairs: Pairs, decode: DecodeSettings | None = None) -> Iterator[Translation]:
         """Yield the given translation of each pair with its log-probability under the model."""

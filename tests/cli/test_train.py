@@ -142,10 +142,17 @@ def test_validation_files_and_fine_tuning(folder: Path, model: Path, tmp_path: P
     valid = write(tmp_path / "v.tsv", ["a bo\tbo a", "cat dog\tdog cat"])
     out = tmp_path / "better"
     words = ("--from", model, "--valid", valid, "--steps", 2, "--out", out, "--set", "train.batch_tokens=96")
-    done = call("train", folder / "train.en", folder / "train.fr", *words)
+    few = [
+        write(tmp_path / name, (folder / name).read_text("utf-8").splitlines()[:20])
+        for name in ("train.en", "train.fr")
+    ]
+    done = call("train", *few, *words)
     assert done.code == 0, done.said
     assert "  fine-tuned from model, with its size and tokenizer\n" in done.said
     assert "(2 sentences)" in done.said
+    profiles = [open_folder(path).language_profiles for path in (model, out)]
+    assert profiles[0].keys() == {"en", "fr"}
+    assert profiles[1] == profiles[0]  # the fine-tuned model keeps those of its parent
 
 
 def test_the_option_kind_is_the_setting_model_kind(

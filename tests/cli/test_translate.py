@@ -68,7 +68,8 @@ def test_json_has_scores_tokens_and_alternatives(model: Path) -> None:
     done = call("translate", "--model", model, "--json", "--set", "decode.n_best=3", typed=b"a bo cat\n\ndog\n")
     first, blank, last = (json.loads(line) for line in done.lines)
     assert list(first) == [
-        "source", "text", "score", "log_probability", "tokens", "log_probabilities", "alternatives", "alignment"
+        "source", "text", "score", "log_probability", "tokens", "log_probabilities", "alternatives", "alignment",
+        "detected",
     ]  # fmt: skip
     assert first["source"] == "a bo cat"
     assert first["score"] < 0
@@ -79,7 +80,7 @@ def test_json_has_scores_tokens_and_alternatives(model: Path) -> None:
     assert len({each["text"] for each in (first, *first["alternatives"])}) > 1
     assert blank == {
         "source": "", "text": "", "score": 0.0, "log_probability": 0.0, "tokens": [], "log_probabilities": [],
-        "alternatives": [], "alignment": None,
+        "alternatives": [], "alignment": None, "detected": None,
     }  # fmt: skip
 
 

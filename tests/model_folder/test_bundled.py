@@ -249,6 +249,7 @@ def test_both_bundled_models_are_complete_and_small() -> None:
         assert opened.alignment is not None
         assert {file.name for file in opened.path.iterdir()} == {
             "card.md",
+            "language_profiles.json",
             "manifest.json",
             "settings.json",
             "tokenizer.model",

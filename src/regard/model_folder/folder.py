@@ -1,18 +1,21 @@
 """A model on disk: one self-contained folder, in file formats that cannot run code when they are read.
 
 `settings.json` describes the model, `weights.safetensors` contains its parameters, `tokenizer.model` its tokenizer, and
-`card.md` its documentation. `manifest.json` is written last and contains the hashes of the first three. `ctranslate2/`
+`card.md` its documentation. `language_profiles.json`, which is optional, shows which language a text is in.
+`manifest.json` is written last and contains the hashes of all of them except the card. `ctranslate2/`
 has the model in the format of CTranslate2, and `run/` what training needs to continue; both may be deleted. A folder
 may also be packed as a `.zip`. Hashes and settings are checked before they are used, and the names, shapes and types of
 the parameters before memory is allocated for them. Torch is imported only to build the model.
 """
 
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from regard.data.formats.records import LanguagePair
 from regard.errors import FolderError
+from regard.language_id import LanguageProfile
 from regard.model_folder.verification import HOW_TO_FIX, MAX_PARAMETER_MAGNITUDE, check_parameters
 from regard.settings.decode import DecodeSettings
 from regard.settings.model import ModelSettings
@@ -49,6 +52,7 @@ class ModelFolder:
     tokenizer: SentencePieceTokenizer
     decode: DecodeSettings = DEFAULT_DECODE  # how the model translates, unless a call says otherwise
     alignment: AlignmentHead | None = None
+    language_profiles: Mapping[str, LanguageProfile] = field(default_factory=dict)  # by language; may be empty
 
     @property
     def weights_sha256(self) -> str:

@@ -12,6 +12,7 @@ from regard.data.formats.records import LanguagePair
 from regard.errors import FolderError, UserError
 from regard.model_folder.bundled import available, resolve
 from regard.model_folder.folder import FORMAT, HASHED, TOKENIZER_FILE, AlignmentHead, ModelFolder
+from regard.model_folder.language_profiles import PROFILES_FILE, read_profiles
 from regard.model_folder.upgrade import upgrade_settings
 from regard.model_folder.verification import HOW_TO_FIX
 from regard.settings.decode import DecodeSettings
@@ -75,7 +76,8 @@ def open_folder(path: Path) -> ModelFolder:
                 f"{path / TOKENIZER_FILE} needs {tokenizer.embedding_rows} embedding rows, but {name} in settings.json "
                 f"is {getattr(settings, name)}; use the tokenizer that was saved with the model"
             )
-    return ModelFolder(path, settings, languages, tokenizer, decode, alignment)
+    profiles = read_profiles(path, languages) if PROFILES_FILE in manifest else {}
+    return ModelFolder(path, settings, languages, tokenizer, decode, alignment, profiles)
 
 
 def _check_kind(path: Path) -> None:
@@ -196,6 +198,6 @@ def _unpack_to_cache(archive: Path) -> Path:
 def _is_model_file(name: str) -> bool:
     """Return whether a file in an archive belongs to the model. Other files are not unpacked."""
     return (
-        name in (*HASHED, "alignment.json", "card.md", "manifest.json")
+        name in (*HASHED, PROFILES_FILE, "alignment.json", "card.md", "manifest.json")
         or re.fullmatch(r"ctranslate2/[a-z_]+\.[a-z]+", name) is not None
     )

@@ -1,12 +1,16 @@
 """Writes a model folder, or stores the alignment head in an existing one."""
 
 import shutil
+from collections.abc import Mapping
 from dataclasses import asdict
 from pathlib import Path
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
 from regard.data.formats.records import LanguagePair
+from regard.language_id import LanguageProfile
 from regard.model_folder.folder import DEFAULT_DECODE, HASHED, TOKENIZER_FILE, AlignmentHead, describe_folder
+from regard.model_folder.language_profiles import PROFILES_FILE, write_profiles
 from regard.model_folder.loader import open_folder
 from regard.settings.decode import DecodeSettings
 from regard.settings.model import ModelSettings
@@ -28,6 +32,7 @@ def save_folder(
     languages: LanguagePair,
     card: str,
     decode: DecodeSettings = DEFAULT_DECODE,
+    language_profiles: Mapping[str, LanguageProfile] = MappingProxyType({}),
 ) -> None:
     """Write a model folder. Each file is written atomically, and the manifest last."""
     from safetensors.torch import save
@@ -38,7 +43,8 @@ def save_folder(
     write_atomically(path / TOKENIZER_FILE, tokenizer.data)
     write_atomically(path / "weights.safetensors", save(weights))
     write_atomically(path / "card.md", card)
-    write_manifest(path, HASHED)
+    write_profiles(path, language_profiles)
+    write_manifest(path, [*HASHED, *([PROFILES_FILE] if language_profiles else [])])
 
 
 def save_alignment_head(path: Path, head: AlignmentHead) -> None:

@@ -33,6 +33,7 @@ from regard.data.formats.corpus import (
 from regard.data.formats.lines import STANDARD_INPUT_COPY
 from regard.data.formats.records import LanguagePair
 from regard.data.formats.stdin_corpus import reads_standard_input, save_stream
+from regard.data.prepare.language_profiles import build_language_profiles
 from regard.data.prepare.text_store import InputHashes, TextStore, build_text_store, hash_inputs
 from regard.data.prepare.token_store import build_token_store
 from regard.data.prepare.word_counts import build_word_counts
@@ -254,6 +255,9 @@ def _prepare(
     settings, reasons = request.settings(len(texts.train), device) if plan is None else (plan.settings, [])
     tokenizer = request.parent.tokenizer if request.parent else (yield from _tokenizer(run, texts, settings))
     yield from build_word_counts(run / "word_counts", texts)
+    # A model to fine-tune was trained on more varied texts than the new ones, so its profiles are kept.
+    profiles = request.parent.language_profiles if request.parent else {}
+    profiles = profiles or (yield from build_language_profiles(texts.train, sides))
     corpus = yield from build_token_store(run / "tokens", texts, tokenizer, max_positions=settings.model.max_positions)
     if corpus.dropped:
         dropped = ", ".join(f"{reason}: {count:,}" for reason, count in corpus.dropped.items())
@@ -271,4 +275,4 @@ def _prepare(
         yield Note(
             "the run was started with other library versions: it continues, but may differ from an uninterrupted run"
         )
-    return plan, PreparedData(sides, texts, corpus, tokenizer, request.parent)
+    return plan, PreparedData(sides, texts, corpus, tokenizer, request.parent, profiles)

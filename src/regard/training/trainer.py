@@ -134,6 +134,7 @@ class _Trainer:
             tokenizer=self._data.tokenizer,
             languages=self._data.languages,
             decode=self._plan.settings.decode,
+            language_profiles=self._data.language_profiles,
             card=write_card(self._plan, self._data, self._state, self._slices, scores_by_name, kept),
         )
         if supports_model(self._plan.settings.model):
@@ -242,6 +243,7 @@ def _explain_damage(
                 tokenizer=data.tokenizer,
                 languages=data.languages,
                 decode=plan.settings.decode,
+                language_profiles=data.language_profiles,
                 card=f"# Parameters after step {step:,} of an unfinished run\n",
             )
             steps = ", ".join(f"{each:,}" for each in error.with_parameters)

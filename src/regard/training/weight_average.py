@@ -35,6 +35,7 @@ def average_models(folders: Paths, *, out: str | Path) -> None:
         tokenizer=parents[0].tokenizer,
         languages=parents[0].languages,
         decode=parents[0].decode,
+        language_profiles=parents[0].language_profiles,
         card=_card(parents),
     )
     ensure_export(out)

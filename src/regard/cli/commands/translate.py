@@ -11,6 +11,7 @@ from typing import IO, TYPE_CHECKING, Any
 
 import click
 
+from regard.cli.bundled_direction import choose_direction, identify_language, is_direction_open
 from regard.cli.line_input import ready_lines
 from regard.cli.main import main
 from regard.cli.options import BACKEND, BEAM_SIZE, COMPUTE_TYPE, CONFIG, LANGUAGES, MODELS, N_BEST, SET
@@ -20,6 +21,7 @@ from regard.settings.parser import decode_overrides, extra_outputs
 
 if TYPE_CHECKING:
     from regard.inference.result import Translation
+    from regard.language_id import Identification
 
 
 @main.command()
@@ -49,6 +51,7 @@ def translate(
     """Translate texts, the lines of a file, or standard input.
 
     Put a sentence in quotes, so that it is one TEXT. Without TEXT and --file, or with -, standard input is translated.
+    Without --model and --languages, the language of the text chooses between the bundled models.
     """
     changes = _decode_changes(overrides, config, as_json=as_json)
     for text in texts:
@@ -60,11 +63,18 @@ def translate(
         texts = ()  # standard input
     if not texts and file is None and sys.stdin.isatty():
         say("type a line to translate it; Ctrl-D ends")
+    inputs, total = _inputs(texts, file)
+    detected = None
+    if is_direction_open():
+        detected, inputs = identify_language(inputs)
+    if detected is not None:
+        model, message = choose_direction(detected)
+        models = (model,)
+        say(message)
     from regard.inference.translator_loader import load_translator
 
     translator = load_translator(*models, compute_type=compute_type, backend=backend)
     decode = replace(translator.decode, **changes)  # raises an error if the changes do not fit the model's settings
-    inputs, total = _inputs(texts, file)
     with standard_output() as output:
 
         def translations() -> "Iterator[Translation]":
@@ -77,12 +87,18 @@ def translate(
         try:
             for one in shown:
                 # Each input line gives exactly one output line.
-                text = json.dumps(one.to_dict(), ensure_ascii=False) if as_json else one.text.replace("\n", " ")
+                text = _json(one, detected) if as_json else one.text.replace("\n", " ")
                 output.write(text + "\n")
         except BrokenPipeError:
             # The program that reads the output has closed the pipe. Redirect standard output to the null device,
             # because otherwise flushing it at exit would fail as well.
             os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+
+
+def _json(translation: "Translation", detected: "Identification | None") -> str:
+    """Return a translation as JSON, with the language that was detected, or null if the user chose the direction."""
+    found = {"language": detected.language, "confidence": round(detected.confidence, 4)} if detected else None
+    return json.dumps({**translation.to_dict(), "detected": found}, ensure_ascii=False)
 
 
 def _decode_changes(overrides: tuple[str, ...], config: Path | None, *, as_json: bool) -> dict[str, Any]:

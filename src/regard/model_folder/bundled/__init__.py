@@ -11,6 +11,8 @@ HERE = Path(__file__).parent
 
 DEFAULT = "en-fr"
 
+LANGUAGE_NAMES = {"en": "English", "fr": "French"}
+
 
 def available() -> list[str]:
     """Return the names of the bundled models."""
@@ -31,6 +33,11 @@ def for_languages(languages: tuple[str, str] | None = None) -> Path:
             "`regard train SOURCE TARGET --out my-model` and use it with --model my-model"
         )
     return HERE / name
+
+
+def from_language(source: str | None) -> str | None:
+    """Return the name of the bundled model that translates from this language, or None if there is none."""
+    return next((name for name in available() if name.split("-")[0] == source), None)
 
 
 def resolve(path: Path) -> Path:
