@@ -487,3 +487,20 @@ def test_dropout_changes_only_the_output_of_a_model_in_training_mode(name: str) 
     assert not torch.allclose(dropped, plain, atol=0.01)
     assert not torch.allclose(dropped, model(source, target_BT), atol=0.01)
     assert torch.equal(model.eval()(source, target_BT), plain)
+
+
+@pytest.mark.parametrize("name", RECURRENT)
+def test_the_lens_sees_every_vector_of_every_recurrent_layer(name: str) -> None:
+    model, lens = model_of(name), RecordingLens()
+    model(padded_source(), tokens(B, T), lens)
+    seen = dict(lens.seen)
+    recurrences = model.anatomy().recurrences
+    assert {(one.side, one.layer) for one in recurrences} == {
+        (stack.side, layer) for stack in model.anatomy().stacks for layer in stack.outputs[1:]
+    }
+    for recurrence in recurrences:
+        names = [step.name for step in recurrence.steps]
+        assert {*recurrence.gates, *recurrence.states} <= set(names)
+        for step in names:
+            length = S if recurrence.side == "source" else T
+            assert seen[f"{recurrence.address}.{step}"].shape == (B, length, recurrence.width)

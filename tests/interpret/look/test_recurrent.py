@@ -216,7 +216,7 @@ def test_a_layer_without_a_word_shows_all_positions():
     [
         ("none", "decoder.7", "nothing at 'decoder.7'; the recurrent layers of this model are encoder.1.forwards, .*, "
          "decoder.1, decoder.2; it has no attention$"),
-        ("dot", "encoder.1.sideways", "nothing at 'encoder.1.sideways'; .*; its attention head are decoder.2.cross.1$"),
+        ("dot", "encoder.1.sideways", "'encoder.1.sideways'; .*; its only attention head is decoder.2.cross.1$"),
         ("dot", "decoder.2.cross.2", "there is no head 2"),
         ("dot", "decoder.cross.rollout", "there is no map 'decoder.cross.rollout'; this model has one, decoder.2.cr"),
     ],
@@ -265,7 +265,7 @@ def test_svg_draws_the_map_or_the_norms(tmp_path):
     assert message.endswith("b.svg shows the norms of the states of encoder.1")
     picture = (tmp_path / "b.svg").read_text("utf-8")
     assert picture.count("<polyline") == 4 and "cell, backwards" in picture
-    with pytest.raises(LookError, match=r"--svg draws one map; name it, for example --trace decoder.2.cross.1 or deco"):
+    with pytest.raises(LookError, match=r"--svg draws one map; .* --trace decoder.2.cross.1 or decoder.2$"):
         save_svg(view, [], tmp_path / "c.svg", by_token=False)
 
 

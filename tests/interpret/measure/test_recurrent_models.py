@@ -47,6 +47,7 @@ def test_pronouns_are_measured_without_positions_and_without_a_control_head(monk
 
 def test_probes_measure_the_recurrent_layers(monkeypatch):
     monkeypatch.setattr(probes, "TASKS", {"position": TASKS["position"]})
+    monkeypatch.setattr(probes, "_MAX_ITERATIONS", 2)
     report = recurrent_model("gru", "none").measure_probes(count=10)
     assert {len(probe.layers) for probe in report.measurement.probes} == {3}
     assert "Layer 0 is embedding, with no information about the source." in "\n".join(report.lines(TerminalStyle(80)))

@@ -25,14 +25,15 @@ from regard.settings.parser import decode_overrides, extra_outputs
     multiple=True,
     metavar="ADDRESS",
     help="A head (encoder.2.self.5; with --word, its arithmetic); a map over heads (decoder.cross.mean, .max, "
-    ".rollout); search; or encoder or decoder, to follow --word through the layers.",
+    ".rollout); a recurrent layer (decoder.1; with --word, its gates); search; or encoder or decoder, to follow --word "
+    "through the layers.",
 )
 @click.option("--target", help="Inspect this translation instead of the model's own.")
 @click.option("--without", metavar="COMPONENT", help="Remove positions, scaling, or a head (encoder.2.self.5).")
 @click.option("--tokens", is_flag=True, help="Show tokens instead of words.")
 @click.option("--html", type=NEW_FILE, help="Write a self-contained web page.")
 @click.option("--svg", type=NEW_FILE, help="Write the map of --trace as an SVG picture.")
-@click.option("--json", "as_json", is_flag=True, help="The numbers as JSON, with all numbers of the heads of --trace.")
+@click.option("--json", "as_json", is_flag=True, help="The numbers as JSON, with all numbers of --trace.")
 @BEAM_SIZE
 @CONFIG
 @SET

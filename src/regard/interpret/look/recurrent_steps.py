@@ -74,8 +74,11 @@ def find_recurrences(trace: Trace, address: str) -> tuple[Recurrence, ...]:
     parent, _ = split_last(address)
     if found or any(name in (one.address, one.kind) for name in (address, parent) for one in anatomy.attentions):
         return found
-    heads = f"its attention heads are {' to '.join(anatomy.heads[:: max(1, len(anatomy.heads) - 1)])}"
-    heads = heads if anatomy.heads else "it has no attention"
+    heads = "it has no attention"
+    if anatomy.heads:
+        heads = f"its attention heads are {anatomy.heads[0]} to {anatomy.heads[-1]}"
+    if len(anatomy.heads) == 1:
+        heads = f"its only attention head is {anatomy.heads[0]}"
     if anatomy.recurrences:
         layers = ", ".join(one.address for one in anatomy.recurrences)
         raise LookError(f"there is nothing at {address!r}; the recurrent layers of this model are {layers}; {heads}")
