@@ -1,7 +1,7 @@
 """The settings of decoding."""
 
 from dataclasses import dataclass, fields
-from typing import Any, ClassVar, Self
+from typing import Any, ClassVar
 
 from regard.errors import SettingsError
 from regard.settings.fields import check_at_least, check_limits, check_types, setting
@@ -93,7 +93,3 @@ class DecodeSettings:
             for one in fields(self)
             if one.name not in self.per_call and getattr(self, one.name) != one.default
         }
-
-    def as_stored(self) -> Self:
-        """Return the settings that a model has after storing these with it and loading it again."""
-        return type(self)(**self.stored_with_model())

@@ -14,6 +14,7 @@ from regard.evaluation.scores import Scorer
 from regard.inference.backends.torch import BATCH_TOKENS, TorchBackend
 from regard.inference.translator import Translator
 from regard.models.interface import SequenceModel, as_autoregressive
+from regard.settings.decode import DecodeSettings
 from regard.settings.sections import Settings
 from regard.tokenizers.sentencepiece import SentencePieceTokenizer
 from regard.training.objectives import objective_of
@@ -44,7 +45,8 @@ class Validator:
         self._corpus = corpus
         self._tokenizer = tokenizer
         self._settings = settings
-        self._decode = settings.decode.as_stored()  # users of the model get the same translations
+        # Translate as the saved model will, without the settings that belong to a single call.
+        self._decode = DecodeSettings(**settings.decode.stored_with_model())
         max_positions = settings.model.max_positions
         self._pairs = trainable_texts(texts.valid, tokenizer, max_positions=max_positions, limit=FULL_SENTENCES)
 
