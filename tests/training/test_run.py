@@ -113,7 +113,7 @@ def test_the_run_has_several_epochs_and_several_micro_batches_per_step(uninterru
 def test_the_model_folder_translates_alike_with_both_backends(tiny: TinyRuns, uninterrupted: Uninterrupted) -> None:
     sources = [source for source, _ in tiny.sentences(20, seed=2)]
     ctranslate2, torchs = (
-        [translation.text for translation in regard.load(uninterrupted.out, backend=backend).translate(sources)]
+        [one.text for one in regard.load(uninterrupted.out, backend=backend).translate(sources, DecodeSettings())]
         for backend in ("ctranslate2", "torch")
     )
     assert ctranslate2 == torchs
