@@ -14,9 +14,10 @@ from typing import Self, final, overload
 
 from regard.errors import DataError
 from regard.inference.alignment import Link
-from regard.inference.backends.interface import Backend, Batching, Sources
+from regard.inference.backends.interface import Backend, Batching, Sources, SourceTokens
 from regard.inference.joiner import Part, PartTranslations, Plan, is_blank, join_parts
 from regard.inference.length_buckets import length_buckets
+from regard.inference.masking import Mask
 from regard.inference.reader import Reader
 from regard.inference.result import Translation
 from regard.inference.search.hypothesis import Hypothesis
@@ -40,6 +41,7 @@ class _Batch:
 
     parts: list[Part]
     sources: Sources
+    masks: list[Mask | None]  # the protected spans of each part
 
 
 @dataclass
@@ -215,13 +217,22 @@ class Translator:
     ) -> _Window:
         plans = [self.reader.plan(text, decode) for text in texts]
         all_parts = (part for plan in plans for part, _ in plan if not is_blank(part[0]))
-        parts = [part for part in dict.fromkeys(all_parts) if part not in translated]
-        sources = self.reader.sources(parts, decode)
-        translated.update((part, []) for part in parts)
+        parts, masks = [], []
+        for part in dict.fromkeys(all_parts):
+            if part in translated:
+                continue
+            mask = self.reader.mask(part, decode)
+            translated[part] = []
+            if mask is not None and not mask.attempts:
+                translated[part].append(self._writer.copy(part[0], mask.copied(), decode))
+            else:
+                parts.append(part)
+                masks.append(mask)
+        sources = self.reader.sources(parts, decode, masks)
         tokens = max(1, batching.tokens // _rows_per_sentence(decode))
         lengths = [max(len(source.ids), batching.min_source_tokens) for source in sources]
         batches = [
-            _Batch([parts[index] for index in indices], [sources[index] for index in indices])
+            _Batch(*([values[index] for index in indices] for values in (parts, sources, masks)))
             for indices in length_buckets(lengths, tokens, batching.workers if is_last else 1)
         ]
         return _Window(texts, plans, batches, translated)
@@ -230,16 +241,80 @@ class Translator:
         self, batch: _Batch, results: list[list[Hypothesis]], decode: DecodeSettings
     ) -> Iterator[list[Translation]]:
         """Yield the translations of each part of a batch, best first."""
+        sources, attempts = list(batch.sources), [0] * len(results)
+        if any(mask is not None for mask in batch.masks):
+            results = list(results)
+            self._try_other_stand_ins(batch, sources, results, attempts, decode)
         best = [hypotheses[: decode.n_best] for hypotheses in results]
-        every = [(source.ids, each) for source, found in zip(batch.sources, best, strict=True) for each in found]
+        every = [(source.ids, each) for source, found in zip(sources, best, strict=True) for each in found]
         texts = iter(self._writer.texts([each for _, each in every]))
         links: Iterator[tuple[Link, ...] | None] = repeat(None)
         if decode.alignment and self.alignment_head is not None:
             pairs = [(ids, each.token_ids) for ids, each in every]
             attended = zip(pairs, self.backend.attend(pairs), strict=True)
             links = (self._writer.alignment(*pair, weights_LM) for pair, weights_LM in attended)
-        for (source, _), hypotheses in zip(batch.parts, best, strict=True):
-            yield [self._writer.translation(source, next(texts), each, decode, next(links)) for each in hypotheses]
+        for (text, _), source, mask, attempt, hypotheses in zip(
+            batch.parts, sources, batch.masks, attempts, best, strict=True
+        ):
+            if mask is None:
+                yield [
+                    self._writer.translation(text, next(texts), each, decode, next(links), source=source)
+                    for each in hypotheses
+                ]
+            else:
+                yield [
+                    self._restore(mask, attempt, source, next(texts), each, decode, next(links)) for each in hypotheses
+                ]
+
+    def _try_other_stand_ins(
+        self,
+        batch: _Batch,
+        sources: Sources,
+        results: list[list[Hypothesis]],
+        attempts: list[int],
+        decode: DecodeSettings,
+    ) -> None:
+        """Translate parts again in which the model lost a protected span, with other stand-ins for the spans.
+
+        Replace the sources and the results of a part by the first attempt that loses the fewest spans.
+        """
+        masked = {index: mask for index, mask in enumerate(batch.masks) if mask is not None}
+        lost = {index: self._count_lost(mask, results[index], 0) for index, mask in masked.items()}
+        for attempt in range(1, max(mask.attempts for mask in masked.values())):
+            again = [index for index, mask in masked.items() if lost[index] and attempt < mask.attempts]
+            if not again:
+                return
+            parts, masks = [batch.parts[index] for index in again], [masked[index] for index in again]
+            new_sources = self.reader.sources(parts, decode, masks, attempt)
+            new_results = self.backend.generate(new_sources, decode).result()
+            for index, mask, source, found in zip(again, masks, new_sources, new_results, strict=True):
+                count = self._count_lost(mask, found, attempt)
+                if count < lost[index]:
+                    lost[index], sources[index], results[index], attempts[index] = count, source, found, attempt
+
+    def _count_lost(self, mask: Mask, hypotheses: list[Hypothesis], attempt: int) -> int:
+        return len(mask.lost(self._writer.texts(hypotheses[:1])[0], attempt))
+
+    def _restore(
+        self,
+        mask: Mask,
+        attempt: int,
+        source: SourceTokens,
+        text: str,
+        hypothesis: Hypothesis,
+        decode: DecodeSettings,
+        links: tuple[Link, ...] | None,
+    ) -> Translation:
+        """Return the translation of a part with its protected spans."""
+        used = links
+        if used is None and self.alignment_head is not None and mask.lost(text, attempt):
+            pair = (source.ids, hypothesis.token_ids)
+            used = self._writer.alignment(*pair, self.backend.attend([pair])[0])
+        restored = mask.restore(text, attempt, used or ())
+        real_links = restored.links(mask.masked(attempt), links) if links is not None else None
+        return self._writer.translation(
+            mask.source, restored.text, hypothesis, decode, real_links, source=source, spans=restored.spans
+        )
 
     def score(self, pairs: Iterable[tuple[str, str]], decode: DecodeSettings | None = None) -> Iterator[Translation]:
         """Yield a `Translation` for each pair of a source and a given translation, with its log-probability."""

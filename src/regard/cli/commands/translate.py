@@ -13,6 +13,7 @@ import click
 
 from regard.cli.line_input import ready_lines
 from regard.cli.main import main
+from regard.cli.warning_counts import WarningCounts
 from regard.cli.options import BACKEND, BEAM_SIZE, COMPUTE_TYPE, CONFIG, LANGUAGES, MODELS, N_BEST, SET
 from regard.console import follow, say, standard_output
 from regard.errors import SettingsError, UserError
@@ -74,9 +75,11 @@ def translate(
                 output.flush()  # a program may wait for these translations before it writes more input
 
         # On a terminal, the translations themselves show the progress, so no counter is needed.
+        seen = WarningCounts()
         shown = translations() if sys.stdout.isatty() else follow(translations(), "lines", total)
         try:
             for one in shown:
+                seen.add(one)
                 # Each input line gives exactly one output line.
                 text = json.dumps(one.to_dict(), ensure_ascii=False) if as_json else one.text.replace("\n", " ")
                 output.write(text + "\n")
@@ -84,6 +87,8 @@ def translate(
             # The program that reads the output has closed the pipe. Redirect standard output to the null device,
             # because otherwise flushing it at exit would fail as well.
             os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+    for line in seen.lines(as_json=as_json):
+        say(line)
 
 
 def _decode_changes(overrides: tuple[str, ...], config: Path | None, *, as_json: bool) -> dict[str, Any]:
