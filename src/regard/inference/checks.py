@@ -77,7 +77,8 @@ def _missing_numbers(source: str, text: str, spans: Sequence[PlacedSpan]) -> Ite
 
 def _lost_spans(spans: Sequence[PlacedSpan]) -> Iterator[TranslationWarning]:
     for span in spans:
-        if span.placed_by != "model":
+        is_usual = span.placed_by == "alignment" and span.kind in ("term", "tag")
+        if span.placed_by != "model" and not is_usual:
             where = "put where the word alignment says" if span.placed_by == "alignment" else "put at the end"
             yield TranslationWarning("lost span", f"the model lost {span.text}, which was {where}", span.source, span.target)
 

@@ -6,11 +6,13 @@ still has no place is put where the word alignment says, or at the end, and repo
 """
 
 import re
-from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass, replace
 
 from regard.inference.alignment import Link
-from regard.inference.result import PlacedSpan, Range
+from regard.inference.locator import Locator
+from regard.inference.result import PlacedBy, PlacedSpan, Range
+from regard.spans.glossary import TERM, Glossary
 from regard.spans.patterns import Span, find_spans
 from regard.tokenizers.placeholders import ALL_PLACEHOLDERS
 
@@ -28,6 +30,8 @@ _JOINABLE = re.compile(r"[^\w\n.!?]{0,3}")
 
 _WORD = re.compile(r"\S+")
 
+_TAG_NAME = re.compile(r"</?([A-Za-z][^\s/>]*)")
+
 _PLACEHOLDER = re.compile(f" ?[{ALL_PLACEHOLDERS}]")
 
 _END = re.compile(r"\s*[.!?…。！？]*\s*$")
@@ -39,6 +43,7 @@ class Group:
 
     text: str  # as it stands in the translation
     spans: tuple[Span, ...]
+    partner: int | None = None  # of an opening tag, the index of the group of its closing tag, and the other way round
 
     @property
     def begin(self) -> int:
@@ -48,12 +53,20 @@ class Group:
     def end(self) -> int:
         return self.spans[-1].end
 
-    def placed(self, begin: int, placed_by: str) -> Iterable[PlacedSpan]:
+    @property
+    def is_tag(self) -> bool:
+        return self.spans[0].kind == "tag"
+
+    @property
+    def is_closing(self) -> bool:
+        return self.is_tag and self.spans[0].text.startswith("</")
+
+    def placed(self, begin: int, placed_by: PlacedBy) -> Iterable[PlacedSpan]:
         """Return the place of each span, if the text of the group begins at this index of the translation."""
         end = self.begin
         for span in self.spans:
             begin += span.begin - end
-            yield PlacedSpan(span.kind, span.text, (span.begin, span.end), (begin, begin + len(span.text)), placed_by)  # type: ignore[arg-type]
+            yield PlacedSpan(span.kind, span.text, (span.begin, span.end), (begin, begin + len(span.text)), placed_by)
             begin += len(span.text)
             end = span.end
 
@@ -124,67 +137,107 @@ class Mask:
             (((group.begin, group.end), new) for group, new in zip(self.groups, self.stand_ins[attempt], strict=True)),
         )
 
-    def lost(self, target: str, attempt: int) -> list[int]:
-        """Return the indices of the groups whose stand-ins the translation does not have exactly once."""
-        return [n for n, one in enumerate(self.stand_ins[attempt]) if len(_occurrences(one, target)) != 1]
-
     def copied(self) -> "Restored":
         """Return the text without a translation: the spans, and the signs between them."""
         edited = Edited.of(self.source, (((group.begin, group.end), group.text) for group in self.groups))
-        return self._restored(edited, list(range(len(self.groups))), ["model"] * len(self.groups))
+        return self._restored(edited, [_Place((0, 0), number, "model") for number in range(len(self.groups))])
 
-    def restore(self, target: str, attempt: int, links: Iterable[Link] = ()) -> "Restored":
-        """Put the spans into a translation. `links` are the links between its words and those of the masked source."""
-        places: list[tuple[Range, int, str]] = []
-        for number, stand_in in enumerate(self.stand_ins[attempt]):
-            places += [(found, number, "model") for found in _occurrences(stand_in, target)]
-        lost = sorted({*range(len(self.groups))} - {number for _, number, _ in places})
+    def restore(self, target: str, attempt: int, locator: Callable[[], Locator | None]) -> "Restored":
+        """Put the spans into a translation. `locator` is called if the alignment is needed."""
+        places = self._found(target, attempt)
+        lost = sorted({*range(len(self.groups))} - {place.group for place in places})
         if lost:
-            places += self._align(lost, target, attempt, list(links), {place for place, _, _ in places})
-        taken = [place for place, _, _ in places]
+            places += self._align(lost, target, attempt, locator(), [place.range for place in places])
         # A placeholder that the source does not have is removed.
+        taken = [place.range for place in places]
         for match in _PLACEHOLDER.finditer(target):
             if not any(begin < match.end() and match.start() < end for begin, end in taken):
-                places.append((match.span(), -1, ""))
-        places.sort()
-        texts = [(place, self.groups[number].text if number >= 0 else "") for place, number, _ in places]
-        for index, (place, text) in enumerate(texts):
-            if place[0] == place[1]:  # inserted, so it needs spaces around it
-                before, after = target[: place[0]][-1:], target[place[1] :][:1]
-                texts[index] = (place, (" " if before.strip() else "") + text + (" " if after.isalnum() else ""))
-        edited = Edited.of(target, texts)
-        return self._restored(edited, [number for _, number, _ in places], [by for _, _, by in places])
+                places.append(_Place(match.span(), None, "model"))
+        places.sort(key=lambda place: (place.range, place.order))
+        edited = Edited.of(target, [(place.range, self._inserted(place, target)) for place in places])
+        return self._restored(edited, places)
 
-    def _restored(self, edited: Edited, numbers: Sequence[int], placed_by: Sequence[str]) -> "Restored":
+    def _found(self, target: str, attempt: int) -> list["_Place"]:
+        """Return the places of the stand-ins in a translation."""
+        return [
+            _Place(found, number, "model")
+            for number, stand_in in enumerate(self.stand_ins[attempt])
+            if not self._is_aligned(number, attempt)
+            for found in _occurrences(stand_in, target)
+        ]
+
+    def _is_aligned(self, number: int, attempt: int) -> bool:
+        """Return whether a group has no stand-in, and is placed by the alignment instead."""
+        group = self.groups[number]
+        return self.stand_ins[attempt][number] in ("", self.source[group.begin : group.end])
+
+    def _inserted(self, place: "_Place", target: str) -> str:
+        """Return what takes a place in the translation, with spaces around it where they are needed."""
+        if place.group is None:
+            return ""
+        group = self.groups[place.group]
+        begin, end = place.range
+        if begin < end or group.is_tag:
+            return group.text
+        return (" " if target[:begin][-1:].strip() else "") + group.text + (" " if target[end:][:1].isalnum() else "")
+
+    def _restored(self, edited: Edited, places: Sequence["_Place"]) -> "Restored":
         placed: list[PlacedSpan] = []
-        for number, (_, (begin, end)), by in zip(numbers, edited.replaced, placed_by, strict=True):
-            if number >= 0:
-                begin = edited.text.index(self.groups[number].text, begin, end)  # after a space, if it was inserted
-                placed += self.groups[number].placed(begin, by)
-        return Restored(edited, tuple(sorted(placed, key=lambda one: (one.source, one.target))))
+        for place, (_, (begin, end)) in zip(places, edited.replaced, strict=True):
+            if place.group is not None:
+                group = self.groups[place.group]
+                begin = edited.text.index(group.text, begin, end)  # after a space, if it was inserted
+                placed += group.placed(begin, place.placed_by)
+        lost = sum(place.is_lost for place in places)
+        lost += len({place.group for place in places if place.group is not None}) != len(
+            [place for place in places if place.group is not None]
+        )
+        return Restored(edited, tuple(sorted(placed, key=lambda one: (one.source, one.target))), lost)
 
     def _align(
-        self, lost: list[int], target: str, attempt: int, links: list[Link], taken: set[Range]
-    ) -> list[tuple[Range, int, str]]:
-        """Return a place for each lost group: the words linked to its stand-in, or the end of the translation."""
+        self, lost: list[int], target: str, attempt: int, locator: Locator | None, taken: list[Range]
+    ) -> list["_Place"]:
+        """Return a place for each group without a stand-in in the translation: by the alignment, or at the end."""
         masked = self.masked(attempt)
-        words = [match.span() for match in _WORD.finditer(masked.text)]
-        target_words = [_core(target, *match.span()) for match in _WORD.finditer(target)]
-        places: list[tuple[Range, int, str]] = []
+        end = len(target) - len(_END.search(target)[0])  # type: ignore[index]
+        places: list[_Place] = []
         for number in lost:
-            begin, _ = masked.replaced[number][1]
-            word = next((index for index, (_, end) in enumerate(words) if begin < end), None)
-            linked = sorted(t for s, t in links if s == word and t < len(target_words))
-            free = [
-                target_words[t]
-                for t in linked
-                if not any(begin < target_words[t][1] and target_words[t][0] < end for begin, end in taken)
-            ]
-            place = free[0] if free else None
-            end = len(target) - len(_END.search(target)[0])  # type: ignore[index]
-            places.append((place or (end, end), number, "alignment" if place else "end"))
-            taken.add(place or (end, end))
+            group, (_, part) = self.groups[number], masked.replaced[number]
+            aligned = self._is_aligned(number, attempt)
+            place: Range | None = None
+            if group.partner is not None:
+                first, last = sorted((number, group.partner))
+                region = masked.replaced[first][1][1], masked.replaced[last][1][0]
+                found = locator.find_region(region) if locator else None
+                place = (found[number != first],) * 2 if found else None  # type: ignore[assignment]
+            elif locator is not None:
+                place = locator.find_word(part, taken)
+                if place is not None and aligned:
+                    place = _around(group.text, target, place)
+            if place is not None and place[0] < place[1]:
+                taken.append(place)
+            by: PlacedBy = "alignment" if place is not None else "end"
+            order = number if place is None or not group.is_closing else -1
+            places.append(_Place(place or (end, end), number, by, order, is_lost=not (aligned and place)))
         return places
+
+
+@dataclass(frozen=True)
+class _Place:
+    """A place in a translation for a group, or a place that becomes empty if there is no group."""
+
+    range: Range
+    group: int | None
+    placed_by: PlacedBy
+    order: int = 0  # of the places with the same range
+    is_lost: bool = False
+
+
+def _around(text: str, target: str, place: Range) -> Range:
+    """Return the place of a text that a translation has already, if it overlaps the given place; else the place."""
+    begin = target.find(text, max(0, place[0] - len(text)), place[1] + len(text))
+    end = begin + len(text)
+    return (begin, end) if begin >= 0 and begin < place[1] and place[0] < end else place
 
 
 @dataclass(frozen=True)
@@ -193,6 +246,7 @@ class Restored:
 
     edited: Edited
     spans: tuple[PlacedSpan, ...]
+    lost: int  # number of groups that the model lost or repeated
 
     @property
     def text(self) -> str:
@@ -224,57 +278,88 @@ def _occurrences(stand_in: str, text: str) -> list[Range]:
     return [match.span() for match in re.finditer(rf"(?<!\w){stand_in}(?!\w)", text)]
 
 
-def _core(text: str, begin: int, end: int) -> Range:
-    """Return the range of a word without the punctuation around it."""
-    while begin < end and not text[begin].isalnum():
-        begin += 1
-    while end > begin and not text[end - 1].isalnum():
-        end -= 1
-    return begin, end
-
-
 class Masker:
     """Finds the spans of texts and chooses stand-ins for them."""
 
-    def __init__(self, placeholders: Sequence[str]) -> None:
+    def __init__(self, placeholders: Sequence[str], *, has_alignment: bool) -> None:
+        """Make a masker for a model with these placeholders, and perhaps with an alignment head.
+
+        With an alignment head, pairs of tags and terms of a glossary are placed by the alignment, because the words
+        around them need no change then.
+        """
         self._placeholders = placeholders
+        self._has_alignment = has_alignment
         self.max_groups = len(placeholders) or MAX_SPANS
 
-    def groups(self, text: str) -> list[Group]:
+    def groups(self, text: str, glossary: Glossary | None = None, *, protect: bool = True) -> list[Group]:
         """Return the spans of a text, in groups that get one stand-in each."""
-        return _groups(text, find_spans(text))
+        spans = find_spans(text) if protect else []
+        if glossary is not None:
+            spans = sorted([*spans, *glossary.find(text, spans)], key=lambda span: span.begin)
+        return _with_partners(_groups(text, spans)) if spans else []
 
-    def mask(self, text: str) -> Mask | None:
+    def mask(self, text: str, glossary: Glossary | None = None, *, protect: bool = True) -> Mask | None:
         """Return the mask of a text, or None if it has nothing to protect."""
-        groups = self.groups(text)
+        groups = self.groups(text, glossary, protect=protect)
         if not groups:
             return None
         if _LETTER.search(_outside(text, groups)) is None:
             return Mask(text, tuple(groups), ())
-        return Mask(text, tuple(groups), tuple(self._stand_ins(text, len(groups))))
+        return Mask(text, tuple(groups), tuple(self._stand_ins(text, groups)))
 
-    def _stand_ins(self, text: str, count: int) -> Iterable[tuple[str, ...]]:
+    def _stand_ins(self, text: str, groups: list[Group]) -> Iterator[tuple[str, ...]]:
         """Yield the stand-ins of each attempt."""
+        for attempt, names in enumerate(self._names(text, len(groups))):
+            stand_ins = list(names)
+            for number, group in enumerate(groups):
+                if not self._has_alignment:
+                    break
+                if group.partner is not None:
+                    stand_ins[number] = ""
+                elif group.spans[0].kind == TERM and attempt == 0:
+                    stand_ins[number] = text[group.begin : group.end]
+            yield tuple(stand_ins)
+
+    def _names(self, text: str, count: int) -> Iterator[Sequence[str]]:
         if count <= len(self._placeholders):
-            yield tuple(self._placeholders[:count])
-            yield tuple(self._placeholders[-count:])
+            yield self._placeholders[:count]
+            yield self._placeholders[-count:]
         free = [name for name in _NAMES if name not in text]
-        free += [f"{a}{b.lower()}" for a in free for b in free][: max(0, count - len(free))]
+        free += [first + second.lower() for first in free for second in free][: max(0, count - len(free))]
         for attempt in range(_ATTEMPTS):
-            first = attempt % len(free)
-            names = [*free[first:], *free[:first]][:count]
+            names = [*free[attempt:], *free[:attempt]][:count]
             if len(names) == count:
-                yield tuple(names)
+                yield names
 
 
 def _groups(text: str, spans: list[Span]) -> list[Group]:
     groups: list[list[Span]] = []
     for span in spans:
-        if groups and _JOINABLE.fullmatch(text, groups[-1][-1].end, span.begin):
+        if (
+            groups
+            and not {TERM, "tag"} & {span.kind, groups[-1][-1].kind}
+            and _JOINABLE.fullmatch(text, groups[-1][-1].end, span.begin)
+        ):
             groups[-1].append(span)
         else:
             groups.append([span])
     return [Group(_group_text(text, group), tuple(group)) for group in groups]
+
+
+def _with_partners(groups: list[Group]) -> list[Group]:
+    """Connect each opening tag with its closing tag."""
+    open_tags: list[tuple[str, int]] = []
+    for number, group in enumerate(groups):
+        if not group.is_tag or group.text.endswith("/>"):
+            continue
+        name = _TAG_NAME.match(group.text)[1]  # type: ignore[index]
+        if not group.is_closing:
+            open_tags.append((name, number))
+        elif open_tags and open_tags[-1][0] == name:
+            _, other = open_tags.pop()
+            groups[number] = replace(group, partner=other)
+            groups[other] = replace(groups[other], partner=number)
+    return groups
 
 
 def _group_text(text: str, spans: list[Span]) -> str:

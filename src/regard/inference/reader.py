@@ -9,6 +9,7 @@ from regard.inference.joiner import Part, Plan, plan_parts
 from regard.inference.masking import Edited, Mask, Masker
 from regard.inference.splitter import split_text
 from regard.settings.decode import DecodeSettings
+from regard.spans.glossary import Glossary
 from regard.tokenizers.placeholders import PLACEHOLDERS
 from regard.tokenizers.protocol import Tokenizer
 
@@ -23,26 +24,26 @@ _STAND_IN_TOKENS = 8  # a stand-in of a protected span is assumed to have at mos
 class Reader:
     """Divides texts into parts of one line and of at most `max_positions` tokens, including EOS, and encodes them."""
 
-    def __init__(self, tokenizer: Tokenizer, max_positions: int) -> None:
+    def __init__(self, tokenizer: Tokenizer, max_positions: int, *, has_alignment: bool = False) -> None:
         self.max_positions = max_positions
         self._tokenizer = tokenizer
-        self._masker = Masker(tokenizer.placeholders)
+        self._masker = Masker(tokenizer.placeholders, has_alignment=has_alignment)
 
-    def plan(self, text: str, decode: DecodeSettings) -> Plan:
+    def plan(self, text: str, decode: DecodeSettings, glossary: Glossary | None = None) -> Plan:
         """Return the parts of a text, each with the white space after it. The first part may get a prefix."""
-        return plan_parts(self.parts(text, protect=decode.protect), prefixed=bool(decode.prefix))
+        return plan_parts(self.parts(text, glossary, protect=decode.protect), prefixed=bool(decode.prefix))
 
-    def parts(self, text: str, *, protect: bool = True) -> list[tuple[str, str]]:
+    def parts(self, text: str, glossary: Glossary | None = None, *, protect: bool = True) -> list[tuple[str, str]]:
         """Return the text of each part, and what stands after it: white space, and the list marker of the next part."""
         # Models are trained on single lines, so a part never contains several lines.
         parts: list[tuple[str, str]] = []
         for line in text.split("\n"):
-            parts += self._line(line, protect=protect)
+            parts += self._line(line, glossary, protect=protect)
             parts[-1] = (parts[-1][0], parts[-1][1] + "\n")
         parts[-1] = (parts[-1][0], parts[-1][1].removesuffix("\n"))
         return parts
 
-    def _line(self, line: str, *, protect: bool) -> Iterator[tuple[str, str]]:
+    def _line(self, line: str, glossary: Glossary | None, *, protect: bool) -> Iterator[tuple[str, str]]:
         text = line.strip()
         if not text:
             yield line, ""
@@ -53,13 +54,13 @@ class Reader:
             yield "", line[:begin] if text else line
         if not text:
             return
-        *parts, (last, space) = self._split(text, protect=protect)
+        *parts, (last, space) = self._split(text, glossary, protect=protect)
         yield from parts
         yield last, space + line[begin + len(text) :]
 
-    def _split(self, line: str, *, protect: bool) -> list[tuple[str, str]]:
+    def _split(self, line: str, glossary: Glossary | None, *, protect: bool) -> list[tuple[str, str]]:
         """Divide a line that is too long, but never inside of a protected span."""
-        groups = self._masker.groups(line) if protect else []
+        groups = self._masker.groups(line, glossary, protect=protect) if protect or glossary else []
         if not groups:
             return split_text(line, self._fits)
         spans = iter([line[group.begin : group.end] for group in groups])
@@ -71,9 +72,9 @@ class Reader:
 
         return [(_fill(text, spans), space) for text, space in split_text(short, fits)]
 
-    def mask(self, part: Part, decode: DecodeSettings) -> Mask | None:
-        """Return the protected spans of a part, or None if there are none."""
-        return self._masker.mask(part[0]) if decode.protect else None
+    def mask(self, part: Part, decode: DecodeSettings, glossary: Glossary | None = None) -> Mask | None:
+        """Return the protected spans and the terms of a part, or None if there are none."""
+        return self._masker.mask(part[0], glossary, protect=decode.protect) if decode.protect or glossary else None
 
     def sources(
         self, parts: Sequence[Part], decode: DecodeSettings, masks: Sequence[Mask | None] = (), attempt: int = 0

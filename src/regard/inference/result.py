@@ -12,6 +12,9 @@ WarningKind = Literal[
     "length limit", "same as source", "repetition", "missing number", "lost span", "unknown characters", "language"
 ]
 
+# "model": the model has put a stand-in there; "end": no place was found, so the span stands at the end
+PlacedBy = Literal["model", "alignment", "end"]
+
 
 @dataclass(frozen=True)
 class TranslationWarning:
@@ -31,7 +34,7 @@ class PlacedSpan:
     text: str  # as it stands in the translation
     source: Range
     target: Range
-    placed_by: Literal["model", "alignment", "end"]  # "end": no place was found, so it stands at the end
+    placed_by: PlacedBy
 
 
 @dataclass(frozen=True)

@@ -6,6 +6,7 @@ from typing import Any
 from regard.inference.alignment import Link, align_words
 from regard.inference.backends.interface import SourceTokens
 from regard.inference.checks import Checks
+from regard.inference.locator import Locator, SplitWords
 from regard.inference.masking import Restored
 from regard.inference.result import PlacedSpan, Translation
 from regard.inference.search.hypothesis import Hypothesis
@@ -66,3 +67,9 @@ class Writer:
         assert self.alignment_head is not None
         words = whitespace_words(source, self._tokenizer), whitespace_words(target, self._tokenizer)
         return tuple(align_words(weights_LM, *words, self.alignment_head.row))
+
+    def locator(self, source: Sequence[int], source_text: str, target: Sequence[int], text: str, weights: Any) -> Locator:
+        """Return what finds the place of a part of the source in a translation, given the weights of the head."""
+        assert self.alignment_head is not None
+        sides = (SplitWords(source, source_text, self._tokenizer), SplitWords(target, text, self._tokenizer))
+        return Locator(*sides, weights, self.alignment_head.row)
