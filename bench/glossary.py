@@ -14,8 +14,9 @@ import re
 import sys
 from pathlib import Path
 
-import regard
 from common.corpora import DATA
+
+import regard
 from regard.evaluation.scores import Scorer
 
 GLOSSARY = Path(__file__).parent / "workloads" / "glossary.tsv"
@@ -48,7 +49,9 @@ def main() -> None:
         rest.append((without_terms, without(before, replaced), without(reference, replaced)))
     scores = [bleu([row[side] for row in rest], [row[2] for row in rest]) for side in (0, 1)]
     print(f"{terms} terms in {len(pairs)} sentences: {used / terms:.1%} used ({by_model} with a stand-in)")
-    print(f"{damaged} other words changed; BLEU without the terms {scores[0]:.2f}, without the glossary {scores[1]:.2f}")
+    print(
+        f"{damaged} other words changed; BLEU without the terms {scores[0]:.2f}, without the glossary {scores[1]:.2f}"
+    )
 
 
 def sentences(glossary: regard.Glossary) -> list[tuple[str, str]]:

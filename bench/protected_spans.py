@@ -3,8 +3,8 @@
     python bench/protected_spans.py en-fr                       # a bundled model
     python bench/protected_spans.py my-model --test test.tsv    # and BLEU with and without protection
 
-The cases are in bench/workloads/protected_spans.tsv: language, kind and sentence. A case is exact if the translation has
-every span of the source byte for byte and equally often, and none was lost: a span whose stand-in the model lost is
+The cases are in bench/workloads/protected_spans.tsv: language, kind and sentence. A case is exact if the translation
+has every span of the source byte for byte and equally often, and none was lost. A span whose stand-in the model lost is
 put where the word alignment says, or at the end, which counts as a failure here. (Pairs of tags such as <b> have no
 stand-in; the word alignment always places them.)
 """
@@ -22,7 +22,9 @@ CASES = Path(__file__).parent / "workloads" / "protected_spans.tsv"
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("model")
-    parser.add_argument("--test", action="append", default=[], nargs="+", help="a test set: a TSV, or two or more files")
+    parser.add_argument(
+        "--test", action="append", default=[], nargs="+", help="a test set: a TSV, or two or more files"
+    )
     parser.add_argument("--failures", action="store_true", help="print the cases that are not exact")
     options = parser.parse_args()
     model = regard.load(options.model)

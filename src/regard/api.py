@@ -184,9 +184,9 @@ class Model:
         return self._translator.alignment_head
 
     @overload
-    def translate(
+    def translate(  # type: ignore[overload-overlap]
         self, texts: str, decode: DecodeSettings | None = None, *, glossary: Glossary | None = None
-    ) -> Translation: ...  # type: ignore[overload-overlap]
+    ) -> Translation: ...
 
     @overload
     def translate(

@@ -42,6 +42,11 @@ ROWS = FIRST + 256
 class Bytes:
     """A tokenizer whose tokens are bytes."""
 
+    placeholders: tuple[str, ...] = ()
+
+    def encode_masked(self, texts: Sequence[str]) -> list[list[int]]:
+        return self.encode(texts)
+
     def encode(self, texts: Sequence[str]) -> list[list[int]]:
         return [[FIRST + byte for byte in text.encode()] for text in texts]
 

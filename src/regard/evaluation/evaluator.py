@@ -3,7 +3,7 @@
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Protocol, TypeVar
+from typing import Any, Protocol, TypeVar, cast
 
 from regard.data.formats.corpus import Corpus, Paths, as_list, detect_languages, directions_differ
 from regard.data.formats.pairs import read_references
@@ -11,11 +11,13 @@ from regard.data.formats.records import LanguagePair
 from regard.errors import UserError
 from regard.evaluation.breakdown import Breakdown, Bucket, by_length, by_rarity, word_frequencies
 from regard.evaluation.comparison import Comparison, check_sentence_count, compare
+from regard.evaluation.kept_content import KeptContent, kept_content
 from regard.evaluation.scores import Scorer, Scores, SentenceStatistics
 from regard.inference.result import Translation
 from regard.inference.translator import Translator
 from regard.progress import Progress, Work, run_to_end
 from regard.settings.decode import DecodeSettings
+from regard.spans.glossary import Glossary
 
 _REPORT_EVERY = 20
 
@@ -39,6 +41,7 @@ class Evaluation:
     sources: tuple[str, ...]
     translations: tuple[str, ...]
     references: tuple[tuple[str, ...], ...]
+    kept: tuple[KeptContent, ...] = ()  # spans, numbers and terms, if the test set has any
 
 
 def evaluate(
@@ -50,15 +53,24 @@ def evaluate(
     tokenize: str = "13a",
     against: SupportsTranslation | None = None,
     trained_in: str | Path | None = None,
+    glossary: Glossary | None = None,
 ) -> Evaluation:
     """Translate a test set and score the translations.
 
     `paths` are one TSV file, or a source file and one or more reference files. With `by_source`, lines with the same
     source are scored as one sentence with all their references. `against` is a second translator to compare with.
-    `trained_in` is the model folder of the translator, which has the word counts of its training text.
+    `trained_in` is the model folder of the translator, which has the word counts of its training text. `glossary` has
+    terms with the translations that they must get.
     """
     work = iter_evaluate(
-        translator, paths, decode, by_source=by_source, tokenize=tokenize, against=against, trained_in=trained_in
+        translator,
+        paths,
+        decode,
+        by_source=by_source,
+        tokenize=tokenize,
+        against=against,
+        trained_in=trained_in,
+        glossary=glossary,
     )
     return run_to_end(work)
 
@@ -72,6 +84,7 @@ def iter_evaluate(
     tokenize: str = "13a",
     against: SupportsTranslation | None = None,
     trained_in: str | Path | None = None,
+    glossary: Glossary | None = None,
 ) -> Work[Evaluation]:
     """Like `evaluate`, but a generator that yields progress and returns the evaluation."""
     check_loaded(translator)
@@ -83,10 +96,10 @@ def iter_evaluate(
         check_sentence_count(len(pairs))
     sources, references = tuple(source for source, _ in pairs), tuple(each for _, each in pairs)
     scorer = Scorer(references, tokenize=tokenize)
-    ours = yield from _translate(translator, sources, decode, scorer, "")
+    ours = yield from _translate(translator, sources, decode, scorer, "", glossary)
     theirs = None
     if against is not None:
-        theirs = yield from _translate(against, sources, decode, scorer, " with the other model")
+        theirs = yield from _translate(against, sources, decode, scorer, " with the other model", glossary)
     statistics = [ours[1]] if theirs is None else [ours[1], theirs[1]]
     folder = Path(trained_in) if trained_in is not None else None
     frequencies, counted_in = word_frequencies(sources, folder)
@@ -95,7 +108,8 @@ def iter_evaluate(
         f"frequency of the rarest source word in {counted_in}", by_rarity(sources, frequencies), scorer, statistics
     )
     comparison = (yield from compare(scorer, pairs, ours, theirs)) if theirs is not None else None
-    return Evaluation(scorer.scores(ours[1]), lengths, rarity, comparison, sources, ours[0], references)
+    kept = kept_content(sources, ours[0], references, glossary)
+    return Evaluation(scorer.scores(ours[1]), lengths, rarity, comparison, sources, ours[0], references, kept)
 
 
 def check_loaded(model: object) -> None:
@@ -138,10 +152,19 @@ def _read(paths: Sequence[Path], *, by_source: bool) -> list[tuple[str, tuple[st
 
 
 def _translate(
-    translator: SupportsTranslation, sources: Sequence[str], decode: DecodeSettings | None, scorer: Scorer, suffix: str
+    translator: SupportsTranslation,
+    sources: Sequence[str],
+    decode: DecodeSettings | None,
+    scorer: Scorer,
+    suffix: str,
+    glossary: Glossary | None,
 ) -> Work[tuple[tuple[str, ...], list[SentenceStatistics]]]:
     """Return the translations and their statistics; `suffix` is appended to the name of each stage of the progress."""
-    stream = translator.translate_iterable(sources, replace(decode or _stored(translator), scores=False))
+    decode = replace(decode or _stored(translator), scores=False)
+    if glossary is None:
+        stream = translator.translate_iterable(sources, decode)
+    else:  # only models have this argument
+        stream = cast(Any, translator).translate_iterable(sources, decode, glossary=glossary)
     translations = yield from _collect(f"translating{suffix}", stream, len(sources))
     texts = tuple(translation.text for translation in translations)
     return texts, (yield from _collect(f"scoring{suffix}", scorer.statistics(texts), len(texts)))

@@ -51,7 +51,10 @@ class Checks:
             if character in seen or any(begin <= index < end for begin, end in protected):
                 continue
             seen.add(character)
-            if not character.isspace() and min(self._tokenizer.encode([character])[0], default=FIRST_SUBWORD) < FIRST_SUBWORD:
+            if (
+                not character.isspace()
+                and min(self._tokenizer.encode([character])[0], default=FIRST_SUBWORD) < FIRST_SUBWORD
+            ):
                 message = f"the model was not trained with the character {character!r}"
                 yield TranslationWarning("unknown characters", message, (index, index + 1))
 
@@ -80,7 +83,9 @@ def _lost_spans(spans: Sequence[PlacedSpan]) -> Iterator[TranslationWarning]:
         is_usual = span.placed_by == "alignment" and span.kind in ("term", "tag")
         if span.placed_by != "model" and not is_usual:
             where = "put where the word alignment says" if span.placed_by == "alignment" else "put at the end"
-            yield TranslationWarning("lost span", f"the model lost {span.text}, which was {where}", span.source, span.target)
+            yield TranslationWarning(
+                "lost span", f"the model lost {span.text}, which was {where}", span.source, span.target
+            )
 
 
 def _outside(source: str, spans: Sequence[PlacedSpan]) -> str:

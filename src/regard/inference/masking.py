@@ -209,7 +209,7 @@ class Mask:
                 first, last = sorted((number, group.partner))
                 region = masked.replaced[first][1][1], masked.replaced[last][1][0]
                 found = locator.find_region(region) if locator else None
-                place = (found[number != first],) * 2 if found else None  # type: ignore[assignment]
+                place = (found[number != first],) * 2 if found else None
             elif locator is not None:
                 place = locator.find_word(part, taken)
                 if place is not None and aligned:

@@ -108,9 +108,9 @@ class Translator:
 
     # A string is also a sequence of strings, so both overloads fit it; type checkers use the first.
     @overload
-    def translate(
+    def translate(  # type: ignore[overload-overlap]
         self, text: str, decode: DecodeSettings | None = None, *, glossary: Glossary | None = None
-    ) -> Translation: ...  # type: ignore[overload-overlap]
+    ) -> Translation: ...
 
     @overload
     def translate(
@@ -249,7 +249,11 @@ class Translator:
         tokens = max(1, batching.tokens // _rows_per_sentence(decode))
         lengths = [max(len(source.ids), batching.min_source_tokens) for source in sources]
         batches = [
-            _Batch(*([values[index] for index in indices] for values in (parts, sources, masks)))
+            _Batch(
+                [parts[index] for index in indices],
+                [sources[index] for index in indices],
+                [masks[index] for index in indices],
+            )
             for indices in length_buckets(lengths, tokens, batching.workers if is_last else 1)
         ]
         return _Window(texts, plans, batches, translated)
@@ -329,9 +333,7 @@ class Translator:
     def _count_lost(self, mask: Mask, attempt: int, source: SourceTokens, hypotheses: list[Hypothesis]) -> int:
         return self._restored(mask, attempt, source, hypotheses[0], self._writer.texts(hypotheses[:1])[0]).lost
 
-    def _restored(
-        self, mask: Mask, attempt: int, source: SourceTokens, hypothesis: Hypothesis, text: str
-    ) -> Restored:
+    def _restored(self, mask: Mask, attempt: int, source: SourceTokens, hypothesis: Hypothesis, text: str) -> Restored:
         """Return the translation of a part with its protected spans."""
 
         def locator() -> Locator | None:

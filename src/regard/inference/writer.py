@@ -68,7 +68,9 @@ class Writer:
         words = whitespace_words(source, self._tokenizer), whitespace_words(target, self._tokenizer)
         return tuple(align_words(weights_LM, *words, self.alignment_head.row))
 
-    def locator(self, source: Sequence[int], source_text: str, target: Sequence[int], text: str, weights: Any) -> Locator:
+    def locator(
+        self, source: Sequence[int], source_text: str, target: Sequence[int], text: str, weights: Any
+    ) -> Locator:
         """Return what finds the place of a part of the source in a translation, given the weights of the head."""
         assert self.alignment_head is not None
         sides = (SplitWords(source, source_text, self._tokenizer), SplitWords(target, text, self._tokenizer))

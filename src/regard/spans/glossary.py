@@ -58,8 +58,8 @@ class Glossary:
         except OSError as error:
             raise DataError(f"{path}: cannot be read ({error.strerror or error}); check the name") from error
         except UnicodeDecodeError as error:
-            line = error.object[: error.start].count(b"\n") + 1
-            raise DataError(f"{path}:{line}: not UTF-8; convert the file: iconv -f latin1 -t utf-8 {path}") from error
+            bad = error.object[: error.start].count(b"\n") + 1
+            raise DataError(f"{path}:{bad}: not UTF-8; convert the file: iconv -f latin1 -t utf-8 {path}") from error
         glossary = cls({})
         for number, line in enumerate(text.splitlines(), start=1):
             if not line.strip() or line.startswith("#"):
@@ -107,7 +107,7 @@ class Glossary:
 
     def find(self, text: str, spans: list[Span]) -> Iterator[Span]:
         """Yield the terms in a text, from left to right, outside of its protected spans."""
-        words = [match for match in _WORD.finditer(text)]
+        words = list(_WORD.finditer(text))
         borders = iter(spans)
         span = next(borders, None)
         index = 0

@@ -1,8 +1,8 @@
 """Finds numbers of a source text that are missing in its translation.
 
-Numbers are equal if they have the same digits: points, commas, apostrophes and spaces between digits are ignored, because
-languages write them differently ("1,234.5" is "1 234,5" in French). A time or a date is several numbers. Leading zeros
-do not count, and "3 pm" may become "15 h". Numbers that are written as words are not compared.
+Numbers are equal if they have the same digits. Points, commas, apostrophes and spaces between digits are ignored,
+because languages write them differently ("1,234.5" is "1 234,5" in French). A time or a date is several numbers.
+Leading zeros do not count, and "3 pm" may become "15 h". Numbers that are written as words are not compared.
 """
 
 import re
@@ -12,9 +12,7 @@ from dataclasses import dataclass
 
 Range = tuple[int, int]  # the index of the first character, and the index after the last one
 
-_NUMBER = re.compile(
-    r"\d{1,3}(?:[.,'’\u00a0\u202f ]\d{3})+(?!\d)(?:[.,]\d+)?(?!\d)|\d+(?:[.,]\d+)?"
-)
+_NUMBER = re.compile(r"\d{1,3}(?:[.,'’\u00a0\u202f ]\d{3})+(?!\d)(?:[.,]\d+)?(?!\d)|\d+(?:[.,]\d+)?")
 
 _DIGITS = re.compile(r"\d+")
 

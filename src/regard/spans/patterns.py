@@ -25,10 +25,13 @@ class Span:
 
 # A text without these has no spans, which most texts are. The test is many times faster than the search.
 _MAY_HAVE_SPANS = re.compile(
-    rf"[/@#%{{$<`\\_&\u2190-\u2bff\U0001f000-\U0001faff{ALL_PLACEHOLDERS}]|\w[.-]\w|\d[A-Z]|[A-Z]\d|\(\d|\+\d|\d \d|--|\(\)"
+    rf"[/@#%{{$<`\\_&\u2190-\u2bff\U0001f000-\U0001faff{ALL_PLACEHOLDERS}]"
+    r"|\w[.-]\w|\d[A-Z]|[A-Z]\d|\(\d|\+\d|\d \d|--|\(\)|[a-z]\d"
 )
 
-_DOMAINS = "com|org|net|edu|gov|int|info|io|dev|app|ai|eu|uk|fr|de|ch|at|be|ca|us|it|es|nl|pl|se|jp|cn|ru|br|au|in|co|me|tv"
+_DOMAINS = (
+    "com|org|net|edu|gov|int|info|io|dev|app|ai|eu|uk|fr|de|ch|at|be|ca|us|it|es|nl|pl|se|jp|cn|ru|br|au|in|co|me|tv"
+)
 
 _SUFFIXES = (
     "aac|avi|bak|bash|bat|bin|bmp|bz2|cfg|conf|cpp|css|csv|dat|db|deb|dll|dmg|doc|docx|env|epub|exe|flac|gif|go|gz|h|"
@@ -58,7 +61,10 @@ _WORD_PATTERNS = [
     ("telephone", r"(?<![.,-])0\d(?:[ .-]\d\d){4}(?!\w)|(?<![.,-])\d{3}[-.]\d{3}[-.]\d{4}(?!\w)"),
     ("telephone", r"(?<![.,-])0\d{2,4}[ /-]\d{5,8}(?!\w)|(?<![.,-])\d{3}-\d{4}(?![\w-])"),
     ("product code", r"(?<![.-])[A-Z]{2}\d{2}(?: [A-Z\d]{4}){2,7}(?: [A-Z\d]{1,4})?(?!\w)"),  # a bank account
-    ("product code", r"(?<![.-])(?!\d{1,2}\.\d{1,2}\.\d{4}(?![\d.]))v?\d{1,5}(?:\.\d{1,5}){2,4}(?:[-+.]?[a-z]{1,5}\.?\d{1,3})?(?![\w-])"),  # a version
+    (
+        "product code",
+        r"(?<![.-])(?!\d{1,2}\.\d{1,2}\.\d{4}(?![\d.]))v?\d{1,5}(?:\.\d{1,5}){2,4}(?:[-+.]?[a-z]{1,5}\.?\d{1,3})?(?![\w-])",
+    ),  # a version
     ("product code", r"(?<![.-])v\d{1,3}(?:\.\d{1,3})?(?!\w)"),
     ("product code", r"(?<![.-])[\da-f]{8}(?:-[\da-f]{4}){3}-[\da-f]{12}(?!\w)"),
     ("product code", r"(?=[a-f]{0,64}\d)(?=\d{0,64}[a-f])[\da-f]{7,64}(?!\w)"),  # a hash
@@ -143,7 +149,9 @@ def _find(text: str) -> Iterator[Span]:
 def _without_punctuation(text: str, begin: int, end: int) -> int:
     """Return the end of a URL or a path without the punctuation of the sentence after it."""
     # The brackets are counted once, so that many brackets at the end do not take quadratic time.
-    surplus = {close: text.count(close, begin, end) - text.count(opening, begin, end) for close, opening in _BRACKETS.items()}
+    surplus = {
+        close: text.count(close, begin, end) - text.count(opening, begin, end) for close, opening in _BRACKETS.items()
+    }
     while end > begin:
         last = text[end - 1]
         if last in _BRACKETS and surplus[last] > 0:

@@ -41,8 +41,11 @@ def mask_pair(source: str, target: str, placeholders: Sequence[str], key: str) -
             return None
         chosen = [word for word in words if random.random() < _SHARE_OF_WORDS] or words[:1]
         stand_ins = {word: _stand_in(free, random) for word in chosen if len(free) > 1}
-        return tuple(_COMMON_WORD.sub(lambda word: stand_ins.get(word[0], word[0]), text) for text in (source, target))  # type: ignore[return-value]
-    if random.random() >= _SHARE_ADDED or len(free) < 2:  # noqa: PLR2004
+        source, target = (
+            _COMMON_WORD.sub(lambda word: stand_ins.get(word[0], word[0]), text) for text in (source, target)
+        )
+        return source, target
+    if random.random() >= _SHARE_ADDED or len(free) < 2:
         return None
     frame, stand_in = random.choice(_FRAMES), _stand_in(free, random)
     return _frame(frame, stand_in, source), _frame(frame, stand_in, target)

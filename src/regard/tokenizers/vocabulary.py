@@ -37,7 +37,8 @@ def train_tokenizer(
 ) -> bytes:
     """Train a tokenizer with at most `vocab_size` tokens; return the content of its file.
 
-    The last `placeholders` tokens are placeholders for spans that must not be translated. All sentences are held in memory. The same sentences always give the same file.
+    The last `placeholders` tokens are placeholders for spans that must not be translated. All sentences are held in
+    memory. The same sentences always give the same file.
     """
     vocab_size -= placeholders
     sample = list(_trainable(sentences, with_placeholders=placeholders > 0))

@@ -68,7 +68,9 @@ class Validator:
         )
         translator = Translator(backend, self._tokenizer, max_positions=self._settings.model.max_positions)
         # A model without placeholders is scored on its own translations, without names in the place of spans.
-        decode = replace(self._settings.decode, protect=self._settings.decode.protect and bool(self._tokenizer.placeholders))
+        decode = replace(
+            self._settings.decode, protect=self._settings.decode.protect and bool(self._tokenizer.placeholders)
+        )
         texts = [translation.text for translation in translator.translate(sources, decode)]
         # TER is left out, because it would take the most time.
         scorer = Scorer([[target] for target in targets], names=("bleu", "chrf"))
