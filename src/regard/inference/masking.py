@@ -32,6 +32,8 @@ _WORD = re.compile(r"\S+")
 
 _TAG_NAME = re.compile(r"</?([A-Za-z][^\s/>]*)")
 
+_QUOTES = {'"': '"', "'": "'", "“": "”", "‘": "’", "«": "»", "„": "“"}
+
 _PLACEHOLDER = re.compile(f" ?[{ALL_PLACEHOLDERS}]")
 
 _END = re.compile(r"\s*[.!?…。！？]*\s*$")
@@ -39,19 +41,16 @@ _END = re.compile(r"\s*[.!?…。！？]*\s*$")
 
 @dataclass(frozen=True)
 class Group:
-    """One span, or several with nothing but punctuation between them. A group gets one stand-in."""
+    """One span, or several with nothing but punctuation between them. A group gets one stand-in.
 
+    Quotation marks around the group belong to it.
+    """
+
+    begin: int
+    end: int
     text: str  # as it stands in the translation
     spans: tuple[Span, ...]
     partner: int | None = None  # of an opening tag, the index of the group of its closing tag, and the other way round
-
-    @property
-    def begin(self) -> int:
-        return self.spans[0].begin
-
-    @property
-    def end(self) -> int:
-        return self.spans[-1].end
 
     @property
     def is_tag(self) -> bool:
@@ -59,7 +58,7 @@ class Group:
 
     @property
     def is_closing(self) -> bool:
-        return self.is_tag and self.spans[0].text.startswith("</")
+        return self.is_tag and self.spans[0].text.startswith(("</", "]("))
 
     def placed(self, begin: int, placed_by: PlacedBy) -> Iterable[PlacedSpan]:
         """Return the place of each span, if the text of the group begins at this index of the translation."""
@@ -343,7 +342,15 @@ def _groups(text: str, spans: list[Span]) -> list[Group]:
             groups[-1].append(span)
         else:
             groups.append([span])
-    return [Group(_group_text(text, group), tuple(group)) for group in groups]
+    return [_group(text, group) for group in groups]
+
+
+def _group(text: str, spans: list[Span]) -> Group:
+    begin, end = spans[0].begin, spans[-1].end
+    before, after = text[max(0, begin - 1) : begin], text[end : end + 1]
+    if before and _QUOTES.get(before) == after and spans[0].kind not in (TERM, "tag"):
+        begin, end = begin - 1, end + 1
+    return Group(begin, end, _group_text(text, begin, end, spans), tuple(spans))
 
 
 def _with_partners(groups: list[Group]) -> list[Group]:
@@ -352,8 +359,9 @@ def _with_partners(groups: list[Group]) -> list[Group]:
     for number, group in enumerate(groups):
         if not group.is_tag or group.text.endswith("/>"):
             continue
-        name = _TAG_NAME.match(group.text)[1]  # type: ignore[index]
-        if not group.is_closing:
+        name = _tag_name(group.text)
+        opens = open_tags[-1][0] != name if name == "**" and open_tags else not group.is_closing
+        if opens:
             open_tags.append((name, number))
         elif open_tags and open_tags[-1][0] == name:
             _, other = open_tags.pop()
@@ -362,13 +370,18 @@ def _with_partners(groups: list[Group]) -> list[Group]:
     return groups
 
 
-def _group_text(text: str, spans: list[Span]) -> str:
-    end = spans[0].begin
-    parts = []
+def _tag_name(tag: str) -> str:
+    """Return the name that an opening tag and its closing tag have in common."""
+    found = _TAG_NAME.match(tag)
+    return found[1] if found else "**" if tag == "**" else "["
+
+
+def _group_text(text: str, begin: int, stop: int, spans: list[Span]) -> str:
+    end, parts = begin, []
     for span in spans:
         parts += [text[end : span.begin], span.text]
         end = span.end
-    return "".join(parts)
+    return "".join([*parts, text[end:stop]])
 
 
 def _outside(text: str, groups: list[Group]) -> str:

@@ -18,6 +18,9 @@ _BREAKABLE = PLACEHOLDERS[0]  # stands for each protected span while a line is d
 # The indentation of a line, and the signs of a list, a heading or a quotation, which are not translated.
 _LINE_START = re.compile(r"\s*(?:(?:[-*+•‣◦–—>]|\d{1,3}[.)]|[a-z]\)|#{1,6}|\[[ xX]\])\s+)*")
 
+# White space that a model would not keep: a tab, several spaces after a sentence, or still more spaces between columns.
+_WIDE_SPACE = re.compile(r"(?:[^\S\n]*\t|(?<=[.!?…:;\"'»)])[^\S\n]{2}|[^\S\n]{3})[^\S\n]*")
+
 _STAND_IN_TOKENS = 8  # a stand-in of a protected span is assumed to have at most this many tokens
 
 
@@ -54,9 +57,19 @@ class Reader:
             yield "", line[:begin] if text else line
         if not text:
             return
-        *parts, (last, space) = self._split(text, glossary, protect=protect)
+        end = begin
+        for match in _WIDE_SPACE.finditer(text):
+            yield from self._with_space(line[end : begin + match.start()], match[0], glossary, protect=protect)
+            end = begin + match.end()
+        space = line[begin + len(text) :]
+        yield from self._with_space(line[end : begin + len(text)], space, glossary, protect=protect)
+
+    def _with_space(
+        self, text: str, space: str, glossary: Glossary | None, *, protect: bool
+    ) -> Iterator[tuple[str, str]]:
+        *parts, (last, no_space) = self._split(text, glossary, protect=protect)
         yield from parts
-        yield last, space + line[begin + len(text) :]
+        yield last, no_space + space
 
     def _split(self, line: str, glossary: Glossary | None, *, protect: bool) -> list[tuple[str, str]]:
         """Divide a line that is too long, but never inside of a protected span."""

@@ -26,7 +26,7 @@ class Span:
 # A text without these has no spans, which most texts are. The test is many times faster than the search.
 _MAY_HAVE_SPANS = re.compile(
     rf"[/@#%{{$<`\\_&\u2190-\u2bff\U0001f000-\U0001faff{ALL_PLACEHOLDERS}]"
-    r"|\w[.-]\w|\d[A-Z]|[A-Z]\d|\(\d|\+\d|\d \d|--|\(\)|[a-z]\d"
+    r"|\w[.-]\w|\d[A-Z]|[A-Z]\d|\(\d|\+\d|\d \d|--|\(\)|[a-z]\d|\]\(|\*\*|\w\+\w|\+\+"
 )
 
 _DOMAINS = (
@@ -75,7 +75,7 @@ _WORD_PATTERNS = [
     ),
     ("product code", r"(?<![.-])[A-Z]{1,5}-[A-Z\d]{2,12}(?:-[A-Z\d]{1,12}){0,4}(?![\w-])"),
     ("product code", r"(?<![.-])[A-Z][A-Za-z]{0,20}-?\d{1,8}[A-Za-z]{0,3}(?![\w-])"),
-    ("identifier", r"[A-Za-z_][\w.]{0,100}\(\)"),
+    ("identifier", r"[A-Za-z_][\w.]{0,100}\(\)|(?:Ctrl|Alt|Shift|Cmd)(?:\+\w{1,9}){1,3}|[A-Z](?:\+\+|#)(?!\w)"),
     ("identifier", r"(?=\w{0,60}[^\W_]_\w)[A-Za-z_]\w{1,100}\b|__\w{1,60}\b"),
 ]
 
@@ -92,6 +92,9 @@ _OTHER_PATTERNS = [
         r"|(?<![\d%])%\d{1,2}(?!\d)|(?<![\d %])%%",
     ),
     ("tag", r"</?[A-Za-z][^<>\n]{0,400}>"),
+    # Links and emphasis of Markdown: what stands before their text, and what stands after it.
+    ("tag", r"!?\[(?=[^\[\]\n]{1,200}\]\([^()\s]{1,1000}\))|(?<=[^\[\s])\]\([^()\s]{1,1000}\)"),
+    ("tag", r"(?<![\w*])\*\*(?=[\w\"'(«“`])|(?<=[^\s*])\*\*(?![\w*])"),
     ("placeholder", r"&(?:#\d{1,7}|#x[\da-fA-F]{1,6}|[A-Za-z][A-Za-z\d]{1,30});"),
     ("placeholder", r"\\[nrt](?![a-z])"),
     ("path", r"\\\\\w[^\s<>\"|?*]{1,400}"),
@@ -116,7 +119,7 @@ def _alternatives(patterns: list[tuple[str, str]], first: int) -> str:
 # Most positions are inside a word, and are left after the first test.
 _SPAN = re.compile(
     rf"(?<!\w)(?=\w)(?:{_alternatives(_WORD_PATTERNS, 0)})"
-    rf"|(?=[^\w\s,;:!?'])(?:{_alternatives(_OTHER_PATTERNS, len(_WORD_PATTERNS))})"
+    rf"|(?=[^\w\s,;:?'])(?:{_alternatives(_OTHER_PATTERNS, len(_WORD_PATTERNS))})"
 )
 
 _KINDS = {f"k{number}": kind for number, (kind, _) in enumerate([*_WORD_PATTERNS, *_OTHER_PATTERNS])}
