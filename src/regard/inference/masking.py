@@ -123,18 +123,23 @@ class Mask:
 
     source: str
     groups: tuple[Group, ...]
-    stand_ins: tuple[tuple[str, ...], ...]
+    stand_ins: tuple[tuple[str | None, ...], ...]  # None: the alignment places the group
 
     @property
     def attempts(self) -> int:
         return len(self.stand_ins)
 
     def masked(self, attempt: int) -> Edited:
-        """Return the text in which stand-ins replace the spans; `before` and `text` are exchanged."""
+        """Return the text that the model translates: stand-ins replace the spans."""
+        stand_ins = zip(self.groups, self.stand_ins[attempt], strict=True)
         return Edited.of(
-            self.source,
-            (((group.begin, group.end), new) for group, new in zip(self.groups, self.stand_ins[attempt], strict=True)),
+            self.source, (((group.begin, group.end), self._masked(group, new)) for group, new in stand_ins)
         )
+
+    def _masked(self, group: Group, stand_in: str | None) -> str:
+        if stand_in is not None:
+            return stand_in
+        return "" if group.is_tag else self.source[group.begin : group.end]
 
     def copied(self) -> "Restored":
         """Return the text without a translation: the spans, and the signs between them."""
@@ -161,14 +166,9 @@ class Mask:
         return [
             _Place(found, number, "model")
             for number, stand_in in enumerate(self.stand_ins[attempt])
-            if not self._is_aligned(number, attempt)
+            if stand_in is not None
             for found in _occurrences(stand_in, target)
         ]
-
-    def _is_aligned(self, number: int, attempt: int) -> bool:
-        """Return whether a group has no stand-in, and is placed by the alignment instead."""
-        group = self.groups[number]
-        return self.stand_ins[attempt][number] in ("", self.source[group.begin : group.end])
 
     def _inserted(self, place: "_Place", target: str) -> str:
         """Return what takes a place in the translation, with spaces around it where they are needed."""
@@ -202,7 +202,7 @@ class Mask:
         places: list[_Place] = []
         for number in lost:
             group, (_, part) = self.groups[number], masked.replaced[number]
-            aligned = self._is_aligned(number, attempt)
+            aligned = self.stand_ins[attempt][number] is None
             place: Range | None = None
             if group.partner is not None:
                 first, last = sorted((number, group.partner))
@@ -306,18 +306,18 @@ class Masker:
             return Mask(text, tuple(groups), ())
         return Mask(text, tuple(groups), tuple(self._stand_ins(text, groups)))
 
-    def _stand_ins(self, text: str, groups: list[Group]) -> Iterator[tuple[str, ...]]:
+    def _stand_ins(self, text: str, groups: list[Group]) -> Iterator[tuple[str | None, ...]]:
         """Yield the stand-ins of each attempt."""
         for attempt, names in enumerate(self._names(text, len(groups))):
-            stand_ins = list(names)
-            for number, group in enumerate(groups):
-                if not self._has_alignment:
-                    break
-                if group.partner is not None:
-                    stand_ins[number] = ""
-                elif group.spans[0].kind == TERM and attempt == 0:
-                    stand_ins[number] = text[group.begin : group.end]
-            yield tuple(stand_ins)
+            yield tuple(
+                None if self._is_aligned(group, attempt) else name for name, group in zip(names, groups, strict=True)
+            )
+
+    def _is_aligned(self, group: Group, attempt: int) -> bool:
+        """Return whether a group gets no stand-in: a tag, and a term in the first attempt."""
+        if not self._has_alignment:
+            return False
+        return group.partner is not None or (attempt == 0 and group.spans[0].kind == TERM)
 
     def _names(self, text: str, count: int) -> Iterator[Sequence[str]]:
         if count <= len(self._placeholders):

@@ -124,7 +124,7 @@ class Glossary:
                 index += 1
                 continue
             found = text[begin:end]
-            yield Span(TERM, begin, end, _in_case_of(found, form.target) if form.target else found)
+            yield Span(TERM, begin, end, _translated(found, form))
             index += len(form.words)
 
     def _longest(self, words: list[str]) -> _Form | None:
@@ -138,8 +138,11 @@ class Glossary:
         return None
 
 
-def _in_case_of(found: str, target: str) -> str:
-    """Give the translation of a term in lower case the case of the term in the text."""
+def _translated(found: str, form: _Form) -> str:
+    """Return the translation of a term; if the entry is in lower case, in the case of the term in the text."""
+    target = form.target or found
+    if not form.is_lower_case or not form.target:
+        return target
     if found.isupper() and len(found) > 1:
         return target.upper()
     return target[:1].upper() + target[1:] if found[:1].isupper() else target
