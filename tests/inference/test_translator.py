@@ -274,7 +274,7 @@ def test_the_number_of_remembered_translations_is_bounded(monkeypatch: pytest.Mo
 def test_the_lines_of_a_text_are_translated_separately() -> None:
     model = Upper().eval()
     assert upper(model=model).translate("one\n\n  two\r\nthree\n").text == "ONE\n\n  TWO\r\nTHREE\n"
-    assert model.batches == [(3, 7)]
+    assert model.batches == [(3, 6)]
 
 
 def test_a_long_text_is_split_and_joined_and_never_truncated() -> None:
