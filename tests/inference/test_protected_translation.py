@@ -117,3 +117,9 @@ def test_a_line_with_many_spans_is_divided_but_no_span_is(translator: Translator
     spans = [word for word in text.split() if word != "and"]
     assert list(dict.fromkeys(span.text for span in one.spans)) == spans
     assert all(one.text.count(span) for span in spans)
+
+
+def test_code_blocks_tables_and_signs_are_not_translated(translator: Translator) -> None:
+    see = translator.translate("I see.").text
+    text = "```sh\nI see.\n```\n| I see. | I see. |\n|---|---|\n---\nI see.\\n\\nI see."
+    assert translator.translate(text).text == text.replace("I see.", see).replace(see, "I see.", 1)

@@ -29,7 +29,8 @@ def plan_parts(parts: list[tuple[str, str]], *, prefixed: bool) -> Plan:
 
 
 def is_blank(text: str) -> bool:
-    return not text or text.isspace()
+    """Return whether a text has neither letters nor digits, so that there is nothing to translate."""
+    return not any(map(str.isalnum, text))
 
 
 def join_parts(text: str, plan: Plan, translated: PartTranslations) -> Translation:

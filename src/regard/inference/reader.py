@@ -18,8 +18,13 @@ _BREAKABLE = PLACEHOLDERS[0]  # stands for each protected span while a line is d
 # The indentation of a line, and the signs of a list, a heading or a quotation, which are not translated.
 _LINE_START = re.compile(r"\s*(?:(?:[-*+•‣◦–—>]|\d{1,3}[.)]|[a-z]\)|#{1,6}|\[[ xX]\])\s+)*")
 
-# White space that a model would not keep: a tab, several spaces after a sentence, or still more spaces between columns.
-_WIDE_SPACE = re.compile(r"(?:[^\S\n]*\t|(?<=[.!?…:;\"'»)])[^\S\n]{2}|[^\S\n]{3})[^\S\n]*")
+_FENCES = ("```", "~~~")  # around a block of code, as in Markdown
+
+_CELL_BORDER = re.compile(r"\s*\|\s*")  # in a row of a Markdown table
+
+# White space that a model would not keep: a tab, several spaces after a sentence, still more spaces between columns, or
+# a line break as it is written in programs.
+_WIDE_SPACE = re.compile(r"(?:\s*\\[nrt](?![a-z]))+\s*|(?:[^\S\n]*\t|(?<=[.!?…:;\"'»)])[^\S\n]{2}|[^\S\n]{3})[^\S\n]*")
 
 _STAND_IN_TOKENS = 8  # a stand-in of a protected span is assumed to have at most this many tokens
 
@@ -40,8 +45,14 @@ class Reader:
         """Return the text of each part, and what stands after it: white space, and the list marker of the next part."""
         # Models are trained on single lines, so a part never contains several lines.
         parts: list[tuple[str, str]] = []
+        fence = ""  # the sign that ends the block of code around the line, if there is one
         for line in text.split("\n"):
-            parts += self._line(line, glossary, protect=protect)
+            sign = line.lstrip()[:3] if protect else ""
+            if fence or sign in _FENCES:
+                fence = "" if sign == fence else fence or sign
+                parts.append(("", line))
+            else:
+                parts += self._line(line, glossary, protect=protect)
             parts[-1] = (parts[-1][0], parts[-1][1] + "\n")
         parts[-1] = (parts[-1][0], parts[-1][1].removesuffix("\n"))
         return parts
@@ -58,7 +69,8 @@ class Reader:
         if not text:
             return
         end = begin
-        for match in _WIDE_SPACE.finditer(text):
+        border = _CELL_BORDER if text.startswith("|") and text.endswith("|") else _WIDE_SPACE
+        for match in border.finditer(text):
             yield from self._with_space(line[end : begin + match.start()], match[0], glossary, protect=protect)
             end = begin + match.end()
         space = line[begin + len(text) :]
@@ -67,6 +79,9 @@ class Reader:
     def _with_space(
         self, text: str, space: str, glossary: Glossary | None, *, protect: bool
     ) -> Iterator[tuple[str, str]]:
+        if space.strip() and not any(map(str.isalpha, text)):  # a number in a table
+            yield "", text + space
+            return
         *parts, (last, no_space) = self._split(text, glossary, protect=protect)
         yield from parts
         yield last, no_space + space

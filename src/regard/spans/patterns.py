@@ -83,6 +83,10 @@ _WORD_PATTERNS = [
 _OTHER_PATTERNS = [
     ("marked", rf"{MARK_OPEN}[^\n<]{{1,1000}}{MARK_CLOSE}"),
     ("code", r"``(?:[^`\n]|`(?!`)){1,1000}``|`[^`\n]{1,1000}`"),
+    (
+        "placeholder",
+        r"\{\w{1,50},\s?(?:plural|select|selectordinal),(?:[^{}\n]|\{(?:[^{}\n]|\{[^{}\n]{0,50}\}){0,300}\}){1,1000}\}",
+    ),
     ("placeholder", r"\{\{[^{}\n]{1,200}\}\}|[$#]\{[^{}\n]{1,200}\}|\{[\w.,:!#$@\[\]-]{0,100}\}"),
     ("placeholder", r"(?<!\w)\$[A-Za-z_]\w{0,63}\b"),
     ("placeholder", r"%\([\w.]{1,64}\)[a-zA-Z]|%\{[\w.]{1,64}\}"),

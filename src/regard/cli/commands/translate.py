@@ -104,6 +104,7 @@ def translate(
             # The program that reads the output has closed the pipe. Redirect standard output to the null device,
             # because otherwise flushing it at exit would fail as well.
             os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+            return
     for line in seen.lines(as_json=as_json):
         say(line)
 
