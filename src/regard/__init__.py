@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 __version__ = "0.1.0"
 __all__ = [
     "DecodeSettings",
+    "Glossary",
     "Model",
     "Translation",
     "UserError",
@@ -32,10 +33,12 @@ if TYPE_CHECKING:
     from regard.inference.result import Translation
     from regard.interpret.report.view import View
     from regard.settings.decode import DecodeSettings
+    from regard.spans.glossary import Glossary
     from regard.training.run import iter_train
 
 _MODULES = {
     "DecodeSettings": "regard.settings.decode",
+    "Glossary": "regard.spans.glossary",
     "Model": "regard.api",
     "Translation": "regard.inference.result",
     "UserError": "regard.errors",

@@ -32,6 +32,7 @@ from regard.model_folder.folder import AlignmentHead
 from regard.progress import Work, run_to_end
 from regard.render.text import escape_control_characters
 from regard.settings.decode import DecodeSettings
+from regard.spans.glossary import Glossary
 from regard.tokenizers.sentencepiece import SentencePieceTokenizer
 
 if TYPE_CHECKING:
@@ -195,25 +196,37 @@ class Model:
         return self._translator.alignment_head
 
     @overload
-    def translate(self, texts: str, decode: DecodeSettings | None = None) -> Translation: ...  # type: ignore[overload-overlap]
+    def translate(  # type: ignore[overload-overlap]
+        self, texts: str, decode: DecodeSettings | None = None, *, glossary: Glossary | None = None
+    ) -> Translation: ...
 
     @overload
-    def translate(self, texts: Sequence[str], decode: DecodeSettings | None = None) -> list[Translation]: ...
+    def translate(
+        self, texts: Sequence[str], decode: DecodeSettings | None = None, *, glossary: Glossary | None = None
+    ) -> list[Translation]: ...
 
     def translate(
-        self, texts: str | Sequence[str], decode: DecodeSettings | None = None
+        self, texts: str | Sequence[str], decode: DecodeSettings | None = None, *, glossary: Glossary | None = None
     ) -> Translation | list[Translation]:
-        """Translate one text, or a list of texts. A text may have any length and any number of lines."""
-        return self._translator.translate(texts, decode)
+        """Translate one text, or a list of texts. A text may have any length and any number of lines.
+
+        `glossary` has terms with the translations that they must get.
+        """
+        return self._translator.translate(texts, decode, glossary=glossary)
 
     def translate_iterable(
-        self, lines: Iterable[str], decode: DecodeSettings | None = None, *, window: int = WINDOW
+        self,
+        lines: Iterable[str],
+        decode: DecodeSettings | None = None,
+        *,
+        window: int = WINDOW,
+        glossary: Glossary | None = None,
     ) -> Iterator[Translation]:
         """Translate lines and yield the translations in the same order, while the lines are still being read.
 
         `window` lines are read and translated at a time, so memory use does not grow with the number of lines.
         """
-        return self._translator.translate_iterable(lines, decode, window=window)
+        return self._translator.translate_iterable(lines, decode, window=window, glossary=glossary)
 
     def identify(self, text: str) -> Identification:
         """Return in which of the two languages of the model a text is, or an unknown language (docs/translating.md).

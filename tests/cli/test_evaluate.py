@@ -33,7 +33,7 @@ def test_a_tsv_and_two_files_give_the_same_scores(model: Path, translations: lis
         assert done.code == 0, done.said
         found = json.loads(done.output)
         assert {name: found[name] for name in asdict(wanted)} == asdict(wanted)
-        assert list(found) == [*asdict(wanted), "by_length", "by_rarity", "against"]
+        assert list(found) == [*asdict(wanted), "kept", "by_length", "by_rarity", "against"]
         lines = call("evaluate", "--model", model, *files).lines
         assert lines[:5] == [
             "4 sentences",

@@ -69,7 +69,7 @@ def test_json_has_scores_tokens_and_alternatives(model: Path) -> None:
     first, blank, last = (json.loads(line) for line in done.lines)
     assert list(first) == [
         "source", "text", "score", "log_probability", "tokens", "log_probabilities", "alternatives", "alignment",
-        "detected",
+        "warnings", "spans", "detected",
     ]  # fmt: skip
     assert first["source"] == "a bo cat"
     assert first["score"] < 0
@@ -80,7 +80,7 @@ def test_json_has_scores_tokens_and_alternatives(model: Path) -> None:
     assert len({each["text"] for each in (first, *first["alternatives"])}) > 1
     assert blank == {
         "source": "", "text": "", "score": 0.0, "log_probability": 0.0, "tokens": [], "log_probabilities": [],
-        "alternatives": [], "alignment": None, "detected": None,
+        "alternatives": [], "alignment": None, "warnings": [], "spans": [], "detected": None,
     }  # fmt: skip
 
 
@@ -171,10 +171,10 @@ def test_a_text_longer_than_a_file_name_may_be(model: Path) -> None:
     assert len(done.lines) == 1
 
 
-def test_windows_line_ends_and_byte_order_marks_are_ignored(model: Path) -> None:
+def test_windows_line_ends_stay_and_byte_order_marks_are_ignored(model: Path) -> None:
     twin = call("translate", "--model", model, typed=b"a bo cat\nelf fig\n")
     done = call("translate", "--model", model, typed=b"a bo cat\r\nelf fig\r\n")
-    assert done == twin
+    assert done.output == twin.output.replace(b"\n", b"\r\n")
     assert call("translate", "--model", model, typed=b"\xef\xbb\xbfa bo cat\nelf fig\n") == twin
 
 
@@ -239,7 +239,8 @@ def test_input_and_output_are_utf8_in_any_locale(model: Path) -> None:
     """UTF-8 in and out, and no carriage returns, whatever the terminal says."""
     with process("translate", "--model", model, env={**os.environ, "LC_ALL": "C", "PYTHONUTF8": "0"}) as running:
         output, said = running.communicate("é €\n\u00a0\n".encode())
-    assert (running.returncode, said) == (0, b"")
+    assert running.returncode == 0
+    assert all(line.startswith("warning: ") for line in said.decode().splitlines()[:-1])
     assert len(output.split(b"\n")) == 3
     assert output.split(b"\n")[1] == "\u00a0".encode()
     output.decode("utf-8")
@@ -277,7 +278,8 @@ def test_each_typed_line_is_answered_at_once(model: Path, leaving: str) -> None:
         said = running.stderr.read()
     os.close(ours)
     os.close(theirs)
-    assert said == b""
+    assert leaving != "Ctrl-D" or said.startswith(b"warning: 1 translation ")
+    assert leaving == "Ctrl-D" or said == b""
     assert running.returncode == (0 if leaving == "Ctrl-D" else 130)
 
 

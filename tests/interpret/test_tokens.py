@@ -25,6 +25,11 @@ class SentenceTokenizer:
     def generable(self) -> list[bool]:
         raise NotImplementedError
 
+    placeholders: tuple[str, ...] = ()
+
+    def encode_masked(self, texts: Sequence[str]) -> list[list[int]]:
+        return self.encode(texts)
+
     def encode(self, texts: Sequence[str]) -> list[list[int]]:
         raise NotImplementedError
 

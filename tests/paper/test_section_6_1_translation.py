@@ -74,6 +74,11 @@ def test_translation_uses_four_beams_and_alpha_0_6():
 class WordTokenizer:
     """A tokenizer with one token per word."""
 
+    placeholders: tuple[str, ...] = ()
+
+    def encode_masked(self, texts: Sequence[str]) -> list[list[int]]:
+        return self.encode(texts)
+
     def encode(self, texts: Sequence[str]) -> list[list[int]]:
         return [[EOS + 1] * len(text.split()) for text in texts]
 

@@ -22,15 +22,18 @@ _MAX_PAUSE, _MAX_GROUP_WAIT = 0.1, 1.0
 _MAX_SIGNAL_DELAY = 0.5  # maximum number of seconds after which a signal is handled
 
 
-def ready_lines(stream: IO[bytes]) -> Iterator[Iterator[str]]:
-    """Yield groups of lines; the caller must read each group to its end before it asks for the next."""
-    lines = _lines(cast(BufferedReader, stream))
+def ready_lines(stream: IO[bytes], *, keep_carriage_returns: bool = False) -> Iterator[Iterator[str]]:
+    """Yield groups of lines; the caller must read each group to its end before it asks for the next.
+
+    With `keep_carriage_returns`, the `\\r` of a line end from Windows stays at the end of the line.
+    """
+    lines = _lines(cast(BufferedReader, stream), keep_carriage_returns=keep_carriage_returns)
     for first in lines:
         if first is not None:
             yield chain([first], iter(partial(next, lines, None), None))
 
 
-def _lines(stream: BufferedReader) -> Iterator[str | None]:
+def _lines(stream: BufferedReader, *, keep_carriage_returns: bool) -> Iterator[str | None]:
     """Yield each line, and None at the end of each group."""
     from regard.data.formats.lines import MAX_LINE_BYTES, STANDARD_INPUT_COPY, decode_line, too_long_record
     from regard.errors import DataError
@@ -44,7 +47,7 @@ def _lines(stream: BufferedReader) -> Iterator[str | None]:
             number += 1
             if len(rest) >= MAX_LINE_BYTES:
                 raise DataError(too_long_record(Path(STANDARD_INPUT_COPY), number).message)
-            yield decode_line(bytes(rest) + b"\n", "standard input", number)
+            yield decode_line(bytes(rest) + b"\n", "standard input", number, keep_carriage_return=keep_carriage_returns)
             rest.clear()
         rest += last
         if len(rest) >= MAX_LINE_BYTES:

@@ -3,7 +3,7 @@
 import os
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
@@ -11,6 +11,9 @@ from regard.errors import UserError
 from regard.model_folder import bundled
 from regard.settings.kinds import KINDS
 from regard.settings.sizes import SIZE_NAMES
+
+if TYPE_CHECKING:
+    from regard.spans.glossary import Glossary
 
 _Function = TypeVar("_Function", bound=Callable[..., Any])
 
@@ -157,3 +160,19 @@ class _NewFile(click.Path):
 
 
 NEW_FILE = _NewFile(path_type=Path)
+
+
+GLOSSARY = click.option(
+    "--glossary",
+    type=click.Path(path_type=Path),
+    help="Terms with the translations that they must get: source term, tab, target term (or =) on each line.",
+)
+
+
+def read_glossary(path: Path | None) -> "Glossary | None":
+    """Return the glossary of the option --glossary, or None without the option."""
+    if path is None:
+        return None
+    from regard.spans.glossary import Glossary
+
+    return Glossary.read(path)

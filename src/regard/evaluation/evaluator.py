@@ -4,7 +4,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from types import MappingProxyType
-from typing import Any, Protocol, TypeVar
+from typing import Any, Protocol, TypeVar, cast
 
 from regard.data.formats.corpus import Corpus, Paths, as_list, detect_languages, directions_differ
 from regard.data.formats.pairs import read_references
@@ -12,11 +12,13 @@ from regard.data.formats.records import LanguagePair
 from regard.errors import UserError
 from regard.evaluation.breakdown import Breakdown, Bucket, by_length, by_rarity, word_frequencies
 from regard.evaluation.comparison import Comparison, check_sentence_count, compare
+from regard.evaluation.kept_content import KeptContent, kept_content
 from regard.evaluation.scores import Scorer, Scores, SentenceStatistics
 from regard.inference.result import Translation
 from regard.inference.translator import Translator
 from regard.progress import Progress, Work, run_to_end
 from regard.settings.decode import DecodeSettings
+from regard.spans.glossary import Glossary
 
 _REPORT_EVERY = 20
 
@@ -40,6 +42,7 @@ class Evaluation:
     sources: tuple[str, ...]
     translations: tuple[str, ...]
     references: tuple[tuple[str, ...], ...]
+    kept: tuple[KeptContent, ...] = ()  # spans, numbers and terms, if the test set has any
 
 
 def evaluate(
@@ -51,15 +54,24 @@ def evaluate(
     tokenize: str = "13a",
     against: SupportsTranslation | None = None,
     trained_in: str | Path | None = None,
+    glossary: Glossary | None = None,
 ) -> Evaluation:
     """Translate a test set and score the translations.
 
     `paths` are one TSV file, or a source file and one or more reference files. With `by_source`, lines with the same
     source are scored as one sentence with all their references. `against` is a second translator to compare with.
-    `trained_in` is the model folder of the translator, which has the word counts of its training text.
+    `trained_in` is the model folder of the translator, which has the word counts of its training text. `glossary` has
+    terms with the translations that they must get.
     """
     work = iter_evaluate(
-        translator, paths, decode, by_source=by_source, tokenize=tokenize, against=against, trained_in=trained_in
+        translator,
+        paths,
+        decode,
+        by_source=by_source,
+        tokenize=tokenize,
+        against=against,
+        trained_in=trained_in,
+        glossary=glossary,
     )
     return run_to_end(work)
 
@@ -74,6 +86,7 @@ def iter_evaluate(
     tokenize: str = "13a",
     against: SupportsTranslation | None = None,
     trained_in: str | Path | None = None,
+    glossary: Glossary | None = None,
 ) -> Work[Evaluation]:
     """Like `evaluate`, but a generator that yields progress and returns the evaluation.
 
@@ -91,10 +104,10 @@ def iter_evaluate(
     # The settings of both are made before either translates, so that settings that do not fit are refused at once.
     translators = [translator] if against is None else [translator, against]
     settings = [replace(decode or _stored(one), **{**changes, "scores": False}) for one in translators]
-    ours = yield from _translate(translator, sources, settings[0], scorer, "")
+    ours = yield from _translate(translator, sources, settings[0], scorer, "", glossary)
     theirs = None
     if against is not None:
-        theirs = yield from _translate(against, sources, settings[1], scorer, " with the other model")
+        theirs = yield from _translate(against, sources, settings[1], scorer, " with the other model", glossary)
     statistics = [ours[1]] if theirs is None else [ours[1], theirs[1]]
     folder = Path(trained_in) if trained_in is not None else None
     frequencies, counted_in = word_frequencies(sources, folder)
@@ -103,7 +116,8 @@ def iter_evaluate(
         f"frequency of the rarest source word in {counted_in}", by_rarity(sources, frequencies), scorer, statistics
     )
     comparison = (yield from compare(scorer, pairs, ours, theirs)) if theirs is not None else None
-    return Evaluation(scorer.scores(ours[1]), lengths, rarity, comparison, sources, ours[0], references)
+    kept = kept_content(sources, ours[0], references, glossary)
+    return Evaluation(scorer.scores(ours[1]), lengths, rarity, comparison, sources, ours[0], references, kept)
 
 
 def check_loaded(model: object) -> None:
@@ -146,10 +160,18 @@ def _read(paths: Sequence[Path], *, by_source: bool) -> list[tuple[str, tuple[st
 
 
 def _translate(
-    translator: SupportsTranslation, sources: Sequence[str], decode: DecodeSettings, scorer: Scorer, suffix: str
+    translator: SupportsTranslation,
+    sources: Sequence[str],
+    decode: DecodeSettings,
+    scorer: Scorer,
+    suffix: str,
+    glossary: Glossary | None,
 ) -> Work[tuple[tuple[str, ...], list[SentenceStatistics]]]:
     """Return the translations and their statistics; `suffix` is appended to the name of each stage of the progress."""
-    stream = translator.translate_iterable(sources, decode)
+    if glossary is None:
+        stream = translator.translate_iterable(sources, decode)
+    else:  # only models have this argument
+        stream = cast(Any, translator).translate_iterable(sources, decode, glossary=glossary)
     translations = yield from _collect(f"translating{suffix}", stream, len(sources))
     texts = tuple(translation.text for translation in translations)
     return texts, (yield from _collect(f"scoring{suffix}", scorer.statistics(texts), len(texts)))

@@ -29,6 +29,7 @@ def facts(evaluation: Evaluation, name: str, other: str) -> dict[str, Any]:
     comparison = evaluation.against
     return {
         **asdict(evaluation.scores),
+        "kept": {one.name: {"kept": one.kept, "total": one.total} for one in evaluation.kept},
         "by_length": asdict(evaluation.by_length),
         "by_rarity": asdict(evaluation.by_rarity),
         "against": comparison
@@ -50,6 +51,8 @@ def evaluation_lines(evaluation: Evaluation, name: str, other: str) -> Iterator[
     yield f"{format_count(scores.sentences, 'sentence')}{references}"
     for metric, title in METRICS.items():
         yield f"{title:4} {getattr(scores, metric):6.2f}   {getattr(scores, f'{metric}_signature')}"
+    for one in evaluation.kept:
+        yield f"{one.kept:,} of {one.total:,} {one.name} kept ({one.kept / one.total:.1%})"
     tokenized = sum(text.endswith(_TOKENIZED_END) for text in evaluation.translations)
     if 2 * tokenized > scores.sentences and "|tok:none|" not in scores.bleu_signature:
         yield (

@@ -8,7 +8,7 @@ from dataclasses import replace
 from itertools import chain
 
 from regard.inference.alignment import Link, WordCount, shift_links
-from regard.inference.result import Translation
+from regard.inference.result import PlacedSpan, Range, Translation, TranslationWarning
 
 Part = tuple[str, bool]  # the text of a part, and whether its translation must start with `decode.prefix`
 
@@ -28,7 +28,8 @@ def plan_parts(parts: list[tuple[str, str]], *, prefixed: bool) -> Plan:
 
 
 def is_blank(text: str) -> bool:
-    return not text or text.isspace()
+    """Return whether a text has neither letters nor digits, so that there is nothing to translate."""
+    return not any(map(str.isalnum, text))
 
 
 def join_parts(text: str, plan: Plan, translated: PartTranslations, *, has_scores: bool) -> Translation:
@@ -51,17 +52,23 @@ def _join_rank(text: str, plan: Plan, translated: PartTranslations, rank: int, *
     texts: list[str] = []
     parts: list[Translation] = []
     links: list[Link] = []
+    warnings: list[TranslationWarning] = []
+    spans: list[PlacedSpan] = []
     words = WordCount(), WordCount()
+    begins = [0, 0]  # of the part, in the source and in the translation
     for part, space in plan:
         target = part[0]
         if part in translated:
             choices = translated[part]
             parts.append(choices[min(rank, len(choices) - 1)])  # a part with fewer than the others repeats its last one
             target = parts[-1].text
+            warnings += (_shift_warning(one, *begins) for one in parts[-1].warnings)
+            spans += (_shift_span(one, *begins) for one in parts[-1].spans)
             links += shift_links(parts[-1].alignment or (), words[0].before(part[0]), words[1].before(target))
         words[0].add(part[0] + space)
         words[1].add(target + space)
         texts += [target, space]
+        begins = [begins[0] + len(part[0]) + len(space), begins[1] + len(target) + len(space)]
     return Translation(
         text,
         "".join(texts),
@@ -71,4 +78,22 @@ def _join_rank(text: str, plan: Plan, translated: PartTranslations, rank: int, *
         tuple(chain.from_iterable(part.log_probabilities for part in parts)),
         # If a word was split between two parts, both parts may have the same link; duplicates are removed.
         alignment=tuple(dict.fromkeys(links)) if parts and all(part.alignment is not None for part in parts) else None,
+        warnings=tuple(warnings),
+        spans=tuple(spans),
     )
+
+
+def _shift_warning(warning: TranslationWarning, source: int, target: int) -> TranslationWarning:
+    return replace(
+        warning,
+        source=_shift(warning.source, source) if warning.source else None,
+        target=_shift(warning.target, target) if warning.target else None,
+    )
+
+
+def _shift_span(span: PlacedSpan, source: int, target: int) -> PlacedSpan:
+    return replace(span, source=_shift(span.source, source), target=_shift(span.target, target))
+
+
+def _shift(span: Range, characters: int) -> Range:
+    return span[0] + characters, span[1] + characters

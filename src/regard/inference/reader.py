@@ -1,43 +1,124 @@
 """Reads texts: divides them into parts that the model can translate, and turns the parts into source tokens."""
 
-from collections.abc import Sequence
+import re
+from collections.abc import Iterator, Sequence
 
 from regard.errors import SettingsError
 from regard.inference.backends.interface import SourceTokens
 from regard.inference.joiner import Part, Plan, plan_parts
+from regard.inference.masking import Edited, Mask, Masker
 from regard.inference.splitter import split_text
 from regard.settings.decode import DecodeSettings
+from regard.spans.glossary import Glossary
+from regard.tokenizers.placeholders import PLACEHOLDERS
 from regard.tokenizers.protocol import Tokenizer
+
+_BREAKABLE = PLACEHOLDERS[0]  # stands for each protected span while a line is divided
+
+# The indentation of a line, and the signs of a list, a heading or a quotation, which are not translated.
+_LINE_START = re.compile(r"\s*(?:(?:[-*+•‣◦–—>]|\d{1,3}[.)]|[a-z]\)|#{1,6}|\[[ xX]\])\s+)*")
+
+_FENCES = ("```", "~~~")  # around a block of code, as in Markdown
+
+_CELL_BORDER = re.compile(r"\s*\|\s*")  # in a row of a Markdown table
+
+# White space that a model would not keep: a tab, several spaces after a sentence, still more spaces between columns, or
+# a line break as it is written in programs.
+_WIDE_SPACE = re.compile(r"(?:\s*\\[nrt](?![a-z]))+\s*|(?:[^\S\n]*\t|(?<=[.!?…:;\"'»)])[^\S\n]{2}|[^\S\n]{3})[^\S\n]*")
+
+_STAND_IN_TOKENS = 8  # a stand-in of a protected span is assumed to have at most this many tokens
 
 
 class Reader:
     """Divides texts into parts of one line and of at most `max_positions` tokens, including EOS, and encodes them."""
 
-    def __init__(self, tokenizer: Tokenizer, max_positions: int) -> None:
+    def __init__(self, tokenizer: Tokenizer, max_positions: int, *, has_alignment: bool = False) -> None:
         self.max_positions = max_positions
         self._tokenizer = tokenizer
+        self._masker = Masker(tokenizer.placeholders, has_alignment=has_alignment)
 
-    def plan(self, text: str, decode: DecodeSettings) -> Plan:
+    def plan(self, text: str, decode: DecodeSettings, glossary: Glossary | None = None) -> Plan:
         """Return the parts of a text, each with the white space after it. The first part may get a prefix."""
-        return plan_parts(self.parts(text), prefixed=bool(decode.prefix))
+        return plan_parts(self.parts(text, glossary, protect=decode.protect), prefixed=bool(decode.prefix))
 
-    def parts(self, text: str) -> list[tuple[str, str]]:
-        """Return the text of each part, and the white space after it."""
+    def parts(self, text: str, glossary: Glossary | None = None, *, protect: bool = True) -> list[tuple[str, str]]:
+        """Return the text of each part, and what stands after it: white space, and the list marker of the next part."""
         # Models are trained on single lines, so a part never contains several lines.
         parts: list[tuple[str, str]] = []
+        fence = ""  # the sign that ends the block of code around the line, if there is one
         for line in text.split("\n"):
-            parts += split_text(line, self._fits)
+            sign = line.lstrip()[:3] if protect else ""
+            if fence or sign in _FENCES:
+                fence = "" if sign == fence else fence or sign
+                parts.append(("", line))
+            else:
+                parts += self._line(line, glossary, protect=protect)
             parts[-1] = (parts[-1][0], parts[-1][1] + "\n")
         parts[-1] = (parts[-1][0], parts[-1][1].removesuffix("\n"))
         return parts
 
-    def sources(self, parts: Sequence[Part], decode: DecodeSettings) -> list[SourceTokens]:
-        """Return the tokens of each part, with the length limit and the prefix of its translation."""
+    def _line(self, line: str, glossary: Glossary | None, *, protect: bool) -> Iterator[tuple[str, str]]:
+        text = line.strip()
+        if not text:
+            yield line, ""
+            return
+        begin = _LINE_START.match(line).end()  # type: ignore[union-attr]
+        text = line[begin:].rstrip()
+        if begin:
+            yield "", line[:begin] if text else line
+        if not text:
+            return
+        end = begin
+        border = _CELL_BORDER if text.startswith("|") and text.endswith("|") else _WIDE_SPACE
+        for match in border.finditer(text):
+            yield from self._with_space(line[end : begin + match.start()], match[0], glossary, protect=protect)
+            end = begin + match.end()
+        space = line[begin + len(text) :]
+        yield from self._with_space(line[end : begin + len(text)], space, glossary, protect=protect)
+
+    def _with_space(
+        self, text: str, space: str, glossary: Glossary | None, *, protect: bool
+    ) -> Iterator[tuple[str, str]]:
+        if space.strip() and not any(map(str.isalpha, text)):  # a number in a table
+            yield "", text + space
+            return
+        *parts, (last, no_space) = self._split(text, glossary, protect=protect)
+        yield from parts
+        yield last, no_space + space
+
+    def _split(self, line: str, glossary: Glossary | None, *, protect: bool) -> list[tuple[str, str]]:
+        """Divide a line that is too long, but never inside of a protected span."""
+        groups = self._masker.groups(line, glossary, protect=protect) if protect or glossary else []
+        if not groups:
+            return split_text(line, self._fits)
+        spans = iter([line[group.begin : group.end] for group in groups])
+        short = Edited.of(line, (((group.begin, group.end), _BREAKABLE) for group in groups)).text
+
+        def fits(text: str) -> bool:
+            count = text.count(_BREAKABLE)
+            return count <= self._masker.max_groups and self._fits(text, count * _STAND_IN_TOKENS)
+
+        return [(_fill(text, spans), space) for text, space in split_text(short, fits)]
+
+    def mask(self, part: Part, decode: DecodeSettings, glossary: Glossary | None = None) -> Mask | None:
+        """Return the protected spans and the terms of a part, or None if there are none."""
+        return self._masker.mask(part[0], glossary, protect=decode.protect) if decode.protect or glossary else None
+
+    def sources(
+        self, parts: Sequence[Part], decode: DecodeSettings, masks: Sequence[Mask | None] = (), attempt: int = 0
+    ) -> list[SourceTokens]:
+        """Return the tokens of each part, with the length limit and the prefix of its translation.
+
+        `masks` has the mask of each part; if it is empty, no part has one.
+        """
+        masks = masks or [None] * len(parts)
         prefix = self._tokenizer.encode([decode.prefix])[0] if decode.prefix else []
-        encoded = self._tokenizer.encode([text for text, _ in parts])
+        encoded = self._tokenizer.encode([text for (text, _), mask in zip(parts, masks, strict=True) if mask is None])
+        masked = self._tokenizer.encode_masked([mask.masked(attempt).text for mask in masks if mask is not None])
+        plain, with_spans = iter(encoded), iter(masked)
         return [
-            self._source(ids, prefix if prefixed else [], decode)
-            for ids, (_, prefixed) in zip(encoded, parts, strict=True)
+            self._source(next(plain if mask is None else with_spans), prefix if prefixed else [], decode)
+            for (_, prefixed), mask in zip(parts, masks, strict=True)
         ]
 
     def _source(self, ids: Sequence[int], prefix: Sequence[int], decode: DecodeSettings) -> SourceTokens:
@@ -53,8 +134,14 @@ class Reader:
         limit = min(max(len(ids) + decode.max_length_offset, decode.min_length, len(prefix) + 1), most)
         return SourceTokens(tuple(ids), limit, tuple(prefix))
 
-    def _fits(self, text: str) -> bool:
+    def _fits(self, text: str, more: int = 0) -> bool:
         # The tokens of a short text need not be counted, because there are at most two for each byte.
-        if 2 * len(text.encode("utf-8", "replace")) + 2 <= self.max_positions:
+        if 2 * len(text.encode("utf-8", "replace")) + 2 + more <= self.max_positions:
             return True
-        return len(self._tokenizer.encode([text])[0]) < self.max_positions
+        return len(self._tokenizer.encode([text])[0]) + more < self.max_positions
+
+
+def _fill(text: str, spans: Iterator[str]) -> str:
+    """Put the next spans in the places that were kept for them."""
+    first, *others = text.split(_BREAKABLE)
+    return "".join([first, *(part for other in others for part in (next(spans), other))])

@@ -13,15 +13,19 @@ from itertools import islice
 from typing import Self, final, overload
 
 from regard.errors import DataError, UserError
-from regard.inference.backends.interface import Backend, Batching, Sources
+from regard.inference.alignment import Link
+from regard.inference.backends.interface import Backend, Batching, Sources, SourceTokens
 from regard.inference.joiner import Part, PartTranslations, Plan, is_blank, join_parts
 from regard.inference.length_buckets import length_buckets
+from regard.inference.locator import Locator
+from regard.inference.masking import Mask, Restored
 from regard.inference.reader import Reader
 from regard.inference.result import Translation
 from regard.inference.search.hypothesis import Hypothesis
 from regard.inference.writer import Writer
 from regard.model_folder.folder import DEFAULT_DECODE, AlignmentHead
 from regard.settings.decode import DecodeSettings
+from regard.spans.glossary import Glossary
 from regard.tokenizers.protocol import Tokenizer
 
 WINDOW = 2048  # number of lines whose parts are sorted into batches together
@@ -37,6 +41,7 @@ class _Batch:
 
     parts: list[Part]
     sources: Sources
+    masks: list[Mask | None]  # the protected spans of each part
 
 
 @dataclass
@@ -79,7 +84,7 @@ class Translator:
         self.decode = decode
         self.backend = backend
         self.tokenizer = tokenizer
-        self.reader = Reader(tokenizer, max_positions)
+        self.reader = Reader(tokenizer, max_positions, has_alignment=alignment_head is not None)
         self._writer = Writer(tokenizer, alignment_head)
         self._is_closed = False
 
@@ -106,23 +111,31 @@ class Translator:
 
     # A string is also a sequence of strings, so both overloads fit it; type checkers use the first.
     @overload
-    def translate(self, text: str, decode: DecodeSettings | None = None) -> Translation: ...  # type: ignore[overload-overlap]
+    def translate(  # type: ignore[overload-overlap]
+        self, text: str, decode: DecodeSettings | None = None, *, glossary: Glossary | None = None
+    ) -> Translation: ...
 
     @overload
-    def translate(self, text: Sequence[str], decode: DecodeSettings | None = None) -> list[Translation]: ...
+    def translate(
+        self, text: Sequence[str], decode: DecodeSettings | None = None, *, glossary: Glossary | None = None
+    ) -> list[Translation]: ...
 
     def translate(
-        self, text: str | Sequence[str], decode: DecodeSettings | None = None
+        self,
+        text: str | Sequence[str],
+        decode: DecodeSettings | None = None,
+        *,
+        glossary: Glossary | None = None,
     ) -> Translation | list[Translation]:
         """Translate one text of any length and any number of lines, or a list of texts.
 
-        Each text of a list gets the translation that it would get alone.
+        Each text of a list gets the translation that it would get alone. `glossary` has terms with their translations.
         """
         texts = list(text) if isinstance(text, Iterable) and not isinstance(text, str) else [text]
         for one in texts:
             if not isinstance(one, str):
                 raise TypeError(f"texts must be a str or a sequence of str, got {type(one).__name__}")
-        translations = list(self.translate_iterable(texts, decode))
+        translations = list(self.translate_iterable(texts, decode, glossary=glossary))
         return translations[0] if isinstance(text, str) else translations
 
     def translate_iterable(
@@ -132,6 +145,7 @@ class Translator:
         *,
         window: int = WINDOW,
         batch_tokens: int | None = None,
+        glossary: Glossary | None = None,
     ) -> Iterator[Translation]:
         """Yield the translation of each line, in order. Lines are read in windows of `window` lines.
 
@@ -145,7 +159,7 @@ class Translator:
             decode = replace(decode, alignment=False)
         batching = self.backend.batching(decode)
         batching = replace(batching, tokens=batch_tokens or batching.tokens, ahead=batching.ahead if window > 1 else 0)
-        windows = self._windows(iter(lines), decode, window, batching)
+        windows = self._windows(iter(lines), decode, window, batching, glossary)
         unfinished: deque[_Window] = deque()  # in the order of their texts
         problem: Exception | None = None
         try:
@@ -192,7 +206,12 @@ class Translator:
                 oldest.translated[part] += translations
 
     def _windows(
-        self, lines: Iterator[str], decode: DecodeSettings, size: int, batching: Batching
+        self,
+        lines: Iterator[str],
+        decode: DecodeSettings,
+        size: int,
+        batching: Batching,
+        glossary: Glossary | None,
     ) -> Iterator[_Window]:
         """Read lines and yield them in windows. If reading fails, the lines before are yielded before the error."""
         translated: PartTranslations = {}
@@ -209,7 +228,9 @@ class Translator:
             translated = translated if len(translated) < MAX_REMEMBERED else {}
             if texts:
                 is_last = len(texts) < size
-                yield self._window(texts, translated, decode, batching, size, is_first=is_first, is_last=is_last)
+                yield self._window(
+                    texts, translated, decode, batching, size, glossary, is_first=is_first, is_last=is_last
+                )
             is_first = False
         if problem is not None:
             raise problem
@@ -221,19 +242,33 @@ class Translator:
         decode: DecodeSettings,
         batching: Batching,
         size: int,
+        glossary: Glossary | None,
         *,
         is_first: bool,
         is_last: bool,
     ) -> _Window:
-        plans = [self.reader.plan(text, decode) for text in texts]
+        plans = [self.reader.plan(text, decode, glossary) for text in texts]
         all_parts = (part for plan in plans for part, _ in plan if not is_blank(part[0]))
-        parts = [part for part in dict.fromkeys(all_parts) if part not in translated]
-        sources = self.reader.sources(parts, decode)
-        translated.update((part, []) for part in parts)
+        parts, masks = [], []
+        for part in dict.fromkeys(all_parts):
+            if part in translated:
+                continue
+            mask = self.reader.mask(part, decode, glossary)
+            translated[part] = []
+            if mask is not None and not mask.attempts:
+                translated[part].append(self._writer.copy(part[0], mask.copied(), decode))
+            else:
+                parts.append(part)
+                masks.append(mask)
+        sources = self.reader.sources(parts, decode, masks)
         tokens = max(1, batching.tokens // _rows_per_sentence(decode))
         lengths = [max(len(source.ids), batching.min_source_tokens) for source in sources]
         batches = [
-            _Batch([parts[index] for index in indices], [sources[index] for index in indices])
+            _Batch(
+                [parts[index] for index in indices],
+                [sources[index] for index in indices],
+                [masks[index] for index in indices],
+            )
             for indices in length_buckets(lengths, tokens, batching.workers if is_last else 1)
         ]
         # The same for all windows of a call: the batches of a long stream are computed in the same way.
@@ -244,19 +279,81 @@ class Translator:
         self, batch: _Batch, results: list[list[Hypothesis]], decode: DecodeSettings
     ) -> Iterator[list[Translation]]:
         """Yield the translations of each part of a batch, best first."""
+        sources, attempts = list(batch.sources), [0] * len(results)
+        if any(mask is not None for mask in batch.masks):
+            results = list(results)
+            self._try_other_stand_ins(batch, sources, results, attempts, decode)
         best = [hypotheses[: decode.n_best] for hypotheses in results]
         texts = iter(self._writer.texts([each for hypotheses in best for each in hypotheses]))
-        for (text, _), source, hypotheses in zip(batch.parts, batch.sources, best, strict=True):
-            yield [
-                self._writer.translation(
-                    text,
-                    next(texts),
-                    each,
-                    decode,
-                    self._writer.alignment(source.ids, each.token_ids, each.attention) if decode.alignment else None,
-                )
-                for each in hypotheses
-            ]
+        for (text, _), source, mask, attempt, hypotheses in zip(
+            batch.parts, sources, batch.masks, attempts, best, strict=True
+        ):
+            translations = []
+            for each in hypotheses:
+                links = self._writer.alignment(source.ids, each.token_ids, each.attention) if decode.alignment else None
+                if mask is None:
+                    one = self._writer.translation(text, next(texts), each, decode, links, source=source)
+                else:
+                    one = self._with_spans(mask, attempt, source, next(texts), each, decode, links)
+                translations.append(one)
+            yield translations
+
+    def _with_spans(
+        self,
+        mask: Mask,
+        attempt: int,
+        source: SourceTokens,
+        text: str,
+        hypothesis: Hypothesis,
+        decode: DecodeSettings,
+        links: tuple[Link, ...] | None,
+    ) -> Translation:
+        restored = self._restored(mask, attempt, source, hypothesis, text)
+        links = restored.links(mask.masked(attempt), links) if links is not None else None
+        return self._writer.translation(
+            mask.source, restored.text, hypothesis, decode, links, source=source, spans=restored.spans
+        )
+
+    def _try_other_stand_ins(
+        self,
+        batch: _Batch,
+        sources: Sources,
+        results: list[list[Hypothesis]],
+        attempts: list[int],
+        decode: DecodeSettings,
+    ) -> None:
+        """Translate parts again in which the model lost a protected span, with other stand-ins for the spans.
+
+        Replace the sources and the results of a part by the first attempt that loses the fewest spans.
+        """
+        masked = {index: mask for index, mask in enumerate(batch.masks) if mask is not None}
+        lost = {index: self._count_lost(mask, 0, sources[index], results[index]) for index, mask in masked.items()}
+        for attempt in range(1, max(mask.attempts for mask in masked.values())):
+            again = [index for index, mask in masked.items() if lost[index] and attempt < mask.attempts]
+            if not again:
+                return
+            parts, masks = [batch.parts[index] for index in again], [masked[index] for index in again]
+            new_sources = self.reader.sources(parts, decode, masks, attempt)
+            new_results = self.backend.generate(new_sources, decode, sentences=len(new_sources)).result()
+            for index, mask, source, found in zip(again, masks, new_sources, new_results, strict=True):
+                count = self._count_lost(mask, attempt, source, found)
+                if count < lost[index]:
+                    lost[index], sources[index], results[index], attempts[index] = count, source, found, attempt
+
+    def _count_lost(self, mask: Mask, attempt: int, source: SourceTokens, hypotheses: list[Hypothesis]) -> int:
+        return self._restored(mask, attempt, source, hypotheses[0], self._writer.texts(hypotheses[:1])[0]).lost
+
+    def _restored(self, mask: Mask, attempt: int, source: SourceTokens, hypothesis: Hypothesis, text: str) -> Restored:
+        """Return the translation of a part with its protected spans."""
+
+        def locator() -> Locator | None:
+            if self.alignment_head is None or not hypothesis.token_ids:
+                return None
+            [weights_LM] = self.backend.attend([(source.ids, hypothesis.token_ids)])
+            masked = mask.masked(attempt).text
+            return self._writer.locator(source.ids, masked, hypothesis.token_ids, text, weights_LM)
+
+        return mask.restore(text, attempt, locator)
 
     def score(self, pairs: Iterable[tuple[str, str]], decode: DecodeSettings | None = None) -> Iterator[Translation]:
         """Yield a `Translation` for each pair of a source and a given translation, with its log-probability."""

@@ -4,7 +4,11 @@ from collections.abc import Sequence
 from typing import Any
 
 from regard.inference.alignment import Link, align_words
-from regard.inference.result import Translation
+from regard.inference.backends.interface import SourceTokens
+from regard.inference.checks import Checks
+from regard.inference.locator import Locator, SplitWords
+from regard.inference.masking import Restored
+from regard.inference.result import PlacedSpan, Translation
 from regard.inference.search.hypothesis import Hypothesis
 from regard.model_folder.folder import AlignmentHead
 from regard.settings.decode import DecodeSettings
@@ -18,6 +22,7 @@ class Writer:
     def __init__(self, tokenizer: Tokenizer, alignment_head: AlignmentHead | None) -> None:
         self.alignment_head = alignment_head
         self._tokenizer = tokenizer
+        self._checks = Checks(tokenizer)
 
     def texts(self, hypotheses: Sequence[Hypothesis]) -> list[str]:
         """Return the text of each hypothesis."""
@@ -25,26 +30,48 @@ class Writer:
 
     def translation(
         self,
-        source: str,
+        source_text: str,
         text: str,
         hypothesis: Hypothesis,
         decode: DecodeSettings,
         alignment: tuple[Link, ...] | None = None,
+        *,
+        source: SourceTokens | None = None,
+        spans: tuple[PlacedSpan, ...] = (),
     ) -> Translation:
-        """Return the translation of a source, with what was requested by `decode`."""
+        """Return the translation of a source, with what was requested by `decode`.
+
+        `source` are the tokens of a source that was translated now: without them, the translation is not checked.
+        """
         tokens = hypothesis.tokens
         return Translation(
-            source,
+            source_text,
             text,
             hypothesis.score + 0.0 if decode.scores else None,  # + 0.0 turns -0.0 into 0.0
             hypothesis.log_probability + 0.0 if decode.scores else None,
             tokens if tokens is not None else tuple(self._tokenizer.tokens(hypothesis.token_ids)),
             hypothesis.token_log_probabilities if decode.log_probabilities else (),
             alignment=alignment,
+            warnings=self._checks.warnings(source_text, text, source, hypothesis.token_ids, spans) if source else (),
+            spans=spans,
         )
+
+    def copy(self, source: str, restored: Restored, decode: DecodeSettings) -> Translation:
+        """Return the translation of a source that has only protected spans."""
+        zero = 0.0 if decode.scores else None
+        links = restored.copied_links() if decode.alignment and self.alignment_head is not None else None
+        return Translation(source, restored.text, zero, zero, (), alignment=links, spans=restored.spans)
 
     def alignment(self, source: Sequence[int], target: Sequence[int], weights_LM: Any) -> tuple[Link, ...]:
         """Return the links between the words of a source and of its translation, given the weights of the head."""
         assert self.alignment_head is not None
         words = whitespace_words(source, self._tokenizer), whitespace_words(target, self._tokenizer)
         return tuple(align_words(weights_LM, *words, self.alignment_head.row))
+
+    def locator(
+        self, source: Sequence[int], source_text: str, target: Sequence[int], text: str, weights: Any
+    ) -> Locator:
+        """Return what finds the place of a part of the source in a translation, given the weights of the head."""
+        assert self.alignment_head is not None
+        sides = (SplitWords(source, source_text, self._tokenizer), SplitWords(target, text, self._tokenizer))
+        return Locator(*sides, weights, self.alignment_head.row)

@@ -2,6 +2,9 @@
 
 Ids: `<pad>` 0, `<unk>` 1, `<s>` 2, `</s>` 3, bytes 4-259, then subwords. `<unk>` has an id but never occurs. A text
 that is encoded and then decoded is unchanged, including all of its white space.
+
+The last tokens of a vocabulary may be placeholders, which stand for spans that must not be translated. Only
+`encode_masked` gives their ids: in ordinary text, their characters are escaped.
 """
 
 import re
@@ -12,6 +15,7 @@ from typing import Self
 import sentencepiece
 
 from regard.errors import DataError, FolderError
+from regard.tokenizers.placeholders import ALL_PLACEHOLDERS, FIRST_PLACEHOLDER, PLACEHOLDERS
 from regard.tokenizers.special_ids import BYTES, EOS, FIRST_SUBWORD
 
 ROW_MULTIPLE = 8  # the number of rows of the embedding matrix is a multiple of this, which makes products faster
@@ -20,16 +24,21 @@ _MANY_TEXTS = 64
 
 # SentencePiece represents a space as U+2581, so a U+2581 in the text would be decoded as a space. Before encoding, each
 # U+2581 is therefore replaced by `_ESCAPE`, a private-use character, followed by 1. An `_ESCAPE` that is already in the
-# text is replaced by `_ESCAPE` followed by 0.
+# text is replaced by `_ESCAPE` followed by 0. If the vocabulary has placeholders, the character of a placeholder in the
+# text is replaced by `_ESCAPE` followed by a letter.
 _SPACE_SIGN = "\u2581"
 
 _ESCAPE = "\uf8fe"
 
-_ESCAPED = {_ESCAPE + "0": _ESCAPE, _ESCAPE + "1": _SPACE_SIGN}
+_FIRST_LETTER = "A"
 
 _TO_ESCAPE = re.compile(f"[{_ESCAPE}{_SPACE_SIGN}]")
 
-_TO_UNESCAPE = re.compile(f"{_ESCAPE}[01]")
+_TO_ESCAPE_WITH_PLACEHOLDERS = re.compile(f"[{_ESCAPE}{_SPACE_SIGN}{ALL_PLACEHOLDERS}]")
+
+_TO_UNESCAPE = re.compile(f"{_ESCAPE}([01])")
+
+_TO_UNESCAPE_WITH_PLACEHOLDERS = re.compile(f"{_ESCAPE}([01A-Z])")
 
 
 class SentencePieceTokenizer:
@@ -46,6 +55,7 @@ class SentencePieceTokenizer:
             raise FolderError(
                 "the tokenizer is not a SentencePiece model; copy the model again, or train it again"
             ) from error
+        self.placeholders = _placeholders_at_end(data)
         if not self._has_expected_ids():
             raise FolderError(
                 "the tokenizer is a SentencePiece model of another program (Regard's starts with <pad> <unk> <s> "
@@ -74,9 +84,15 @@ class SentencePieceTokenizer:
 
     def encode(self, texts: Sequence[str]) -> list[list[int]]:
         """Return the token ids of each text."""
-        escaped = [_utf8(text) for text in texts]
+        return self._encode([_utf8(text, with_placeholders=bool(self.placeholders)) for text in texts])
+
+    def encode_masked(self, texts: Sequence[str]) -> list[list[int]]:
+        """Return the token ids of texts in which the characters of placeholders stand for the placeholders."""
+        return self._encode([_utf8(text) for text in texts])
+
+    def _encode(self, escaped: list[bytes]) -> list[list[int]]:
         # Given a list, SentencePiece starts threads, which takes longer than encoding a few sentences.
-        if len(texts) < _MANY_TEXTS:
+        if len(escaped) < _MANY_TEXTS:
             return [self._model.encode(text) for text in escaped]
         encoded: list[list[int]] = self._model.encode(escaped)
         return encoded
@@ -86,7 +102,8 @@ class SentencePieceTokenizer:
         plain = [list(map(int, text_ids)) for text_ids in ids]
         many = len(ids) >= _MANY_TEXTS
         texts = self._model.decode(plain) if many else [self._model.decode(text_ids) for text_ids in plain]
-        return [_unescape(text) for text in texts]
+        pattern = _TO_UNESCAPE_WITH_PLACEHOLDERS if self.placeholders else _TO_UNESCAPE
+        return [pattern.sub(_unescape, text) for text in texts]
 
     def tokens(self, ids: Sequence[int]) -> list[str]:
         """Return the token of each id as a string: U+2581 stands for a space, `<0xE2>` for a byte."""
@@ -97,9 +114,30 @@ class SentencePieceTokenizer:
         return self.size > FIRST_SUBWORD and self.tokens(range(FIRST_SUBWORD)) == expected
 
 
-def _utf8(text: str) -> bytes:
+def placeholder_entries(count: int) -> bytes:
+    """Return the first placeholders as tokens that can be appended to the file of a vocabulary.
+
+    SentencePiece never divides these tokens. Its own option, `user_defined_symbols`, would move the ids of the bytes.
+    """
+    return b"".join(map(_placeholder_entry, PLACEHOLDERS[:count]))
+
+
+def _placeholder_entry(character: str) -> bytes:
+    # A protocol buffer: field 1 of the token is its text, 2 its score (0.0), 3 its type (4: defined by the user).
+    text = character.encode()
+    token = b"\x0a" + bytes([len(text)]) + text + b"\x15\0\0\0\0" + b"\x18\x04"
+    return b"\x0a" + bytes([len(token)]) + token
+
+
+def _placeholders_at_end(data: bytes) -> tuple[str, ...]:
+    """Return the placeholders with which a vocabulary ends."""
+    counts = range(len(PLACEHOLDERS), 0, -1)
+    return PLACEHOLDERS[: next((count for count in counts if data.endswith(placeholder_entries(count))), 0)]
+
+
+def _utf8(text: str, *, with_placeholders: bool = False) -> bytes:
     try:
-        return escape(text).encode()
+        return escape(text, with_placeholders=with_placeholders).encode()
     except UnicodeEncodeError as error:
         # A lone surrogate in a string comes from an invalid byte in a command line, or from broken JSON.
         surrogate = error.object[error.start]
@@ -109,10 +147,20 @@ def _utf8(text: str) -> bytes:
         ) from error
 
 
-def escape(text: str) -> str:
+def escape(text: str, *, with_placeholders: bool = False) -> str:
     """Replace the characters that would be changed by encoding and decoding with SentencePiece."""
-    return _TO_ESCAPE.sub(lambda match: _ESCAPE + "01"[match[0] == _SPACE_SIGN], text)
+    return (_TO_ESCAPE_WITH_PLACEHOLDERS if with_placeholders else _TO_ESCAPE).sub(_escape, text)
 
 
-def _unescape(text: str) -> str:
-    return _TO_UNESCAPE.sub(lambda match: _ESCAPED[match[0]], text)
+def _escape(match: re.Match[str]) -> str:
+    character = match[0]
+    if character in (_ESCAPE, _SPACE_SIGN):
+        return _ESCAPE + "01"[character == _SPACE_SIGN]
+    return _ESCAPE + chr(ord(_FIRST_LETTER) + ord(character) - FIRST_PLACEHOLDER)
+
+
+def _unescape(match: re.Match[str]) -> str:
+    code = match[1]
+    if code in "01":
+        return _SPACE_SIGN if code == "1" else _ESCAPE
+    return chr(FIRST_PLACEHOLDER + ord(code) - ord(_FIRST_LETTER))

@@ -9,7 +9,7 @@ from typing import Literal
 
 import sentencepiece
 
-from regard.tokenizers.sentencepiece import ROW_MULTIPLE, escape
+from regard.tokenizers.sentencepiece import ROW_MULTIPLE, escape, placeholder_entries
 from regard.tokenizers.special_ids import BOS, EOS, FIRST_SUBWORD, PAD, UNK
 
 # The maximum is that of the paper, where English and German share 37,000 tokens (section 5.1).
@@ -32,12 +32,16 @@ def choose_vocab_size(words: int) -> int:
     return -(-size // ROW_MULTIPLE) * ROW_MULTIPLE
 
 
-def train_tokenizer(sentences: Iterator[str], *, kind: Literal["unigram", "bpe"], vocab_size: int) -> bytes:
+def train_tokenizer(
+    sentences: Iterator[str], *, kind: Literal["unigram", "bpe"], vocab_size: int, placeholders: int = 0
+) -> bytes:
     """Train a tokenizer with at most `vocab_size` tokens; return the content of its file.
 
-    All sentences are held in memory. The same sentences always give the same file.
+    The last `placeholders` tokens are placeholders for spans that must not be translated. All sentences are held in
+    memory. The same sentences always give the same file.
     """
-    sample = list(_trainable(sentences))
+    vocab_size -= placeholders
+    sample = list(_trainable(sentences, with_placeholders=placeholders > 0))
     sample = _reduce_alphabet(sample, max_size=(vocab_size - FIRST_SUBWORD) // 2)
     file = io.BytesIO()
     sentencepiece.SentencePieceTrainer.train(
@@ -58,13 +62,14 @@ def train_tokenizer(sentences: Iterator[str], *, kind: Literal["unigram", "bpe"]
         num_threads=16,  # fixed, because the rounding of sums depends on the number of threads
         minloglevel=2,
     )
-    return file.getvalue()
+    return file.getvalue() + placeholder_entries(placeholders)
 
 
-def _trainable(sentences: Iterable[str]) -> Iterator[str]:
+def _trainable(sentences: Iterable[str], *, with_placeholders: bool) -> Iterator[str]:
     for sentence in sentences:
         if sentence and not sentence.isspace():
-            yield escape(sentence[:_MAX_SENTENCE_CHARACTERS]).replace(_RESERVED_IN_TRAINING, _GAP)
+            short = sentence[:_MAX_SENTENCE_CHARACTERS]
+            yield escape(short, with_placeholders=with_placeholders).replace(_RESERVED_IN_TRAINING, _GAP)
 
 
 def _reduce_alphabet(sample: list[str], *, max_size: int) -> list[str]:

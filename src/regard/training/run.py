@@ -232,7 +232,12 @@ def _tokenizer(run: Path, texts: TextStore, settings: Settings) -> Generator[Pro
         return SentencePieceTokenizer.load(folder / "tokenizer.model")
     vocab_size = settings.tokenizer.vocab_size or choose_vocab_size(texts.words)
     yield Progress("training the tokenizer", 0, 1)
-    data = train_tokenizer(texts.train.sample_texts(), kind=settings.tokenizer.kind, vocab_size=vocab_size)
+    data = train_tokenizer(
+        texts.train.sample_texts(),
+        kind=settings.tokenizer.kind,
+        vocab_size=vocab_size,
+        placeholders=settings.tokenizer.placeholders,
+    )
     with new_folder(folder) as new:
         (new / "tokenizer.model").write_bytes(data)
         write_json(new / "made_from.json", made_from)
@@ -258,7 +263,9 @@ def _prepare(
     # A model to fine-tune was trained on more varied texts than the new ones, so its profiles are kept.
     profiles = request.parent.language_profiles if request.parent else {}
     profiles = profiles or (yield from build_language_profiles(texts.train, sides))
-    corpus = yield from build_token_store(run / "tokens", texts, tokenizer, max_positions=settings.model.max_positions)
+    corpus = yield from build_token_store(
+        run / "tokens", texts, tokenizer, max_positions=settings.model.max_positions, seed=settings.train.seed
+    )
     if corpus.dropped:
         dropped = ", ".join(f"{reason}: {count:,}" for reason, count in corpus.dropped.items())
         yield Note(f"left out {dropped}; {run / 'tokens' / 'dropped.tsv'} lists them")

@@ -5,7 +5,7 @@ CTranslate2 in float32, which tests hold to the same text.
 """
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from regard.data.batching.batches import sequential_batches
 from regard.data.prepare.text_store import TextStore
@@ -74,7 +74,9 @@ class Validator:
             as_autoregressive(model), self._tokenizer.generable, device=model.device, batch_tokens=batch_tokens
         )
         translator = Translator(backend, self._tokenizer, max_positions=self._settings.model.max_positions)
-        texts = [translation.text for translation in translator.translate(sources, self._decode)]
+        # A model without placeholders is scored on its own translations, without names in the place of spans.
+        decode = replace(self._decode, protect=self._decode.protect and bool(self._tokenizer.placeholders))
+        texts = [translation.text for translation in translator.translate(sources, decode)]
         # TER is left out, because it would take the most time.
         scorer = Scorer([[target] for target in targets], names=("bleu", "chrf"))
         scores = scorer.metric_scores(list(scorer.statistics(texts)))

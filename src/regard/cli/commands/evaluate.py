@@ -6,7 +6,18 @@ from pathlib import Path
 import click
 
 from regard.cli.main import main
-from regard.cli.options import BACKEND, BEAM_SIZE, COMPUTE_TYPE, CONFIG, LANGUAGES, MODELS, NEW_FILE, SET
+from regard.cli.options import (
+    BACKEND,
+    BEAM_SIZE,
+    COMPUTE_TYPE,
+    CONFIG,
+    GLOSSARY,
+    LANGUAGES,
+    MODELS,
+    NEW_FILE,
+    SET,
+    read_glossary,
+)
 from regard.console import show_lines, show_work
 from regard.errors import SettingsError, UserError
 from regard.settings.parser import decode_overrides, extra_outputs
@@ -18,6 +29,7 @@ from regard.settings.parser import decode_overrides, extra_outputs
 @click.argument("files", nargs=-1, required=True, type=click.Path(path_type=Path))
 @click.option("--by-source", is_flag=True, help="Score each distinct source once, against all its references.")
 @click.option("--tokenize", default="13a", show_default=True, help="sacreBLEU's tokenizer for BLEU.")
+@GLOSSARY
 @click.option("--against", type=click.Path(path_type=Path), help="Another model folder to compare with.")
 @click.option("--json", "as_json", is_flag=True, help="Scores, tables and every sentence that differs, as JSON.")
 @click.option("-o", "--out", type=NEW_FILE, help="Also write the translations to this file, one per line.")
@@ -31,6 +43,7 @@ def evaluate(
     files: tuple[Path, ...],
     by_source: bool,
     tokenize: str,
+    glossary: Path | None,
     against: Path | None,
     as_json: bool,
     out: Path | None,
@@ -54,6 +67,7 @@ def evaluate(
     from regard.evaluation.evaluator import iter_evaluate
     from regard.evaluation.summary import evaluation_lines, facts, system_names
 
+    terms = read_glossary(glossary)
     model = load(*models, compute_type=compute_type, backend=backend)
     evaluation = show_work(
         iter_evaluate(
@@ -64,6 +78,7 @@ def evaluate(
             tokenize=tokenize,
             against=load(against, compute_type=compute_type, backend=backend) if against is not None else None,
             trained_in=models[0],
+            glossary=terms,
         )
     )
     names = system_names(models, against)

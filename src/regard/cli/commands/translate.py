@@ -14,7 +14,19 @@ import click
 from regard.cli.bundled_direction import choose_direction, identify_language, is_direction_open
 from regard.cli.line_input import ready_lines
 from regard.cli.main import main
-from regard.cli.options import BACKEND, BEAM_SIZE, COMPUTE_TYPE, CONFIG, LANGUAGES, MODELS, N_BEST, SET
+from regard.cli.options import (
+    BACKEND,
+    BEAM_SIZE,
+    COMPUTE_TYPE,
+    CONFIG,
+    GLOSSARY,
+    LANGUAGES,
+    MODELS,
+    N_BEST,
+    SET,
+    read_glossary,
+)
+from regard.cli.warning_counts import WarningCounts
 from regard.console import follow, say, standard_output
 from regard.errors import SettingsError, UserError
 from regard.settings.parser import decode_overrides, extra_outputs
@@ -29,8 +41,12 @@ if TYPE_CHECKING:
 @LANGUAGES
 @click.argument("texts", nargs=-1, metavar="[TEXT]...")
 @click.option("--file", type=click.Path(path_type=Path), help="Translate the lines of this file (plain, gzip or zstd).")
+@GLOSSARY
 @click.option(
-    "--json", "as_json", is_flag=True, help="A JSON object per line: text, scores, tokens, alignment, alternatives."
+    "--json",
+    "as_json",
+    is_flag=True,
+    help="A JSON object per line: text, scores, tokens, alignment, alternatives, warnings, spans.",
 )
 @BEAM_SIZE
 @N_BEST
@@ -42,6 +58,7 @@ def translate(
     models: tuple[Path, ...],
     texts: tuple[str, ...],
     file: Path | None,
+    glossary: Path | None,
     as_json: bool,
     compute_type: str,
     backend: str,
@@ -63,7 +80,7 @@ def translate(
         texts = ()  # standard input
     if not texts and file is None and sys.stdin.isatty():
         say("type a line to translate it; Ctrl-D ends")
-    inputs, total = _inputs(texts, file)
+    inputs, total = _inputs(texts, file, keep_carriage_returns=not as_json)
     detected = None
     if is_direction_open():
         detected, inputs = identify_language(inputs)
@@ -73,19 +90,22 @@ def translate(
         say(message)
     from regard.inference.translator_loader import load_translator
 
+    terms = read_glossary(glossary)
     translator = load_translator(*models, compute_type=compute_type, backend=backend)
     decode = replace(translator.decode, **changes)  # raises an error if the changes do not fit the model's settings
     with standard_output() as output:
 
         def translations() -> "Iterator[Translation]":
             for lines in inputs:
-                yield from translator.translate_iterable(lines, decode)
+                yield from translator.translate_iterable(lines, decode, glossary=terms)
                 output.flush()  # a program may wait for these translations before it writes more input
 
         # On a terminal, the translations themselves show the progress, so no counter is needed.
+        seen = WarningCounts()
         shown = translations() if sys.stdout.isatty() else follow(translations(), "lines", total)
         try:
             for one in shown:
+                seen.add(one)
                 # Each input line gives exactly one output line.
                 text = _json(one, detected) if as_json else one.text.replace("\n", " ")
                 output.write(text + "\n")
@@ -93,6 +113,9 @@ def translate(
             # The program that reads the output has closed the pipe. Redirect standard output to the null device,
             # because otherwise flushing it at exit would fail as well.
             os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+            return
+    for line in seen.lines(as_json=as_json):
+        say(line)
 
 
 def _json(translation: "Translation", detected: "Identification | None") -> str:
@@ -109,7 +132,9 @@ def _decode_changes(overrides: tuple[str, ...], config: Path | None, *, as_json:
     return {"scores": as_json, "alignment": as_json, **users}
 
 
-def _inputs(texts: tuple[str, ...], file: Path | None) -> tuple[Iterable[Iterator[str]], int | None]:
+def _inputs(
+    texts: tuple[str, ...], file: Path | None, *, keep_carriage_returns: bool
+) -> tuple[Iterable[Iterator[str]], int | None]:
     """Return the input in groups of lines, and the total number of lines if it is known.
 
     Each group is translated before the next group is read.
@@ -119,8 +144,9 @@ def _inputs(texts: tuple[str, ...], file: Path | None) -> tuple[Iterable[Iterato
     if file is not None and file != Path("-"):
         from regard.data.formats.lines import Lines
 
-        return [iter(Lines(file))], None
-    return ready_lines(sys.stdin.buffer), _count_lines(sys.stdin.buffer)
+        return [iter(Lines(file, keep_carriage_returns=keep_carriage_returns))], None
+    lines = ready_lines(sys.stdin.buffer, keep_carriage_returns=keep_carriage_returns)
+    return lines, _count_lines(sys.stdin.buffer)
 
 
 def _count_lines(stream: IO[bytes]) -> int | None:

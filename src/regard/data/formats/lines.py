@@ -41,11 +41,15 @@ _BUFFER_BYTES = 1 << 18
 
 
 class Lines:
-    """Iterates once over the lines of a file. `bytes_read` is the number of bytes read from disk so far."""
+    """Iterates once over the lines of a file. `bytes_read` is the number of bytes read from disk so far.
 
-    def __init__(self, path: Path) -> None:
+    With `keep_carriage_returns`, the `\\r` of a line end from Windows stays at the end of the line.
+    """
+
+    def __init__(self, path: Path, *, keep_carriage_returns: bool = False) -> None:
         check_file(path)
         self.path = path
+        self._keep_carriage_returns = keep_carriage_returns
         self.bytes_read = 0
 
     def __iter__(self) -> Iterator[str]:
@@ -67,7 +71,7 @@ class Lines:
                     yield too_long_record(self.path, number)
                     continue
                 try:
-                    yield decode_line(raw, name, number)
+                    yield decode_line(raw, name, number, keep_carriage_return=self._keep_carriage_returns)
                 except DataError as error:
                     yield InvalidRecord(self.path, number, "not UTF-8", str(error))
             self.bytes_read = disk.tell()
@@ -148,10 +152,10 @@ def _iconv_files(name: str) -> str:
     return f"{shlex.quote(name)} > fixed{suffix}"
 
 
-def decode_line(raw: bytes, name: str, number: int) -> str:
+def decode_line(raw: bytes, name: str, number: int, *, keep_carriage_return: bool = False) -> str:
     """Decode line `number` of the file `name`, without its line end and, in line 1, without a byte order mark."""
     if raw.endswith(b"\n"):
-        raw = raw[:-2] if raw.endswith(b"\r\n") else raw[:-1]
+        raw = raw[:-2] if raw.endswith(b"\r\n") and not keep_carriage_return else raw[:-1]
     try:
         line = raw.decode("utf-8")
     except UnicodeDecodeError as error:

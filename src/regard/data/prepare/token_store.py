@@ -20,12 +20,17 @@ from regard.data.prepare.ragged import Ragged, RaggedWriter, map_file
 from regard.data.prepare.text_store import UNREADABLE, TextPairs, TextStore
 from regard.errors import DataError
 from regard.progress import Progress, Work
+from regard.spans.training import mask_pair
 from regard.storage import atomic_files, json_files, manifest
 from regard.storage.manifest import is_up_to_date, write_folder_manifest
 from regard.tokenizers.sentencepiece import SentencePieceTokenizer
 from regard.tokenizers.special_ids import EOS
 
 _FORMAT = 2
+
+_MASK_FORMAT = 1  # of the rules that put placeholders into training pairs
+
+MaskedPairs = dict[int, tuple[str, str]]  # some pairs of a block with placeholders, by their index in the block
 
 
 class EncodedPairs:
@@ -59,11 +64,12 @@ class EncodedCorpus:
 
 
 def build_token_store(
-    folder: Path, texts: TextStore, tokenizer: SentencePieceTokenizer, *, max_positions: int
+    folder: Path, texts: TextStore, tokenizer: SentencePieceTokenizer, *, max_positions: int, seed: int = 0
 ) -> Work[EncodedCorpus]:
     """Write the pairs of `texts` as token ids to `folder`.
 
-    Pairs are left out if one of their texts is empty or has more than `max_positions` tokens.
+    Pairs are left out if one of their texts is empty or has more than `max_positions` tokens. If the vocabulary has
+    placeholders, they stand for spans in some training pairs; `seed` decides in which.
     """
     wanted = {
         "format": _FORMAT,
@@ -72,6 +78,8 @@ def build_token_store(
         "max_positions": max_positions,
         "type": "uint16" if tokenizer.embedding_rows <= 1 << 16 else "uint32",
     }
+    if tokenizer.placeholders:
+        wanted["masks"] = {"format": _MASK_FORMAT, "seed": seed}
     if is_up_to_date(folder, wanted):
         return EncodedCorpus(folder)
     total = len(texts.train) + len(texts.valid)
@@ -85,7 +93,8 @@ def build_token_store(
                 with ExitStack() as stack:
                     writer = _PairWriter(new / split, str(wanted["type"]), listing, stack)
                     for start, stop in pairs.blocks():
-                        writer.write(pairs, start, stop, tokenizer, max_positions)
+                        masked = _mask(pairs, start, stop, tokenizer, seed) if split == "train" else {}
+                        writer.write(pairs, start, stop, tokenizer, max_positions, masked)
                         yield Progress("encoding", done + stop, total)
                 done += len(pairs)
                 if writer.dropped.total() == len(pairs):
@@ -115,6 +124,18 @@ def _explain_empty_split(split: str, dropped: Counter[str], max_positions: int) 
     )
 
 
+def _mask(pairs: TextPairs, start: int, stop: int, tokenizer: SentencePieceTokenizer, seed: int) -> MaskedPairs:
+    """Return the pairs from `start` to `stop` that get placeholders."""
+    if not tokenizer.placeholders:
+        return {}
+    sources, targets = (pairs.texts(side, start, stop) for side in SIDES)
+    masked = (
+        mask_pair(source, target, tokenizer.placeholders, f"{seed} {corpus} {line}")
+        for source, target, (corpus, line) in zip(sources, targets, pairs.lines(start, stop).tolist(), strict=True)
+    )
+    return {row: pair for row, pair in enumerate(masked) if pair is not None}
+
+
 class _PairWriter:
     """A writer of the files that `EncodedPairs` reads."""
 
@@ -126,7 +147,13 @@ class _PairWriter:
         self.dropped: Counter[str] = Counter()
 
     def write(
-        self, pairs: TextPairs, start: int, stop: int, tokenizer: SentencePieceTokenizer, max_positions: int
+        self,
+        pairs: TextPairs,
+        start: int,
+        stop: int,
+        tokenizer: SentencePieceTokenizer,
+        max_positions: int,
+        masked: MaskedPairs,
     ) -> None:
         """Encode the pairs from `start` to `stop` and write those that can be trained on; list and count the rest."""
         texts = [pairs.texts(side, start, stop) for side in SIDES]
@@ -140,9 +167,20 @@ class _PairWriter:
                 file, line = pairs.origin(start + row, side)
                 self._listing.write(f"{file}\t{line}\t{side} {reason}\n")
                 self.dropped[f"{side} {reason}"] += 1
+        _replace_masked(ids, masked, tokenizer, max_positions)
         for writer, encoded in zip(self._sides, ids, strict=True):
             writer.write([[*encoded[row], EOS] for row in kept])
         self._lines.write(pairs.lines(start, stop)[kept].tobytes())
+
+
+def _replace_masked(
+    ids: list[list[list[int]]], masked: MaskedPairs, tokenizer: SentencePieceTokenizer, max_positions: int
+) -> None:
+    """Replace the token ids of the pairs that get placeholders, unless the pair with placeholders is too long."""
+    sides = [tokenizer.encode_masked([pair[side] for pair in masked.values()]) for side in (0, 1)]
+    for row, source, target in zip(masked, *sides, strict=True):
+        if max(len(source), len(target)) < max_positions:
+            ids[0][row], ids[1][row] = source, target
 
 
 def trainable_texts(

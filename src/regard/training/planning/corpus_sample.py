@@ -45,6 +45,7 @@ def take_sample(folder: Path, train: Sequence[Corpus], report: CorpusReport, set
         texts.train.sample_texts(),
         kind=settings.tokenizer.kind,
         vocab_size=settings.tokenizer.vocab_size or choose_vocab_size(texts.words * pairs // len(texts.train)),
+        placeholders=settings.tokenizer.placeholders,
     )
     tokenizer = SentencePieceTokenizer(data)
     corpus = yield from build_token_store(folder / "ids", texts, tokenizer, max_positions=settings.model.max_positions)
