@@ -28,7 +28,7 @@ _FLOAT_BYTES = 4
 # Peak memory of a forward and backward pass, divided by the memory of the activations kept for the backward pass.
 _BACKWARD_FACTOR = 1.75
 
-_LIBRARY_BYTES = 100_000_000  # memory that torch and other libraries allocate for themselves
+_LIBRARY_BYTES = 120_000_000  # memory that torch and other libraries allocate for themselves
 
 _LOGITS_COPIES = 3  # number of tensors with a chunk of logits: the logits, their gradient, and a temporary copy
 
