@@ -1,7 +1,7 @@
 """How many protected spans a model keeps in place, and what that costs in BLEU.
 
-    python bench/protected_spans.py en-fr                       # a bundled model
-    python bench/protected_spans.py my-model --test test.tsv    # and BLEU with and without protection
+    python bench/check_protected_spans.py en-fr                       # a bundled model
+    python bench/check_protected_spans.py my-model --test test.tsv    # and BLEU with and without protection
 
 The cases are in bench/workloads/protected_spans.tsv: language, kind and sentence. A case is exact if the translation
 has every span of the source byte for byte and equally often, and none was lost. A span whose stand-in the model lost is
