@@ -29,7 +29,7 @@ class FakeTranslator:
     def __init__(self, model: Path, **_: object) -> None:
         self._model = model
 
-    def translate_iterable(self, lines: Iterator[str], _: DecodeSettings) -> Iterator[Translation]:
+    def translate_iterable(self, lines: Iterator[str], _: DecodeSettings, **__: object) -> Iterator[Translation]:
         for line in lines:
             yield Translation(line, f"{self._model}: {line}", None, None, ())
 

@@ -65,7 +65,10 @@ def test_decode_settings_are_applied(model: Path) -> None:
 
 
 def test_json_has_scores_tokens_and_alternatives(model: Path) -> None:
-    done = call("translate", "--model", model, "--json", "--set", "decode.n_best=3", typed=b"a bo cat\n\ndog\n")
+    done = call(
+        "translate", "--model", model, "--json", "--beam-size", "4", "--n-best", "3", typed=b"a bo cat\n\ndog\n"
+    )
+    assert done.code == 0, done.said
     first, blank, last = (json.loads(line) for line in done.lines)
     assert list(first) == [
         "source", "text", "score", "log_probability", "tokens", "log_probabilities", "alternatives", "alignment",

@@ -183,8 +183,9 @@ def test_fine_tuning_a_bundled_model_does_not_change_it(bundle: Path) -> None:
 def test_a_bundled_model_is_exported_once_with_a_message(bundle: Path) -> None:
     shutil.rmtree(bundle / "en-fr" / "ctranslate2")
     before = sorted(bundle.rglob("*"))
-    assert call("translate", TEXT).said == "exporting en-fr to CTranslate2 in float32; this happens once\n"
-    assert call("translate", TEXT).said == ""
+    exporting = "exporting en-fr to CTranslate2 in float32; this happens once\n"
+    first, second = (call("translate", TEXT).said for _ in range(2))
+    assert first == exporting + second  # the second has warnings about the text of this random model
     assert sorted(bundle.rglob("*")) == before
 
 

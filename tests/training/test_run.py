@@ -9,7 +9,7 @@ import subprocess
 import sys
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -1241,9 +1241,8 @@ def test_validation_translates_as_the_saved_model_does(
     tiny(tmp_path / "parent", steps=2)
     few = ("train.micro_batch_tokens=48", "train.batch_tokens=96", "decode.prefix=a", "decode.length_penalty=2")
     tiny(tmp_path / "child", size=None, steps=2, parent=tmp_path / "parent", overrides=few)
-    for name in ("parent", "child"):
-        assert open_folder(tmp_path / name).decode in used
-    assert set(used) == {open_folder(tmp_path / name).decode for name in ("parent", "child")}
+    # Without placeholders in the vocabulary, names would stand in for spans, and would be scored instead of the model.
+    assert set(used) == {replace(open_folder(tmp_path / name).decode, protect=False) for name in ("parent", "child")}
     assert len(set(used)) == 2
 
 

@@ -291,7 +291,9 @@ def test_the_allocation_is_chosen_for_a_whole_call(model_folder: Path, monkeypat
 
         def translators(texts: list[str], **options: Any) -> set[int]:
             used.clear()
-            list(translator.translate_iterable(texts, batch_tokens=8, **options))  # so small that each text is a batch
+            # The batches are so small that each text is one, and protected spans may need a second search.
+            decode = DecodeSettings(protect=False)
+            list(translator.translate_iterable(texts, decode, batch_tokens=8, **options))
             return set(used)
 
         assert translators(texts) == translators(texts, window=10) == {4}
@@ -352,7 +354,7 @@ def test_alignments_are_computed_in_the_threads_of_the_backend(
         return search(self, *arguments, **options)
 
     monkeypatch.setattr(ctranslate2.Translator, "translate_batch", recorded)
-    decode = DecodeSettings(beam_size=3, n_best=2, alignment=True)
+    decode = DecodeSettings(beam_size=3, n_best=2, alignment=True, protect=False)
     fast, slow = (
         load_translator(aligned_folder, backend=backend).translate(sentences(40), decode) for backend in BACKENDS
     )
@@ -460,7 +462,8 @@ def test_a_greedy_text_without_a_score_is_searched_once_and_truncated(
     translator, texts = load_translator(model_folder), [text for text in sentences(60) if text.strip()]
     results = {}
     for scores in (True, False):
-        decode = DecodeSettings(beam_size=1, max_length_offset=2, scores=scores, log_probabilities=True)
+        # Protected spans may need a second search.
+        decode = DecodeSettings(beam_size=1, max_length_offset=2, scores=scores, log_probabilities=True, protect=False)
         searches.clear()
         results[scores] = [(each.tokens, each.log_probabilities) for each in translator.translate(texts, decode)]
         assert (sum(searches) > len(set(texts))) == scores
@@ -502,7 +505,7 @@ def test_the_size_of_a_batch_of_short_texts_is_bounded(model_folder: Path, monke
 def test_windows_before_an_untranslatable_text_are_translated(model_folder: Path) -> None:
     translator = load_translator(model_folder)
     texts = [text for text in sentences(40) if text.strip()][:9]
-    stream = translator.translate_iterable([*texts, "\udcff"], window=3)
+    stream = translator.translate_iterable([*texts, "a \udcff"], window=3)
     assert [next(stream).text for _ in texts] == [each.text for each in translator.translate(texts)]
     with pytest.raises(DataError, match="surrogate"):
         next(stream)
@@ -669,7 +672,8 @@ def test_code_in_the_current_folder_is_not_run(tmp_path: Path) -> None:
     command = [sys.executable, "-P", "-m", "regard", "translate", "--model", ".", "the cat"]
     variables = {**os.environ, "XDG_CACHE_HOME": str(tmp_path / "cache")}
     done = subprocess.run(command, cwd=folder, env=variables, capture_output=True, text=True, check=False)
-    assert (done.returncode, done.stderr) == (0, "exporting model to CTranslate2 in float32; this happens once\n")
+    exporting, *_ = done.stderr.splitlines()  # then warnings about the text of this random model
+    assert (done.returncode, exporting) == (0, "exporting model to CTranslate2 in float32; this happens once")
 
 
 @pytest.mark.parametrize("setting", [{"prefix": "a"}, {"temperature": 1.0}])
