@@ -62,7 +62,8 @@ def main() -> None:
         for model in options.models:
             for factor in (1.0,) if options.plan else options.rates:
                 run(options, model, direction, factor)
-    write_page(RESULTS, ROOT / "docs" / "baselines.md")
+    if RESULTS.exists():
+        write_page(RESULTS, ROOT / "docs" / "baselines.md")
 
 
 def run(options: argparse.Namespace, model: str, direction: str, factor: float) -> None:
