@@ -52,5 +52,5 @@ $(BROWSER): | $(READY)
 $(READY): pyproject.toml constraints.txt
 	@$(PYTHON) -c 'import sys; sys.version_info >= (3, 11) or sys.exit("error: Regard needs Python 3.11 or later, and $(PYTHON) is %d.%d; name another: make PYTHON=python3.12" % sys.version_info[:2])'
 	$(PYTHON) -m venv .venv
-	$(BIN)/python -m pip install --quiet --constraint constraints.txt --editable ".[dev,tensorboard]"
+	$(BIN)/python -m pip install --quiet --constraint constraints.txt --editable ".[dev,serve,tensorboard]"
 	@touch $@
