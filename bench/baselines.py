@@ -1,15 +1,21 @@
 """Train recurrent models and a Transformer on Multi30k for the same time, and compare their translations.
 
-Every model has about as many parameters as the Transformer of the size `tiny`. It gets three learning rates: half the
-default of its size, the default, and twice the default. All rates of a model take the same number of steps: those that
-fit in the budget on a quiet machine. `--plan` only fixes these numbers, which takes half a minute for each model; the
-runs can follow later beside other work. A run that is interrupted continues with the same command. Every finished run
-is appended to bench/results/baselines.jsonl with its translations of the test set, and docs/baselines.md is written
-from the latest of each.
+Every model has about as many parameters as the Transformer of the size `tiny`. `--plan` measures how many steps of it
+fit in 20 minutes on a quiet machine, which takes a quarter of a minute for each model. The runs are counted in these
+steps, so they can follow beside other work:
+
+- `rates`: a quarter of the steps with three learning rates: half the default of the size, the default, and twice the
+  default. If the best rate is the highest or the lowest, the next one is tried too, until it is not.
+- `budget`: all steps, with the best of these rates.
+- `long`: three times the steps, with the same rate. The parameters of the best validation are kept.
+
+A run that is interrupted continues with the same command. Every finished run is appended to
+bench/results/baselines.jsonl with its translations of the test set, and docs/baselines.md is written from the latest of
+each.
 
     python bench/baselines.py --out runs --plan                   # on a quiet machine
-    python bench/baselines.py --out runs                          # all runs of the budget
-    python bench/baselines.py --out runs --models lstm --directions de-en --rates 1 --budget 60m
+    python bench/baselines.py --out runs                          # all runs
+    python bench/baselines.py --out runs --models lstm --directions de-en --stages rates budget
     python bench/baselines.py                                     # only writes the page
 
 Needs the corpus in ../shared/data/multi30k (or $REGARD_SHARED_DATA).
@@ -30,7 +36,7 @@ import regard
 from regard.models.build import count_parameters
 from regard.settings.sizes import size_overrides
 from regard.training.planning.choices import parse_duration
-from regard.training.planning.plan import load_plan
+from regard.training.planning.plan import Plan, load_plan
 from regard.training.run import iter_train
 from regard.training.step import Step
 from regard.training.tracking.events import Finished, Planned
@@ -45,6 +51,8 @@ MODELS: dict[str, tuple[str, list[str]]] = {
     "transformer": ("transformer", []),
 }
 FACTORS = (0.5, 1.0, 2.0)  # of the default learning rate
+STAGES = {"rates": 0.25, "budget": 1.0, "long": 3.0}  # of the steps that fit in the budget
+BUDGET = "20m"
 
 
 def main() -> None:
@@ -52,70 +60,98 @@ def main() -> None:
     parser.add_argument("--out", type=Path, help="folder of the runs")
     parser.add_argument("--models", nargs="*", choices=list(MODELS), default=list(MODELS))
     parser.add_argument("--directions", nargs="*", choices=["de-en", "en-de"], default=["de-en", "en-de"])
-    parser.add_argument("--rates", nargs="*", type=float, default=FACTORS, help="factors on the default learning rate")
-    parser.add_argument("--budget", default="20m", help="training time")
+    parser.add_argument("--stages", nargs="*", choices=list(STAGES), default=list(STAGES))
     parser.add_argument("--plan", action="store_true", help="only fix the number of steps of each model")
     options = parser.parse_args()
     if options.out is not None and not MULTI30K.is_dir():
         parser.error(f"there is no corpus in {MULTI30K}")
-    for direction in options.directions if options.out is not None else ():
-        for model in options.models:
-            for factor in (1.0,) if options.plan else options.rates:
-                run(options, model, direction, factor)
+    for stage in ("rates",) if options.plan else options.stages:
+        for direction in options.directions if options.out is not None else ():
+            for model in options.models:
+                run_stage(options, stage, model, direction)
     if RESULTS.exists():
         write_page(RESULTS, ROOT / "docs" / "baselines.md")
 
 
-def run(options: argparse.Namespace, model: str, direction: str, factor: float) -> None:
-    """Plan, start or continue a run, and append its result when it ends; a run with a result is left out."""
-    key = {"model": model, "direction": direction, "factor": factor, "budget": options.budget}
+def run_stage(options: argparse.Namespace, stage: str, model: str, direction: str) -> None:
+    """Run a stage of one model in one direction, or with `--plan`, only fix its number of steps."""
+    planned = planned_run(options.out, model, direction)
+    if options.plan:
+        return
+    if stage == "rates":
+        for factor in FACTORS:
+            run(options.out, planned, stage, model, direction, factor)
+        while (best := best_factor(model, direction)) in (min(tried := factors(model, direction)), max(tried)):
+            run(options.out, planned, stage, model, direction, best / 2 if best == min(tried) else best * 2)
+    elif factors(model, direction):
+        run(options.out, planned, stage, model, direction, best_factor(model, direction))
+    else:
+        raise SystemExit(f"no learning rate was tried for {model}, {direction}: run the stage `rates` first")
+
+
+def factors(model: str, direction: str) -> dict[float, float]:
+    """Return the validation loss of each learning rate that was tried."""
+    key = {"model": model, "direction": direction, "stage": "rates"}
+    records = latest(RESULTS, *key, "factor")
+    return {record["factor"]: record["validation_loss"] for record in records if key.items() <= record.items()}
+
+
+def best_factor(model: str, direction: str) -> float:
+    tried = factors(model, direction)
+    return min(tried, key=tried.__getitem__)
+
+
+def planned_run(out: Path, model: str, direction: str) -> Plan:
+    """Return the plan of the whole budget, which is made when it is first needed."""
+    folder = out / f"{model}-{direction}-plan"
+    if not (folder / "run" / "plan.json").exists():
+        arguments = run_arguments(model, direction, 1.0) | {"budget": parse_duration(BUDGET), "out": folder}
+        for event in iter_train(**arguments, stop=lambda: True):
+            if isinstance(event, Planned):
+                print(f"{folder.name}: {event.plan.settings.train.steps:,} steps", flush=True)
+    return load_plan(folder / "run" / "plan.json")
+
+
+def run(out: Path, planned: Plan, stage: str, model: str, direction: str, factor: float) -> None:
+    """Start or continue a run, and append its result when it ends; a run with a result is left out."""
+    key = {"model": model, "direction": direction, "stage": stage, "factor": factor}
     if any(key.items() <= record.items() for record in latest(RESULTS, *key)):
         return
-    arguments = run_arguments(options, model, direction, factor)
-    name = arguments["out"].name
-    for event in iter_train(**arguments, stop=lambda: bool(options.plan)):
+    folder = out / f"{model}-{direction}-{stage}-{factor:g}"
+    arguments = run_arguments(model, direction, factor)
+    # The interval between validations would be chosen from the speed, which other work on the machine changes.
+    interval = round(planned.validate_every * STAGES[stage])
+    arguments["overrides"].append(f"train.validate_every={interval}")
+    for event in iter_train(**arguments, steps=round(planned.settings.train.steps * STAGES[stage]), out=folder):
         match event:
-            case Planned():
-                print(f"{name}: {event.plan.settings.train.steps:,} steps", flush=True)
             case Step() if event.step % 200 == 0:
-                print(f"{name}: step {event.step:,}, loss {event.loss:.3f}", flush=True)
-            case Finished():
-                append(RESULTS, **key, **result(arguments["out"], direction))
+                print(f"{folder.name}: step {event.step:,}, loss {event.loss:.3f}", flush=True)
+            case Finished() if event.scores is not None:
+                measured = {"validation_loss": event.scores.loss, "validation_bleu": event.scores.bleu}
+                append(RESULTS, **key, **measured, **result(folder, direction, planned.seconds_per_step))
 
 
-def run_arguments(options: argparse.Namespace, model: str, direction: str, factor: float) -> dict[str, Any]:
+def run_arguments(model: str, direction: str, factor: float) -> dict[str, Any]:
     kind, changes = MODELS[model]
     rate = factor * size_overrides("tiny", kind)["train"]["learning_rate"]
-    overrides = [*changes, f"train.learning_rate={rate:g}"]
-
-    def folder(factor: float) -> Path:
-        out: Path = options.out / f"{model}-{direction}-{options.budget}-{factor:g}"
-        return out
-
-    arguments: dict[str, Any] = {
+    return {
         "paths": corpus("train", direction),
         "valid": corpus("val", direction),
         "languages": tuple(direction.split("-")),
         "kind": kind,
         "size": "tiny",
-        "out": folder(factor),
+        "overrides": [*changes, f"train.learning_rate={rate:g}"],
     }
-    if factor == 1:
-        return arguments | {"budget": parse_duration(options.budget), "overrides": overrides}
-    planned = load_plan(folder(1) / "run" / "plan.json")
-    # The interval between validations is chosen from the speed, which other work on the machine would change.
-    interval = f"train.validate_every={planned.validate_every}"
-    return arguments | {"steps": planned.settings.train.steps, "overrides": [*overrides, interval]}
 
 
 def corpus(split: str, direction: str) -> list[Path]:
     return [MULTI30K / f"{split}.{side}.gz" for side in direction.split("-")]
 
 
-def result(folder: Path, direction: str) -> dict[str, Any]:
+def result(folder: Path, direction: str, seconds_per_step: float) -> dict[str, Any]:
     """Return the scores of a trained model on the test set, with its translations."""
     sources, references = (lines(path) for path in corpus("test_2016_flickr", direction))
-    settings = (plan := load_plan(folder / "run" / "plan.json")).settings
+    settings = load_plan(folder / "run" / "plan.json").settings
     translations = [translation.text for translation in regard.load(folder).translate(sources)]
     count = count_parameters(settings.model)
     return {
@@ -123,7 +159,7 @@ def result(folder: Path, direction: str) -> dict[str, Any]:
         "chrf": sacrebleu.corpus_chrf(translations, [references]).score,
         "learning_rate": settings.train.learning_rate,
         "steps": settings.train.steps,
-        "seconds_per_step": plan.seconds_per_step,
+        "seconds_per_step": seconds_per_step,  # on the quiet machine
         "batch_tokens": settings.train.batch_tokens,
         "parameters": count.total,
         "parameters_without_embeddings": count.without_embeddings,
