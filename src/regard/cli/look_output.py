@@ -17,7 +17,14 @@ from regard.interpret.report.arithmetic_text import (
     show_steps,
 )
 from regard.interpret.report.recurrent_text import show_norms, show_recurrence, show_states_at, show_step
-from regard.interpret.report.sentence_text import heading, show_all_heads, show_map, show_row, show_word
+from regard.interpret.report.sentence_text import (
+    heading,
+    show_all_heads,
+    show_intervention,
+    show_map,
+    show_row,
+    show_word,
+)
 from regard.interpret.report.state_chart import state_chart
 from regard.interpret.report.view import View
 from regard.interpret.tokens import Tokens, get_word
@@ -57,6 +64,9 @@ def view_lines(
     """Yield the lines of text that the options ask for; without options, yield an overview of the translation."""
     if not addresses or word is None:
         yield from heading(view, style)
+        yield ""
+    elif view.without is not None:
+        yield from show_intervention(view)
         yield ""
     if view.without in view.trace.anatomy.removable and not addresses and word is None:
         yield from _without(model, view, style)

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 from regard.errors import LookError
 from regard.interpret.address import check_head, locate_head
-from regard.interpret.trace import Recorder
+from regard.interpret.trace import Intervention, Recorder
 from regard.settings.anatomy import Anatomy, Side
 
 if TYPE_CHECKING:
@@ -20,16 +20,21 @@ if TYPE_CHECKING:
 
 ABLATION_MODES = ("zeroed", "uniform")
 
+_MODES_IN_WORDS = {"zeroed": "set to zero", "uniform": "set to equal values", "forced": "set to chosen keys"}
+_UNSCALED = "the scores are not divided by the square root of the head width"
+_WITHOUT_POSITIONS = "the positional encoding is zero"
+
 
 class HeadIntervention:
     """A lens that sets the attention weights of some heads to zero (`zeroed`) or to equal values (`uniform`)."""
 
     def __init__(self, heads: Iterable[str], mode: str = "zeroed") -> None:
+        self.heads = tuple(heads)
         self.mode = mode
         self._seen_masks: dict[str, Tensor] = {}
         self._masks: dict[str, Tensor | None] = {}  # of the current forward pass
         self._heads: dict[str, list[int]] = {}
-        for address in heads:
+        for address in self.heads:
             attention, head = locate_head(address)
             self._heads.setdefault(attention, []).append(head)
 
@@ -93,12 +98,14 @@ def intervene(model: "AutoregressiveModel", without: str | None) -> "tuple[Autor
     if without is None:
         return model, Recorder()
     if "." in without:
-        return model, _HeadlessRecorder(check_head(without, anatomy))
+        return model, InterventionRecorder(HeadIntervention([check_head(without, anatomy)]), without)
     if without not in anatomy.removable:
         choices = ", ".join(anatomy.removable) or "nothing"
         head = f" or a head such as {anatomy.heads[0]}" if anatomy.heads else ""
         raise LookError(f"cannot look at a sentence without {without!r}; choose {choices}{head}")
-    return (without_positions(model), Recorder()) if without == "positions" else (model, _UnscaledRecorder())
+    if without == "positions":
+        return without_positions(model), Recorder(Intervention(without, _WITHOUT_POSITIONS))
+    return model, _UnscaledRecorder()
 
 
 def without_positions(model: "AutoregressiveModel") -> "AutoregressiveModel":
@@ -115,23 +122,30 @@ def without_positions(model: "AutoregressiveModel") -> "AutoregressiveModel":
     return positionless
 
 
-class _HeadlessRecorder(Recorder):
-    """A recorder that ablates one head."""
+class InterventionRecorder(Recorder):
+    """A recorder that applies an intervention on heads."""
 
-    def __init__(self, head: str) -> None:
-        super().__init__()
-        self._intervention = HeadIntervention([head])
+    def __init__(self, heads: HeadIntervention, name: str) -> None:
+        replaced = f"the attention weights of {', '.join(heads.heads)} are {_MODES_IN_WORDS[heads.mode]}"
+        super().__init__(Intervention(name, replaced, heads=heads.heads))
+        self._heads = heads
 
-    def weights(self, name: str, weights_BHLM: "Tensor", first_row: int = 0) -> "Tensor":
-        changed_BHLM = self._intervention.weights(name, weights_BHLM, first_row)
-        return super().weights(name, changed_BHLM, first_row)
+    def see(self, name: str, tensor: "Tensor") -> None:
+        self._heads.see(name, tensor)
+        super().see(name, tensor)
+
+    def replace(self, name: str, weights_BHLM: "Tensor", first_row: int) -> "Tensor":
+        return self._heads.weights(name, weights_BHLM, first_row)
 
 
 class _UnscaledRecorder(Recorder):
-    """A recorder that replaces attention weights by the softmax of the unscaled scores."""
+    """A recorder that passes the unscaled scores to the softmax."""
+
+    def __init__(self) -> None:
+        super().__init__(Intervention("scaling", _UNSCALED, scores_are_scaled=False))
 
     def weights(self, name: str, weights_BHLM: "Tensor", first_row: int = 0) -> "Tensor":
-        scores_BHLM = self.tensors[f"{name}.score"]
+        scores_BHLM = self.tensors[f"{name}.scaled"] = self.tensors[f"{name}.score"]
         mask = self.tensors.get(f"{name}.mask")
         if mask is not None:
             scores_BHLM = scores_BHLM.masked_fill(~mask, float("-inf"))

@@ -29,15 +29,32 @@ if TYPE_CHECKING:
 
 Array = npt.NDArray[Any]
 
-HEAD_QUANTITIES = ("query", "key", "value", "score", "scaled", "mask", "weight", "mixed")  # one array per head
+# One array per head. `softmax` is what the softmax gives, and `weight` is what is used. They differ where an
+# intervention replaces the weights.
+HEAD_QUANTITIES = ("query", "key", "value", "score", "scaled", "mask", "softmax", "weight", "mixed")
 
-ATTENTION_QUANTITIES = ("input", "score_vector", "joined", "output", "residual", "norm")  # one array for all heads
+# One array for all heads. `skip` is what the residual connection adds to the output.
+ATTENTION_QUANTITIES = ("input", "score_vector", "joined", "output", "skip", "residual", "norm")
+
+
+@dataclass(frozen=True)
+class Intervention:
+    """What was changed in a forward pass."""
+
+    name: str  # as in `look --without`: a component, such as `scaling`, or the address of a head
+    description: str  # such as "the scores are not divided by the square root of the head width"
+    scores_are_scaled: bool = True
+    heads: tuple[str, ...] = ()  # the heads whose attention weights are replaced
 
 
 class Recorder:
-    """A lens that records every tensor and changes nothing."""
+    """A lens that records every tensor. It changes nothing, but a subclass may replace attention weights.
 
-    def __init__(self) -> None:
+    `intervention` describes what is changed, if anything is.
+    """
+
+    def __init__(self, intervention: Intervention | None = None) -> None:
+        self.intervention = intervention
         self.tensors: dict[str, Tensor] = {}
 
     def see(self, name: str, tensor: "Tensor") -> None:
@@ -46,8 +63,13 @@ class Recorder:
     def weights(self, name: str, weights_BHLM: "Tensor", first_row: int = 0) -> "Tensor":
         from regard.models.lens import with_rows
 
-        address = f"{name}.weight"
-        self.tensors[address] = with_rows(self.tensors.get(address), weights_BHLM, first_row)
+        used_BHLM = self.replace(name, weights_BHLM, first_row)
+        for address, rows_BHLM in ((f"{name}.softmax", weights_BHLM), (f"{name}.weight", used_BHLM)):
+            self.tensors[address] = with_rows(self.tensors.get(address), rows_BHLM, first_row)
+        return used_BHLM
+
+    def replace(self, name: str, weights_BHLM: "Tensor", first_row: int) -> "Tensor":
+        """Return the attention weights that the model is to use: the given ones, unless a subclass replaces them."""
         return weights_BHLM
 
 
@@ -79,6 +101,7 @@ class Trace:
     read: Tokens  # the input of the decoder: BOS, then the target without its last token
     written: Tokens  # the target; each token is predicted from the tokens of `read` up to the same position
     recorded: Mapping[str, Array]
+    intervention: Intervention | None = None  # what was changed in the forward pass
 
     def __getitem__(self, address: str) -> Array:
         parent, quantity = split_last(address)
@@ -182,7 +205,7 @@ def record(
         # As in the search, only tokens that can be generated have a probability above zero.
         lens.see("logits", logits_1TV.masked_fill(~torch.tensor(generable, device=model.device), -torch.inf))
     recorded = {name: _without_batch(name, tensor) for name, tensor in lens.tensors.items()}
-    return Trace(model.settings, source, read, written, MappingProxyType(recorded))
+    return Trace(model.settings, source, read, written, MappingProxyType(recorded), lens.intervention)
 
 
 def _without_batch(name: str, tensor: "Tensor") -> Array:

@@ -1,4 +1,5 @@
-// The Arithmetic tab: the steps of one head for one token, computed here from the exported vectors.
+// The Arithmetic tab: the steps of one head for one token. Scaled scores and weights are the recorded ones, so that they are
+// right under an intervention too; the steps between them are computed here.
 
 import { attentionOf, data, floatsOf, headAddresses } from "./provider.js";
 import { byId, digits, fillSelect, make, makeCommand, makeTable, quoted } from "./dom.js";
@@ -12,8 +13,8 @@ async function vectorsOf(head) {
   return Object.fromEntries(packed.map(([name], i) => [name, arrays[i]]));
 }
 
-/** Compute every number of one head for the query at index `row`, from the query vector to the output of the head. */
-export function compute({ query, key, value, score_vector: scoreVector }, row, length, { head_width: width, causal, is_scaled: isScaled }) {
+/** Return every number of one head for the query at index `row`, from the query vector to the output of the head. */
+export function compute({ query, key, value, scaled, weight, score_vector: scoreVector }, row, length, { head_width: width, causal, is_scaled: isScaled }) {
   const q = query.subarray(row * width, (row + 1) * width);
   const sqrtWidth = isScaled ? Math.sqrt(width) : 1;
   const keys = Array.from({ length }, (_, j) => {
@@ -22,12 +23,11 @@ export function compute({ query, key, value, score_vector: scoreVector }, row, l
     const tanh = scoreVector && Array.from(q, (element, i) => Math.tanh(element + k[i]));
     const products = Array.from(q, (element, i) => (scoreVector ? scoreVector[i] * tanh[i] : element * k[i]));
     const score = products.reduce((sum, product) => sum + product, 0);
-    return { k, v, tanh, products, score, scaled: score / sqrtWidth, allowed: !(causal && j > row) };
+    return { k, v, tanh, products, score, scaled: scaled[row * length + j], weight: weight[row * length + j], allowed: !(causal && j > row) };
   });
   const maxScaled = Math.max(...keys.filter((entry) => entry.allowed).map((entry) => entry.scaled));
   for (const entry of keys) entry.exponential = entry.allowed ? Math.exp(entry.scaled - maxScaled) : 0;
   const exponentialSum = keys.reduce((sum, entry) => sum + entry.exponential, 0);
-  for (const entry of keys) entry.weight = entry.exponential / exponentialSum;
   const mixed = Array.from({ length: width }, (_, i) => keys.reduce((sum, entry) => sum + entry.weight * entry.v[i], 0));
   return { q, scoreVector, sqrtWidth, keys, maxScaled, exponentialSum, mixed };
 }
@@ -56,9 +56,10 @@ function makeScores(arithmetic, names, at, { is_scaled: isScaled, steps }) {
     const masked = numbers.map((_, i) => (i ? "" : "masked"));
     return { cells: [keyButton(names[j], j), digits(entry.score), ...(entry.allowed ? numbers : masked)], chosen: j === at };
   });
+  const replaced = data.intervention?.heads.includes(state.arithmeticHead) ? ` Intervention: ${data.intervention.description}.` : "";
   const sum = digits(arithmetic.keys.reduce((total, entry) => total + entry.weight, 0));
   return [
-    make("p", { textContent: `Score: ${steps.score}.${scaling} Softmax: subtract the maximum (${digits(arithmetic.maxScaled)}), exponentiate, divide by the sum (${digits(arithmetic.exponentialSum)}). Select a token to see its products.` }),
+    make("p", { textContent: `Score: ${steps.score}.${scaling} Softmax: subtract the maximum (${digits(arithmetic.maxScaled)}), exponentiate, divide by the sum (${digits(arithmetic.exponentialSum)}).${replaced} Select a token to see its products.` }),
     makeTable("Scores and weights", ["token", "score", ...(isScaled ? ["scaled"] : []), "exp", "weight"], rows, ["sum", "", ...(isScaled ? [""] : []), digits(arithmetic.exponentialSum), sum]),
   ];
 }

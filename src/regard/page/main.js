@@ -20,7 +20,7 @@ function showTexts() {
   if (!mainAttention) notes.push("This model has no attention.");
   if (data.texts.torch !== null) notes.push("CTranslate2 and torch gave different translations. The target is CTranslate2’s.");
   if (data.texts.full_model !== null) notes.push(`Translated without ${data.without}. Translation of the full model: ${data.texts.full_model}`);
-  else if (data.without) notes.push(`Computed without ${data.without}.${data.search === null ? "" : " The target is the translation of the full model."}`);
+  else if (data.without) notes.push(`Computed without ${data.without}: ${data.intervention.description}.${data.search === null ? "" : " The target is the translation of the full model."}`);
   byId("notes").textContent = notes.join(" ");
   byId("model-text").textContent = `${data.architecture} ${data.parameters.toLocaleString("en")} parameters. This text: ${data.source.tokens.length} source tokens, ${data.written.tokens.length} target tokens.`;
 }

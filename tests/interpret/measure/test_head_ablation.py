@@ -16,7 +16,7 @@ from regard.inference.translator import Translator
 from regard.interpret.address import check_head, locate_head
 from regard.interpret.annotated_pairs import PairSample, unannotated_pair
 from regard.interpret.intervened_model import IntervenedModel
-from regard.interpret.interventions import ABLATION_MODES, ForcedAttention, HeadIntervention
+from regard.interpret.interventions import ABLATION_MODES, ForcedAttention, HeadIntervention, InterventionRecorder
 from regard.interpret.measure.head_ablation import GREEDY, AblationCounts, corpus_bleu, measure_heads, ngram_counts
 from regard.interpret.measure.pronoun_task import PronounTask, contrast, pronoun_texts
 from regard.interpret.report.head_report import HeadReport
@@ -43,21 +43,6 @@ def measurement(planted):
     return run_to_end(measure_heads(model.network, model.tokenizer, sample, counts=AblationCounts(30, 20, 0)))
 
 
-class InterventionRecorder(Recorder):
-    """Records what the model computes under an intervention."""
-
-    def __init__(self, intervention: HeadIntervention) -> None:
-        super().__init__()
-        self._intervention = intervention
-
-    def see(self, name, tensor):
-        super().see(name, tensor)
-        self._intervention.see(name, tensor)
-
-    def weights(self, name, weights_BHLM, first_row=0):
-        return super().weights(name, self._intervention.weights(name, weights_BHLM))
-
-
 def test_an_intervention_changes_its_heads_and_no_others(model):
     source, target = torch.tensor([[270, 271, 272, 3], [273, 3, 0, 0]]), torch.tensor([[2, 280, 281], [2, 282, 283]])
     plain = Recorder()
@@ -66,7 +51,7 @@ def test_an_intervention_changes_its_heads_and_no_others(model):
         for mode in ABLATION_MODES:
             for address in model.network.anatomy().heads:
                 attention, head = locate_head(address)
-                lens = InterventionRecorder(HeadIntervention([address], mode))
+                lens = InterventionRecorder(HeadIntervention([address], mode), "test")
                 model.network(inputs(source), target, lens)
                 weights = lens.tensors[f"{attention}.weight"]
                 others = [number for number in range(weights.size(1)) if number != head]
@@ -128,7 +113,7 @@ def test_forced_rows_attend_to_the_chosen_columns_and_other_rows_as_before(plant
     pair = sample.pairs[0]
     source, decoder_input = torch.tensor([pair.source_ids] * 2), torch.tensor([pair.decoder_input_ids] * 2)
     forced = ForcedAttention({ALIGNMENT_HEAD: [(range(2, 3), range(4, 6)), (range(0), range(1))]})
-    plain, lens = Recorder(), InterventionRecorder(forced)
+    plain, lens = Recorder(), InterventionRecorder(forced, "test")
     with torch.inference_mode():
         model.network(inputs(source), decoder_input, plain)
         logits = model.network(inputs(source), decoder_input, lens)

@@ -8,7 +8,7 @@ import torch
 
 from regard.data.synthetic.generator import minimal_pairs
 from regard.interpret.address import locate_head
-from regard.interpret.interventions import HeadIntervention
+from regard.interpret.interventions import InterventionRecorder
 from regard.interpret.measure import pronoun_experiment
 from regard.interpret.measure.pronoun_baselines import PronounAccuracy
 from regard.interpret.measure.pronoun_experiment import (
@@ -26,22 +26,9 @@ from regard.interpret.measure.pronoun_experiment import (
 from regard.interpret.measure.pronoun_task import contrast
 from regard.interpret.report.pronoun_report import PronounReport
 from regard.interpret.teacher_forcing import attention_weights
-from regard.interpret.trace import Recorder
 from regard.progress import run_to_end
 from regard.render.terminal import TerminalStyle
 from regard.statistics.intervals import Estimate
-
-
-class InterventionRecorder(Recorder):
-    """Records what the model computes under an intervention."""
-
-    def __init__(self, intervention: HeadIntervention) -> None:
-        super().__init__()
-        self._intervention = intervention
-
-    def weights(self, name, weights_BHLM, first_row=0):
-        return super().weights(name, self._intervention.weights(name, weights_BHLM))
-
 
 PAIRS = list(islice(minimal_pairs(1, "test"), 60))
 ANTECEDENT_HEAD = "encoder.2.self.2"
@@ -118,7 +105,7 @@ def test_forced_attention_goes_from_the_query_to_the_chosen_noun(model_of):
     query_heads = [("it", "encoder.1.self.1"), ("cue", "encoder.2.self.1"), ("pronoun", "decoder.1.cross.2")]
     task = interventions.task
     for batch in task.batches:
-        lens = InterventionRecorder(interventions.forced_attention(batch, query_heads, 1))
+        lens = InterventionRecorder(interventions.forced_attention(batch, query_heads, 1), "test")
         with torch.inference_mode():
             model.network(batch.source, batch.input_BT, lens)
         for row, index in enumerate(batch.indices):

@@ -1,6 +1,7 @@
 """The arithmetic of attention for one token in one head, and the vectors of one token from layer to layer.
 
-Every number was recorded in a forward pass of the model or is computed here from recorded numbers.
+Every number was recorded in a forward pass of the model, with its intervention if it had one, or is computed here from
+recorded numbers.
 """
 
 from collections.abc import Iterator
@@ -11,7 +12,7 @@ import numpy as np
 from regard.errors import LookError
 from regard.interpret.look.attention_map import Row, attention_at
 from regard.interpret.tokens import Tokens, get_word
-from regard.interpret.trace import Array, Trace, TracedAttention
+from regard.interpret.trace import Array, Intervention, Trace, TracedAttention
 from regard.settings.anatomy import ADDITIVE, SCALED_DOT_PRODUCT, Attention, Stack
 from regard.tokenizers.word_spans import WordSpan
 
@@ -25,10 +26,11 @@ class Key:
     tanh: Array | None  # tanh(query + key), which an additive score uses; None for other scores
     products: Array  # element by element: query times key or, for an additive score, the score vector times `tanh`
     score: float  # the sum of the products
-    scaled: float  # the score divided by the square root of the head width, or the score itself if it is not scaled
+    scaled: float  # what the softmax gets: the score divided by the square root of the head width, if it is scaled
     allowed: bool  # False if the mask hides this key
     exponential: float  # exp(scaled - the largest scaled score); 0 if the key is masked
-    weight: float  # the exponential divided by the sum of the exponentials of all keys
+    softmax: float  # the exponential divided by the sum of the exponentials of all keys
+    weight: float  # the same, unless an intervention replaces the attention weights of this head
     value: Array
     weighted: Array  # weight times value
 
@@ -52,8 +54,15 @@ class HeadArithmetic:
     first_column: int  # the index of the first element of this head in `joined`, counted from 1
     joined: Array  # the outputs of all heads, concatenated; in a recurrent model, also the input
     output: Array
-    residual: Array | None  # None without a residual connection
+    skip: Array | None  # what the residual connection adds to the output; None without a residual connection
+    residual: Array | None  # output + skip
     norm: Array | None  # the layer norm of `residual`; None if no layer norm follows
+    intervention: Intervention | None  # what was changed in the forward pass
+
+    @property
+    def weights_are_replaced(self) -> bool:
+        """Whether an intervention replaces the attention weights of this head."""
+        return self.intervention is not None and self.address in self.intervention.heads
 
 
 def head_arithmetic(trace: Trace, address: str, position: int) -> HeadArithmetic:
@@ -79,7 +88,7 @@ def head_arithmetic(trace: Trace, address: str, position: int) -> HeadArithmetic
         row=Row(attention.rows.texts[position], attention.read.texts[position] if attention.read else None),
         position=position + 1,
         anatomy=anatomy,
-        sqrt_width=width**0.5 if anatomy.scoring == SCALED_DOT_PRODUCT else None,
+        sqrt_width=width**0.5 if scores_are_scaled(trace, anatomy) else None,
         input=at("input"),
         query=trace[f"{address}.query"][position],
         score_vector=_score_vector(trace, anatomy),
@@ -90,15 +99,23 @@ def head_arithmetic(trace: Trace, address: str, position: int) -> HeadArithmetic
         first_column=(head - 1) * width + 1,
         joined=at("joined"),
         output=at("output"),
+        skip=at("skip") if anatomy.residual else None,
         residual=at("residual") if anatomy.residual else None,
         norm=at("norm") if anatomy.norm == "post" else None,
+        intervention=trace.intervention,
     )
+
+
+def scores_are_scaled(trace: Trace, attention: Attention) -> bool:
+    """Return whether the softmax got scores that were divided by the square root of the head width."""
+    unscaled = trace.intervention is not None and not trace.intervention.scores_are_scaled
+    return attention.scoring == SCALED_DOT_PRODUCT and not unscaled
 
 
 def _keys(trace: Trace, address: str, attention: TracedAttention, position: int, exponentials: Array) -> Iterator[Key]:
     query = trace[f"{address}.query"][position]
-    scores, scaled, allowed, weights = (
-        trace[f"{address}.{name}"][position] for name in ("score", "scaled", "mask", "weight")
+    scores, scaled, allowed, softmax, weights = (
+        trace[f"{address}.{name}"][position] for name in ("score", "scaled", "mask", "softmax", "weight")
     )
     keys, values = trace[f"{address}.key"], trace[f"{address}.value"]
     vector = _score_vector(trace, attention.anatomy)
@@ -113,6 +130,7 @@ def _keys(trace: Trace, address: str, attention: TracedAttention, position: int,
             scaled=float(scaled[column]),
             allowed=bool(allowed[column]),
             exponential=float(exponentials[column]),
+            softmax=float(softmax[column]),
             weight=float(weights[column]),
             value=values[column],
             weighted=weights[column] * values[column],

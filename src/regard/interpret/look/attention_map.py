@@ -86,6 +86,8 @@ def attention_map(trace: Trace, address: str, *, tokens: bool = False) -> Attent
     allowed = _group(trace[f"{attention.address}.mask"][0].astype(np.float32), rows, columns) > 0
     values = weights if tokens else _group(weights, rows, columns)
     values.flags.writeable = False
+    if trace.intervention is not None:
+        title = f"{title}; without {trace.intervention.name}"
     return AttentionMap(
         address, title, _rows(attention, rows, tokens), tuple(word.text for word in columns), values, ~allowed
     )

@@ -4,7 +4,7 @@
 """
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import asdict, dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -140,6 +140,7 @@ class Inspection:
             "torch_text": self.torch_text,
             "full_model_text": self.full_model_text,
             "without": self.without,
+            "intervention": asdict(self.trace.intervention) if self.trace.intervention else None,
             "tokens": {
                 "source": self.trace.source.texts,
                 "read": self.trace.read.texts,

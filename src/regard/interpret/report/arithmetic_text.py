@@ -18,6 +18,7 @@ from regard.interpret.report.sentence_text import LABEL_WIDTH
 from regard.interpret.trace import Array
 from regard.render.terminal import TerminalStyle
 from regard.render.text import pad
+from regard.settings.anatomy import SCALED_DOT_PRODUCT
 
 
 def show_arithmetic(arithmetic: HeadArithmetic, style: TerminalStyle) -> Iterator[str]:
@@ -44,8 +45,12 @@ def show_arithmetic(arithmetic: HeadArithmetic, style: TerminalStyle) -> Iterato
     yield from _vector("joined", joined, style)
     yield f"\n{next(numbers)}. Attention output: {steps.output}"
     yield from _vector("output", arithmetic.output, style)
-    if arithmetic.residual is not None:
-        yield f"\n{next(numbers)}. Residual connection: the output plus the input of the sublayer"
+    if arithmetic.skip is not None and arithmetic.residual is not None:
+        is_pre_norm = arithmetic.anatomy.norm == "pre"
+        added = "what the sublayer got before its layer norm (skip)" if is_pre_norm else "the input of the sublayer"
+        yield f"\n{next(numbers)}. Residual connection: the output plus {added}"
+        if is_pre_norm:
+            yield from _vector("skip", arithmetic.skip, style)
         yield from _vector("residual", arithmetic.residual, style)
     if arithmetic.norm is not None:
         yield f"\n{next(numbers)}. Layer norm"
@@ -69,18 +74,24 @@ def _show_weights(
     if arithmetic.sqrt_width is not None:
         root = f"the square root of {len(arithmetic.query)}, {arithmetic.sqrt_width:.4f}"
         yield f"\n{next(numbers)}. Scaling: divide each score by {root}"
+    elif arithmetic.anatomy.scoring == SCALED_DOT_PRODUCT:
+        yield f"\n{next(numbers)}. Scaling: removed; {arithmetic.intervention and arithmetic.intervention.description}"
     yield (
         f"{next(numbers)}. Softmax: subtract the maximum ({arithmetic.max_scaled:.4f}), exponentiate, divide by the "
         f"sum ({arithmetic.exponential_sum:.4f})"
     )
+    if arithmetic.weights_are_replaced and arithmetic.intervention is not None:
+        yield f"{next(numbers)}. Intervention: {arithmetic.intervention.description}"
     label_width = min(LABEL_WIDTH, max(wcwidth.width(key.token) for key in keys)) + 2
-    is_scaled = arithmetic.sqrt_width is not None
-    columns = ("score", "scaled", "exp", "weight") if is_scaled else ("score", "exp", "weight")
+    columns = {"score": "score", "scaled": "scaled", "exp": "exponential", "softmax": "softmax", "weight": "weight"}
+    if arithmetic.sqrt_width is None:
+        del columns["scaled"]
+    if not arithmetic.weights_are_replaced:
+        del columns["softmax"]
     yield f"   {pad('token', label_width)}{''.join(f'{name:>10}' for name in columns)}"
     for key in keys:
-        scaled = f"{key.scaled:>10.4f}" if is_scaled else ""
-        rest = f"{scaled}{key.exponential:>10.4f}{key.weight:>10.4f}" if key.allowed else "    masked"
-        yield f"   {pad(key.token, label_width)}{key.score:>10.4f}{rest}"
+        rest = "".join(f"{getattr(key, quantity):>10.4f}" for quantity in list(columns.values())[1:])
+        yield f"   {pad(key.token, label_width)}{key.score:>10.4f}{rest if key.allowed else '    masked'}"
 
 
 def _vector(name: str, vector: Array, style: TerminalStyle) -> Iterator[str]:

@@ -1,7 +1,8 @@
 """The page of an inspection: one HTML file that contains a script and a style sheet from `page/`, and the data.
 
 A Content-Security-Policy allows only this script and this style sheet, by hash, and blocks every network request.
-Each attention weight is rounded to one byte, which changes it by at most 0.002. Queries, keys and values are exact.
+Each attention weight of a map is rounded to one byte, which changes it by at most 0.002. The numbers of the arithmetic
+are exact: queries, keys and values, and the recorded scaled scores and attention weights.
 """
 
 import base64
@@ -18,6 +19,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from regard.interpret.address import split_last
+from regard.interpret.look.arithmetic import scores_are_scaled
 from regard.interpret.look.attention_map import all_layer_reductions, attention_map, direction
 from regard.interpret.report.architecture import model_svg
 from regard.interpret.report.attention_steps import attention_steps
@@ -27,10 +29,12 @@ from regard.interpret.trace import Array, Trace
 from regard.page.assets import bundled_script, read_asset
 from regard.render.html_page import csp_hash
 from regard.render.text import escape_control_characters
-from regard.settings.anatomy import ADDITIVE, SCALED_DOT_PRODUCT, TANH_WITH_INPUT, Recurrence
+from regard.settings.anatomy import ADDITIVE, TANH_WITH_INPUT, Recurrence
 
 if TYPE_CHECKING:
     from regard.interpret.look.inspection import Inspection
+
+_EXPORTED_QUANTITIES = ("query", "key", "value", "scaled", "weight")  # the page computes the other numbers from these
 
 _MAX_VECTOR_BYTES = 300_000  # the maximum size of the vectors of all heads, and of all recurrent layers, in a page
 
@@ -76,6 +80,7 @@ def _data(view: "Inspection", heads: Sequence[str], recurrences: Sequence[Recurr
             "full_model": escape_control_characters(view.full_model_text) if view.full_model_text is not None else None,
         },
         "without": view.without,
+        "intervention": asdict(trace.intervention) if trace.intervention else None,
         "architecture": trace.settings.describe(),
         "parameters": view.parameters,
         "source": _side(trace.source),
@@ -85,7 +90,7 @@ def _data(view: "Inspection", heads: Sequence[str], recurrences: Sequence[Recurr
             {
                 **asdict(attention),
                 "direction": direction(attention),
-                "is_scaled": attention.scoring == SCALED_DOT_PRODUCT,
+                "is_scaled": scores_are_scaled(trace, attention),
                 "steps": asdict(attention_steps(attention)),
             }
             for attention in trace.anatomy.attentions
@@ -100,7 +105,7 @@ def _data(view: "Inspection", heads: Sequence[str], recurrences: Sequence[Recurr
         "maps": _maps(trace),
         "numbers": {
             head: {
-                **{name: _packed(trace[f"{head}.{name}"]) for name in ("query", "key", "value")},
+                **{name: _packed(trace[f"{head}.{name}"]) for name in _EXPORTED_QUANTITIES},
                 **_vectors_of_all_heads(trace, head),
             }
             for head in heads
@@ -158,7 +163,8 @@ def heads_that_fit(trace: Trace) -> list[str]:
     remaining = _MAX_VECTOR_BYTES
     in_turn = [attention for layer in zip_longest(*kinds) for attention in layer if attention is not None]
     for attention in in_turn:
-        size = 4 * attention.anatomy.head_width * (len(attention.rows.ids) + 2 * len(attention.columns.ids))
+        rows, columns = len(attention.rows.ids), len(attention.columns.ids)
+        size = 4 * (attention.anatomy.head_width * (rows + 2 * columns) + 2 * rows * columns)
         for head in attention.anatomy.head_addresses:
             remaining -= size
             if remaining < 0 and chosen:

@@ -31,12 +31,7 @@ def heading(view: Inspection, style: TerminalStyle) -> Iterator[str]:
     if view.torch_text is not None:
         torch_text = escape_control_characters(view.torch_text)
         yield f"CTranslate2 and torch gave different translations. Shown: CTranslate2's. Torch's: {torch_text}"
-    if view.full_model_text is not None:
-        full_model_text = escape_control_characters(view.full_model_text)
-        yield f"Translated without {view.without}. Translation of the full model: {full_model_text}"
-    elif view.without is not None:
-        translated = " The target is the translation of the full model." if view.search is not None else ""
-        yield f"Computed without {view.without}.{translated}"
+    yield from show_intervention(view)
     anatomy = view.trace.anatomy
     layers = " and ".join(f"{stack.layers} {stack.name}" for stack in anatomy.stacks)
     heads = f" with {anatomy.attentions[0].heads} heads each" if anatomy.attentions else ", without attention"
@@ -45,6 +40,19 @@ def heading(view: Inspection, style: TerminalStyle) -> Iterator[str]:
     yield (
         f"{len(view.trace.source.ids)} source and {len(view.trace.written.ids)} target tokens; {layers} layers{heads}"
     )
+
+
+def show_intervention(view: Inspection) -> Iterator[str]:
+    """Yield what was changed in the model and where the target comes from, if anything was changed."""
+    intervention = view.trace.intervention
+    if intervention is None:
+        return
+    yield f"Computed without {intervention.name}: {intervention.description}."
+    if view.full_model_text is not None:
+        full_model_text = escape_control_characters(view.full_model_text)
+        yield f"Translated without {intervention.name}. Translation of the full model: {full_model_text}"
+    elif view.search is not None:
+        yield "The target is the translation of the full model."
 
 
 def show_map(map_: AttentionMap, style: TerminalStyle) -> Iterator[str]:

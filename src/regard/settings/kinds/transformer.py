@@ -119,7 +119,8 @@ class TransformerSettings(ModelSettings):
                 if self.norm == "pre":
                     yield Vector(f"{address}.norm", "layer norm")
                 yield Vector(f"{address}.output", meaning)
-                yield Vector(f"{address}.residual", "added to the input of the sublayer")
+                added_to = "the vector before the layer norm" if self.norm == "pre" else "the input of the sublayer"
+                yield Vector(f"{address}.residual", f"added to {added_to}")
                 if self.norm == "post":
                     yield Vector(f"{address}.norm", "layer norm")
         final = f"final vector of the {stack}"
