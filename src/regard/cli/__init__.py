@@ -12,6 +12,7 @@ from regard.cli.commands import (
     look,
     measure,
     score,
+    serve,
     settings,
     synthetic,
     train,
@@ -23,5 +24,5 @@ from regard.cli.main import main
 
 __all__ = [
     "average", "bench_train", "bench_translate", "check", "demo", "doctor", "evaluate", "look", "main", "measure",
-    "score", "settings", "synthetic", "train", "translate",
+    "score", "serve", "settings", "synthetic", "train", "translate",
 ]  # fmt: skip

@@ -12,7 +12,13 @@ AUTO = -1  # value that means "choose automatically", for settings in which 0 ha
 
 Overrides = Mapping[str, Mapping[str, Any]]  # values of settings by section and name
 
-TYPE_NAMES: dict[Any, str] = {int: "a whole number", float: "a number", bool: "true or false", str: "text"}
+TYPE_NAMES: dict[Any, str] = {
+    int: "a whole number",
+    float: "a number",
+    bool: "true or false",
+    str: "text",
+    tuple[str, ...]: "a list of texts",
+}
 
 
 def setting(default: Any, help: str) -> Any:
@@ -43,7 +49,7 @@ def check_type(where: str, value: Any, wanted: Any) -> None:
     if get_origin(wanted) is Literal:
         if value not in get_args(wanted):
             raise SettingsError(f"{where} must be one of {', '.join(map(str, get_args(wanted)))}, got {value!r}")
-    elif type(value) is not wanted and not (wanted is float and type(value) is int):
+    elif type(value) is not (get_origin(wanted) or wanted) and not (wanted is float and type(value) is int):
         raise SettingsError(f"{where} must be {TYPE_NAMES[wanted]}, got {value!r}")
     elif wanted is float and not math.isfinite(value):
         raise SettingsError(f"{where} must be a finite number, got {value}")

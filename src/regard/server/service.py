@@ -1,0 +1,136 @@
+"""What the routes ask for: translation, language identification, and looks inside."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any, Literal
+
+from regard.inference.result import Translation
+from regard.server.catalog import Catalog, Detection, ServedModel
+from regard.server.engine_pool import EnginePool
+from regard.server.engines import EngineOptions
+from regard.server.errors import BadRequest, TooLarge
+from regard.server.metrics import Metrics
+from regard.server.queue import Lane, Queue
+from regard.settings.serve import ServeSettings
+
+
+@dataclass(frozen=True)
+class Client:
+    """Who asks."""
+
+    name: str | None = None  # the name of the key, None without a key
+    address: str = ""  # for fairness and limits; never logged
+    key: Literal["none", "valid", "missing", "wrong"] = "none"
+
+    @property
+    def turn(self) -> str:
+        """What takes turns in the queue: keys, and addresses without a key."""
+        return f"key {self.name}" if self.name else f"address {self.address}"
+
+
+@dataclass(frozen=True)
+class Work:
+    """Texts to translate."""
+
+    texts: tuple[str, ...]
+    source: str  # language code of a served pair
+    target: str
+    decode: Mapping[str, Any]  # changes to the decode settings of the model
+    client: Client
+    is_document: bool = False
+    model: str | None = None  # a served model's name; None means the model of the pair
+
+
+class Service:
+    """The models of a server and the processes that run them."""
+
+    def __init__(self, settings: ServeSettings, catalog: Catalog) -> None:
+        self.settings, self.catalog = settings, catalog
+        self.metrics = Metrics()
+        self.queue = Queue(
+            requests=settings.queue_requests,
+            seconds=settings.queue_seconds,
+            documents=settings.queue_documents,
+            engines=settings.engines,
+        )
+        self.pool = EnginePool(self._options(catalog), self.queue, self.metrics)
+        self.is_draining = False
+
+    async def start(self) -> None:
+        await self.pool.start()
+
+    async def end(self) -> None:
+        await self.pool.end()
+
+    async def translate(self, work: Work) -> list[Translation]:
+        """Return the translation of each text; raise a `Refusal` if there is none.
+
+        Without a model for the pair, two models translate one after the other.
+        """
+        self._check_sizes(work)
+        models = self.catalog.route(work.source, work.target, work.model)
+        if not work.texts:
+            return []
+        translations = await self._run(models[0], work.texts, work, is_last=len(models) == 1)
+        for model in models[1:]:
+            texts = tuple(each.text for each in translations)
+            second = await self._run(model, texts, work, is_last=True)
+            translations = list(map(_chained, translations, second))
+        return translations
+
+    def identify(self, text: str) -> list[Detection]:
+        """Return the languages in which a text may be, the most probable first; none if it is in no known language."""
+        return self.catalog.identify(text)
+
+    def is_ready(self) -> bool:
+        """Return whether requests can be answered now."""
+        return not self.is_draining and self.pool.is_ready()
+
+    async def _run(self, model: ServedModel, texts: Sequence[str], work: Work, *, is_last: bool) -> list[Translation]:
+        # The first of two models gives one translation, whatever was asked for.
+        decode = {name: value for name, value in work.decode.items() if is_last or name == "alignment"}
+        lane = Lane(model.name, tuple(sorted(decode.items())), work.is_document)
+        try:
+            hash(lane)
+        except TypeError:
+            raise BadRequest("a decode setting has a value of the wrong type") from None
+        self.pool.check(lane, tuple(texts))
+        deadline = self.settings.document_deadline if work.is_document else self.settings.deadline
+        results, _ = await self.queue.submit(lane, texts, work.client.turn, deadline)
+        self.metrics.characters.labels(model.name).inc(sum(map(len, texts)))
+        return results
+
+    def _check_sizes(self, work: Work) -> None:
+        if work.is_document:
+            return
+        if len(work.texts) > self.settings.batch_limit:
+            raise TooLarge(f"a request may have at most {self.settings.batch_limit:,} texts")
+        if any(len(text) > self.settings.char_limit for text in work.texts):
+            raise TooLarge(f"a text may have at most {self.settings.char_limit:,} characters")
+
+    def _options(self, catalog: Catalog) -> EngineOptions:
+        models = {model.name: str(model.path) for model in catalog.models()}
+        return EngineOptions(models, self.settings.cache_bytes, self.settings.engines)
+
+
+def _chained(first: Translation, second: Translation) -> Translation:
+    """Return the translation by two models: source of the first, text of the second."""
+    links = None
+    if first.alignment is not None and second.alignment is not None:
+        sources: dict[int, list[int]] = {}
+        for source, middle in first.alignment:
+            sources.setdefault(middle, []).append(source)
+        links = tuple(
+            dict.fromkeys((source, target) for middle, target in second.alignment for source in sources.get(middle, ()))
+        )
+    return replace(
+        second,
+        source=first.source,
+        alignment=links,
+        alternatives=tuple(replace(_chained(first, each)) for each in second.alternatives),
+        warnings=(
+            *(replace(each, target=None) for each in first.warnings),
+            *(replace(each, source=None) for each in second.warnings),
+        ),
+        spans=(),  # their places in the source are those of the text between the two models
+    )
