@@ -4,9 +4,10 @@ Every model has about as many parameters as the Transformer of the size `tiny`. 
 fit in 20 minutes on a quiet machine, which takes a quarter of a minute for each model. The runs are counted in these
 steps, so they can follow beside other work:
 
-- `rates`: a quarter of the steps with three learning rates: half the default of the size, the default, and twice the
-  default. If the best rate is the highest or the lowest, the next one is tried too, until it is not.
-- `budget`: all steps, with the best of these rates.
+- `rates`: a quarter of the steps from German to English with three learning rates: half the default of the size, the
+  default, and twice the default. If the best rate is the highest or the lowest, the next one is tried too, until it is
+  not. The best rate is used in both directions.
+- `budget`: all steps, with the best rate.
 - `long`: three times the steps, with the same rate. The parameters of the best validation are kept.
 
 A run that is interrupted continues with the same command. Every finished run is appended to
@@ -51,6 +52,7 @@ MODELS: dict[str, tuple[str, list[str]]] = {
     "transformer": ("transformer", []),
 }
 FACTORS = (0.5, 1.0, 2.0)  # of the default learning rate
+RATES_DIRECTION = "de-en"
 STAGES = {"rates": 0.25, "budget": 1.0, "long": 3.0}  # of the steps that fit in the budget
 BUDGET = "20m"
 
@@ -79,25 +81,30 @@ def run_stage(options: argparse.Namespace, stage: str, model: str, direction: st
     if options.plan:
         return
     if stage == "rates":
-        for factor in FACTORS:
-            run(options.out, planned, stage, model, direction, factor)
-        while (best := best_factor(model, direction)) in (min(tried := factors(model, direction)), max(tried)):
-            run(options.out, planned, stage, model, direction, best / 2 if best == min(tried) else best * 2)
-    elif factors(model, direction):
-        run(options.out, planned, stage, model, direction, best_factor(model, direction))
+        if direction == RATES_DIRECTION:
+            try_rates(options.out, planned, model)
+    elif factors(model):
+        run(options.out, planned, stage, model, direction, best_factor(model))
     else:
-        raise SystemExit(f"no learning rate was tried for {model}, {direction}: run the stage `rates` first")
+        raise SystemExit(f"no learning rate was tried for {model}: run the stage `rates` from German to English first")
 
 
-def factors(model: str, direction: str) -> dict[float, float]:
-    """Return the validation loss of each learning rate that was tried."""
-    key = {"model": model, "direction": direction, "stage": "rates"}
+def try_rates(out: Path, planned: Plan, model: str) -> None:
+    for factor in FACTORS:
+        run(out, planned, "rates", model, RATES_DIRECTION, factor)
+    while (best := best_factor(model)) in (min(tried := factors(model)), max(tried)):
+        run(out, planned, "rates", model, RATES_DIRECTION, best / 2 if best == min(tried) else best * 2)
+
+
+def factors(model: str) -> dict[float, float]:
+    """Return the validation loss of each learning rate that was tried, from German to English."""
+    key = {"model": model, "direction": RATES_DIRECTION, "stage": "rates"}
     records = latest(RESULTS, *key, "factor")
     return {record["factor"]: record["validation_loss"] for record in records if key.items() <= record.items()}
 
 
-def best_factor(model: str, direction: str) -> float:
-    tried = factors(model, direction)
+def best_factor(model: str) -> float:
+    tried = factors(model)
     return min(tried, key=tried.__getitem__)
 
 
