@@ -14,9 +14,9 @@ INTRODUCTION = """\
 Written by `python bench/baselines.py`, which keeps every run in `bench/results/baselines.jsonl`; do not edit. All
 models train on the 29,000 pairs of Multi30k with the tokens, the batches, the dropout and the search of the size
 `tiny`, and have about as many parameters. Training is counted in the steps that each model does in a given time on two
-quiet cores of the machine below. Several learning rates were tried for each model from German to English in 5 minutes, and
-all are shown; the rate with the best validation loss was then used in both directions, for 20 and for 60 minutes. BLEU and chrF are sacreBLEU's, on the raw
-text of the 1,000 sentences of the test set of 2016.
+quiet cores of the machine below. Several learning rates were tried for each model from German to English in 5 minutes,
+and all are shown. The rate with the best validation loss was then used in both directions, for 20 and for 60 minutes.
+BLEU and chrF are sacreBLEU's, on the raw text of the 1,000 sentences of the test set of 2016.
 """
 NAMES = {
     "lstm-vector": "LSTM without attention",
