@@ -21,7 +21,7 @@ from common.corpora import DATA, MULTI30K
 from common.results import machine, table
 
 from regard import language_id
-from regard.language_id import Identification, LanguageIdentifier, LanguageProfile, find_mismatch
+from regard.language_id import Identification, LanguageIdentifier, LanguageProfile
 
 SAMPLE = 20_000  # training sentences of each profile, as in `regard train`
 SIDES = {"en": ("en-fr", 0), "fr": ("en-fr", 1), "de": ("en-de", 1)}
@@ -164,7 +164,7 @@ def mismatches(profiles: Mapping[str, LanguageProfile], test: Texts) -> Iterator
         for expected in pair:
             for language, texts in test.items():
                 place = list(counts)[0 if language == expected else 1 if language in pair else 2]
-                counts[place][0] += sum(find_mismatch(identifier, text, expected) is not None for text in texts)
+                counts[place][0] += sum(identifier.find_mismatch(text, expected) is not None for text in texts)
                 counts[place][1] += len(texts)
     yield "Sentences that `find_mismatch` reports: " + ", ".join(
         f"{reported:,} of {total:,} in {place} ({100 * reported / total:.1f} %)"

@@ -15,7 +15,6 @@ from regard.language_id import (
     MAX_PROFILE_NGRAMS,
     LanguageIdentifier,
     LanguageProfile,
-    find_mismatch,
 )
 from regard.model_folder.language_profiles import read_bundled_profiles
 
@@ -130,16 +129,16 @@ def test_only_the_start_of_a_long_text_is_read(start: str) -> None:
 
 def test_a_mismatch_is_a_text_that_is_not_in_the_expected_language() -> None:
     for expected, right, wrong in (("en", ENGLISH, FRENCH), ("fr", FRENCH, ENGLISH)):
-        assert [find_mismatch(BUNDLED, text, expected) for text in right] == [None] * len(right)
+        assert [BUNDLED.find_mismatch(text, expected) for text in right] == [None] * len(right)
         for text in wrong:
-            assert find_mismatch(BUNDLED, text, expected) == BUNDLED.identify(text)
-    found = find_mismatch(BUNDLED, OTHER[1], "en")
+            assert BUNDLED.find_mismatch(text, expected) == BUNDLED.identify(text)
+    found = BUNDLED.find_mismatch(OTHER[1], "en")
     assert found is not None and found.language is None
 
 
 @pytest.mark.parametrize(("text", "expected"), [("Oui.", "en"), ("", "en"), (FRENCH[0], "de"), (FRENCH[0], None)])
 def test_short_texts_and_unknown_expectations_are_no_mismatch(text: str, expected: str | None) -> None:
-    assert find_mismatch(BUNDLED, text, expected) is None
+    assert BUNDLED.find_mismatch(text, expected) is None
 
 
 def test_damaged_counts_have_a_problem() -> None:

@@ -9,11 +9,10 @@
 Slow imports are inside functions, so a program that only translates does not import torch.
 """
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import fields
 from itertools import islice
 from pathlib import Path
-from types import MappingProxyType
 from typing import TYPE_CHECKING, Self, overload
 
 from regard.data.formats.corpus import Paths
@@ -27,7 +26,7 @@ from regard.interpret.look.inspection import Inspector
 from regard.interpret.report.view import View
 from regard.interpret.tokens import Tokens
 from regard.interpret.trace import Trace
-from regard.language_id import Identification, LanguageIdentifier, LanguageProfile
+from regard.language_id import Identification
 from regard.model_folder.folder import AlignmentHead
 from regard.progress import Work, run_to_end
 from regard.render.text import escape_control_characters
@@ -76,7 +75,6 @@ def load(
         build,
         name=name,
         languages=folders[0].languages,
-        language_profiles=folders[0].language_profiles,
     )
 
 
@@ -147,13 +145,11 @@ class Model:
         *,
         name: str,
         languages: LanguagePair = (None, None),
-        language_profiles: Mapping[str, LanguageProfile] = MappingProxyType({}),
     ) -> None:
         self.name = name
         self.languages = languages
         self.tokenizer = tokenizer
         self._translator = translator
-        self._identifier = LanguageIdentifier(language_profiles)
         self._build = build
         self._network: AutoregressiveModel | None = None
         self._inspector = Inspector(translator, lambda: self.network, tokenizer, name=name)
@@ -233,7 +229,7 @@ class Model:
 
         The language is always unknown if the model folder has no language profiles.
         """
-        return self._identifier.identify(text)
+        return self._translator.identifier.identify(text)
 
     def score(self, pairs: Pairs, decode: DecodeSettings | None = None) -> Iterator[Translation]:
         """Yield the given translation of each pair with its log-probability under the model."""

@@ -42,6 +42,7 @@ _BACKGROUND_UNSEEN = 1e-4  # the probability of such a character in the backgrou
 _MAX_COUNT = 1 << 53
 
 _REMEMBERED_NGRAMS = 1 << 15
+_REMEMBERED_WORDS = 1 << 13
 
 # Letters, and the marks on them. Python's `\w` leaves out the marks, so this lists what belongs to no word: white
 # space, digits, ASCII without letters, surrogates, private use, and the symbols and punctuation of Unicode.
@@ -138,18 +139,35 @@ class LanguageIdentifier:
     def __init__(self, profiles: Mapping[str, LanguageProfile]) -> None:
         self.languages = tuple(profiles)
         self._profiles = tuple(profiles.values())
-        # Texts repeat most n-grams. The limit bounds the memory that texts with unusual characters could take.
-        self._scores = lru_cache(_REMEMBERED_NGRAMS)(self._log_probabilities)
+        # Texts repeat most words and n-grams. The limits bound the memory that unusual texts could take.
+        self._of_ngram = lru_cache(_REMEMBERED_NGRAMS)(self._log_probabilities)
+        self._of_word = lru_cache(_REMEMBERED_WORDS)(self._sum_of_ngrams)
 
     def identify(self, text: str) -> Identification:
         """Return the language of a text, or an unknown language if none is probable enough.
 
         Digits, addresses, placeholders and codes are in no language, and only the first MAX_CHARACTERS are read.
         """
-        ngrams = [ngram for word in _words(text[:MAX_CHARACTERS]) for ngram in _ngrams(word)]
-        if not ngrams or not self.languages:
+        return self._identify(_words(text[:MAX_CHARACTERS]))
+
+    def find_mismatch(self, text: str, expected: str | None) -> Identification | None:
+        """Return in which language a text is, if it is almost certainly not in the expected one; otherwise None.
+
+        The language of the result is None if the text is in none of the languages that are loaded. Short texts, and an
+        expected language without a profile, are no mismatch.
+        """
+        if expected not in self.languages:
+            return None
+        words = _words(text[:MAX_CHARACTERS])
+        if sum(map(len, words)) < _MISMATCH_LETTERS:
+            return None
+        found = self._identify(words)
+        return found if found.probabilities[expected] < _MISMATCH_PROBABILITY else None
+
+    def _identify(self, words: list[str]) -> Identification:
+        if not words or not self.languages:
             return Identification(None, 0.0, dict.fromkeys(self.languages, 0.0))
-        *languages, background = map(sum, zip(*map(self._scores, ngrams), strict=True))
+        *languages, background = map(sum, zip(*map(self._of_word, words), strict=True))
         highest = max(*languages, background)
         weights = [math.exp(_EVIDENCE * (value - highest)) for value in languages]
         total = sum(weights) + _OTHER_PRIOR * math.exp(_EVIDENCE * (background - highest))
@@ -159,23 +177,15 @@ class LanguageIdentifier:
             return Identification(None, 0.0, probabilities)
         return Identification(best, probabilities[best], probabilities)
 
+    def _sum_of_ngrams(self, word: str) -> tuple[float, ...]:
+        """Return the log-probability of a word in each language and in the background."""
+        return tuple(map(sum, zip(*map(self._of_ngram, _ngrams(word)), strict=True)))
+
     def _log_probabilities(self, ngram: str) -> tuple[float, ...]:
         """Return the log-probability of the last character of an n-gram in each language and in the background."""
         single = sum(math.exp(profile.log_probability(ngram[-1])) for profile in self._profiles)
         background = math.log(max(single / len(self._profiles), _BACKGROUND_UNSEEN))
         return *(profile.log_probability(ngram) for profile in self._profiles), background
-
-
-def find_mismatch(identifier: LanguageIdentifier, text: str, expected: str | None) -> Identification | None:
-    """Return in which language a text is, if it is almost certainly not in the expected one; otherwise None.
-
-    The language of the result is None if the text is in none of the languages that are loaded. Short texts, and an
-    expected language without a profile, are no mismatch.
-    """
-    if expected not in identifier.languages or sum(map(len, _words(text[:MAX_CHARACTERS]))) < _MISMATCH_LETTERS:
-        return None
-    found = identifier.identify(text)
-    return found if found.probabilities[expected] < _MISMATCH_PROBABILITY else None
 
 
 def _words(text: str) -> list[str]:

@@ -95,6 +95,17 @@ def test_warnings(translator: Translator) -> None:
     assert "missing number" in kinds("I was born in 7391.")
 
 
+def test_a_text_in_another_language_has_one_warning(translator: Translator) -> None:
+    french = "Les enfants jouent dans le jardin.\nOù est la gare ?"
+    german = "Wir sehen uns morgen früh am Bahnhof."
+    translations = translator.translate([french, german, "The children play in the garden.", "Oui.", "{a}", ""])
+    assert [[one.message for one in each.warnings if one.kind == "language"] for each in translations] == [
+        ["the text seems to be in the language fr, but the model translates from en"],
+        ["the text seems to be in another language, but the model translates from en"],
+        *[[]] * 4,
+    ]
+
+
 def test_warnings_and_spans_have_positions_in_the_whole_text(translator: Translator) -> None:
     text = "I am a student.\n- Visit https://example.com today.\n\n  2) I was born in 7391."
     one = translator.translate(text)

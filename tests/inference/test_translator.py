@@ -271,7 +271,7 @@ def test_a_repeated_line_is_translated_once() -> None:
 
 
 def test_the_number_of_remembered_translations_is_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("regard.inference.translator.MAX_REMEMBERED", 2)
+    monkeypatch.setattr("regard.inference.windows.MAX_REMEMBERED", 2)
     model = Upper().eval()
     lines = ["a", "b", "c", "c", "c"]
     assert [each.text for each in upper(model=model).translate_iterable(lines, GREEDY, window=1)] == [

@@ -6,7 +6,9 @@ from collections.abc import Iterator, Sequence
 from regard.errors import SettingsError
 from regard.inference.backends.interface import SourceTokens
 from regard.inference.joiner import Part, Plan, plan_parts
-from regard.inference.masking import Edited, Mask, Masker
+from regard.inference.masking.edited_text import Edited
+from regard.inference.masking.mask import Mask
+from regard.inference.masking.masker import Masker
 from regard.inference.splitter import split_text
 from regard.settings.decode import DecodeSettings
 from regard.spans.glossary import Glossary

@@ -18,6 +18,7 @@ from regard.inference.backends.interface import Backend
 from regard.inference.translator import Translator
 from regard.interchange.ctranslate2.cache import cached_export
 from regard.interchange.ctranslate2.support import supports_model
+from regard.language_id import LanguageIdentifier
 from regard.machine.cpu import cpu_count
 from regard.model_folder import bundled
 from regard.model_folder.compatibility import check_compatible
@@ -71,6 +72,8 @@ def make_translator(
         max_positions=min(folder.settings.max_positions for folder in folders),
         alignment_head=alignment_head,
         decode=folders[0].decode,
+        identifier=LanguageIdentifier(folders[0].language_profiles),
+        source_language=folders[0].languages[0],
     )
 
 

@@ -7,7 +7,7 @@ from regard.inference.alignment import Link, align_words
 from regard.inference.backends.interface import SourceTokens
 from regard.inference.checks import Checks
 from regard.inference.locator import Locator, SplitWords
-from regard.inference.masking import Restored
+from regard.inference.masking.mask import Restored
 from regard.inference.result import PlacedSpan, Translation
 from regard.inference.search.hypothesis import Hypothesis
 from regard.model_folder.folder import AlignmentHead

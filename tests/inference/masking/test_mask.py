@@ -6,7 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from regard.inference.masking import Edited, Masker
+from regard.inference.masking.edited_text import Edited
+from regard.inference.masking.masker import Masker
 from regard.spans.patterns import find_spans
 from regard.tokenizers.placeholders import PLACEHOLDERS
 
