@@ -4,6 +4,7 @@ A plan lists the parts of a text and the white space after each part, so that th
 translations.
 """
 
+from collections.abc import MutableMapping
 from dataclasses import replace
 from itertools import chain
 
@@ -12,7 +13,7 @@ from regard.inference.result import PlacedSpan, Range, Translation, TranslationW
 
 Part = tuple[str, bool]  # the text of a part, and whether its translation must start with `decode.prefix`
 
-PartTranslations = dict[Part, list["Translation"]]  # by part: its translations, best first
+PartTranslations = MutableMapping[Part, list["Translation"]]  # by part: its translations, best first
 
 Plan = list[tuple[Part, str]]  # the parts of a text, each with the white space after it
 

@@ -14,6 +14,7 @@ from typing import Self, final, overload
 from regard.errors import DataError, UserError
 from regard.inference.backends.interface import Backend
 from regard.inference.batch_writer import BatchWriter
+from regard.inference.joiner import PartTranslations
 from regard.inference.language_check import LanguageCheck
 from regard.inference.reader import Reader
 from regard.inference.result import Translation
@@ -120,8 +121,11 @@ class Translator:
         window: int = WINDOW,
         batch_tokens: int | None = None,
         glossary: Glossary | None = None,
+        remembered: PartTranslations | None = None,
     ) -> Iterator[Translation]:
         """Yield the translation of each line, in order. Lines are read in windows of `window` lines.
+
+        `remembered` has translations of parts from earlier calls with the same settings, and gets those of this call.
 
         With a window of one line, each line is translated before the next is read; otherwise some windows may be read
         ahead. If reading a line fails, the lines before it are translated before the error is raised. If a line cannot
@@ -137,7 +141,7 @@ class Translator:
             self.reader, self._writer, self._language_check, decode, batching, size=window, glossary=glossary
         )
         writer = BatchWriter(self.backend, self.reader, self._writer, decode)
-        windows = reader.windows(iter(lines))
+        windows = reader.windows(iter(lines), remembered)
         unfinished: deque[Window] = deque()  # in the order of their texts
         problem: Exception | None = None
         try:

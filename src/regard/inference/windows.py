@@ -80,9 +80,12 @@ class WindowReader:
         self._size = size
         self._glossary = glossary
 
-    def windows(self, lines: Iterator[str]) -> Iterator[Window]:
-        """Read lines and yield them in windows. If reading fails, the lines before are yielded before the error."""
-        translated: PartTranslations = {}
+    def windows(self, lines: Iterator[str], remembered: PartTranslations | None = None) -> Iterator[Window]:
+        """Read lines and yield them in windows. If reading fails, the lines before are yielded before the error.
+
+        Parts that are `remembered` are not translated; parts that are translated are added to it.
+        """
+        translated: PartTranslations = {} if remembered is None else remembered
         problem: Exception | None = None
         texts = [""] * self._size
         is_first = True
@@ -93,7 +96,8 @@ class WindowReader:
             except Exception as error:
                 problem = error
             # Start a new dictionary if this one is full. Windows that are not finished still use the old one.
-            translated = translated if len(translated) < MAX_REMEMBERED else {}
+            if remembered is None and len(translated) >= MAX_REMEMBERED:
+                translated = {}
             if texts:
                 yield self._window(texts, translated, is_first=is_first, is_last=len(texts) < self._size)
             is_first = False

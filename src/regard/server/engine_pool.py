@@ -12,6 +12,7 @@ from collections import Counter
 from dataclasses import replace
 from typing import Any
 
+from regard.inference.result import Translation
 from regard.server.engines import EngineDied, EngineOptions, EngineProcess
 from regard.server.errors import BadRequest, NoEngine, PoisonedRequest, ServeError, TranslationFailed
 from regard.server.metrics import Metrics
@@ -23,6 +24,7 @@ _QUARANTINE_SECONDS = 600.0
 _SHORT_LIFE = 10.0  # a process that dies sooner is restarted with a delay that doubles
 _FIRST_DELAY, _MAX_DELAY = 0.1, 2.0  # of restarts
 _MAX_START_DELAY = 30.0  # of restarts after a start that failed
+_PATIENCE = 30.0  # a batch may take this many seconds more, and this many times longer, than it is expected to
 _STARTS = 3  # after this many failed starts, requests are no longer kept waiting
 
 _logger = logging.getLogger(__name__)
@@ -142,7 +144,11 @@ class EnginePool:
             engine.translate(lane.model, dict(lane.decode), [item.text for item in batch.items])
         )
         try:
-            answer = await asyncio.shield(asked)
+            answer = await asyncio.wait_for(asyncio.shield(asked), _PATIENCE * (1 + batch.tokens / self._queue.rate))
+        except TimeoutError:
+            engine.give_up()
+            self._died(batch)
+            return False
         except EngineDied:
             self._died(batch)
             return False
@@ -161,7 +167,9 @@ class EnginePool:
 
     def _answered(self, batch: Batch, answer: dict[str, Any]) -> None:
         self._metrics.batch_duration.observe(answer["seconds"])
-        self._queue.measured(batch.tokens, answer["seconds"], len(batch.items))
+        self._metrics.cache_hits.inc(answer["hits"])
+        self._metrics.cache_misses.inc(answer["misses"])
+        self._queue.measured(answer["added_bytes"], answer["seconds"], answer["misses"])
         for item, result in zip(batch.items, answer["results"], strict=True):
             if item.future.done():
                 continue  # it was cancelled, or came too late
@@ -170,7 +178,16 @@ class EnginePool:
             elif "failed" in result:
                 item.future.set_exception(TranslationFailed("the text could not be translated"))
             else:
-                item.future.set_result(translation_from_dict(result))
+                translation = translation_from_dict(result)
+                self._count(batch.lane.model, item, translation)
+                item.future.set_result(translation)
+
+    def _count(self, model: str, item: Item, translation: Translation) -> None:
+        self._metrics.tokens.labels("source", model).inc(item.tokens)
+        self._metrics.tokens.labels("target", model).inc(len(translation.tokens))
+        self._metrics.characters.labels(model).inc(len(item.text))
+        if any(warning.kind == "length limit" for warning in translation.warnings):
+            self._metrics.limit_reached.inc()
 
     def _died(self, batch: Batch) -> None:
         for item in batch.items:

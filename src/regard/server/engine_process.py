@@ -11,6 +11,7 @@ import socket
 import sys
 import time
 import traceback
+from dataclasses import replace
 from pathlib import Path
 from queue import SimpleQueue
 from threading import Lock, Thread
@@ -31,6 +32,7 @@ class Engine:
         self._sending = Lock()
         self._batches: SimpleQueue[Message] = SimpleQueue()
         self._translators: dict[str, Any] = {}
+        self._cache: Any = None
 
     def run(self) -> None:
         """Load the models that the first message names, then answer messages until the connection ends."""
@@ -38,7 +40,7 @@ class Engine:
         if first is None:
             return
         try:
-            self._load(first["models"], first["compute_type"])
+            self._load(first)
         except UserError as error:
             self._send({"failed": str(error)})
             return
@@ -51,35 +53,57 @@ class Engine:
                 self._batches.put(message)
         os._exit(0)  # the front process has ended; do not wait for the batch that is being translated
 
-    def _load(self, models: dict[str, str], compute_type: str) -> None:
+    def _load(self, options: Message) -> None:
         from regard.inference.translator_loader import load_translator
+        from regard.server.part_cache import PartCache
 
-        for name, path in models.items():
-            self._translators[name] = load_translator(Path(path), compute_type=compute_type)
+        for name, path in options["models"].items():
+            self._translators[name] = load_translator(Path(path), compute_type=options["compute_type"])
+        self._cache = PartCache(options["cache_bytes"])
 
     def _translate_all(self) -> None:
         while True:
             message = self._batches.get()
             began = time.perf_counter()
-            results = self._translate(message["model"], message["decode"], message["texts"])
-            self._send({"id": message["id"], "results": results, "seconds": time.perf_counter() - began})
+            counts = {"hits": 0, "misses": 0, "added_bytes": 0}
+            results = self._translate(message["model"], message["decode"], message["texts"], counts)
+            seconds = time.perf_counter() - began
+            answer = {"id": message["id"], "results": results, "seconds": seconds, "cache_bytes": self._cache.bytes}
+            self._send(answer | counts)
 
-    def _translate(self, model: str, changes: dict[str, Any], texts: list[str]) -> list[dict[str, Any]]:
+    def _translate(
+        self, model: str, changes: dict[str, Any], texts: list[str], counts: dict[str, int]
+    ) -> list[dict[str, Any]]:
         """Return a translation or an error for each text. If a batch fails, each of its texts is tried alone."""
-        from dataclasses import replace
-
-        translator = self._translators[model]
         try:
-            decode = replace(translator.decode, **changes)
-            return [each.to_dict() for each in translator.translate(texts, decode)]
+            return self._translate_batch(model, changes, texts, counts)
         except UserError as error:
             return [{"refused": str(error)}] * len(texts)
         except Exception as error:
             if len(texts) > 1:
-                return [result for text in texts for result in self._translate(model, changes, [text])]
+                return [result for text in texts for result in self._translate(model, changes, [text], counts)]
             where = traceback.extract_tb(error.__traceback__)[-1]
             _logger.error("a text was not translated: %s in %s:%s", type(error).__name__, where.filename, where.lineno)
             return [{"failed": type(error).__name__}]
+
+    def _translate_batch(
+        self, model: str, changes: dict[str, Any], texts: list[str], counts: dict[str, int]
+    ) -> list[dict[str, Any]]:
+        if model not in self._translators:
+            raise UserError("this model is no longer served")
+        translator = self._translators[model]
+        decode = replace(translator.decode, **changes)
+        parts = self._cache.view(f"{model} {decode!r}")
+        failed = True
+        try:
+            found = [each.to_dict() for each in translator.translate_iterable(texts, decode, remembered=parts)]
+            failed = False
+        finally:
+            parts.close(failed=failed)
+        counts["hits"] += parts.hits
+        counts["misses"] += parts.misses
+        counts["added_bytes"] += parts.added_bytes()
+        return found
 
     def _send(self, message: Message) -> None:
         with self._sending:

@@ -103,6 +103,11 @@ class EngineProcess:
         self._close()
         await self.process.wait()
 
+    def give_up(self) -> None:
+        """End a process that does not answer."""
+        self.was_silent = True
+        self._close()
+
     def is_alive(self) -> bool:
         """Return whether the process has answered within the last five seconds."""
         return not self.died.is_set() and time.monotonic() - self.last_answer < 5
@@ -129,8 +134,7 @@ class EngineProcess:
         while time.monotonic() - self.last_answer < _SILENT_SECONDS:
             self._send({"ping": True})
             await asyncio.sleep(_PING_SECONDS)
-        self.was_silent = True
-        self._close()
+        self.give_up()
 
     def _close(self) -> None:
         self.died.set()

@@ -24,6 +24,7 @@ _DOCUMENT_SHARE = 0.2
 _BYTES_PER_TOKEN = 3  # an estimate; the measured rate counts tokens in the same way, so it need not be exact
 _FIRST_RATE = 2_000.0  # tokens per second, until the first batches are measured
 _MIN_RATE = 50.0
+_MEASURED_PARTS = 8  # a batch of fewer is slower for each token
 _RATE_MEMORY = 0.8  # the weight of the rate so far when a new batch is measured
 
 
@@ -75,8 +76,10 @@ class _Class:
         self.served = 0.0  # work done, divided by the share
         self.clients: dict[str, OrderedDict[int, Item]] = {}
         self.work: Counter[str] = Counter()  # done for each client that is waiting
+        self.turns: Counter[str] = Counter()  # the last turn of each client; between equals, the earlier is next
         self.lanes: dict[Lane, list[Item]] = {}  # by length
         self.tokens = 0
+        self.served_batches = 0
 
     def add(self, item: Item) -> None:
         if item.client not in self.clients:
@@ -105,7 +108,8 @@ class _Class:
 
     def take(self, limit: float) -> Batch:
         """Remove and return the next batch, of at most `limit` tokens unless its first text alone has more."""
-        client = min(self.clients, key=lambda name: self.work[name])
+        client = min(self.clients, key=lambda name: (self.work[name], self.turns[name]))
+        self.turns[client] = self.served_batches = self.served_batches + 1
         first = next(iter(self.clients[client].values()))
         lane = self.lanes[first.lane]
         chosen, tokens = [first], first.tokens
@@ -128,6 +132,7 @@ class _Class:
             self.remove(item)
         if not self.clients:
             self.work.clear()
+            self.turns.clear()
         self.served += tokens / self.share
         return Batch(first.lane, chosen)
 
@@ -189,11 +194,11 @@ class Queue:
         finally:
             self._open[lane.is_document] -= 1
             for item in items:
-                if not item.future.done():
-                    item.future.cancel()
+                item.future.cancel()  # has no effect on one that has its result
+                if item.future.cancelled():
                     kind.remove(item)
-                elif not item.future.cancelled():
-                    item.future.exception()  # it is raised for the first item only
+                else:
+                    item.future.exception()  # of several, only the first is raised
 
     def _admit(self, is_document: bool, tokens: int) -> None:
         limit = self._max_documents if is_document else self._max_requests
@@ -220,10 +225,11 @@ class Queue:
             self._arrived.clear()
             await self._arrived.wait()
 
-    def measured(self, tokens: int, seconds: float, texts: int) -> None:
-        """Learn the rate from a batch that had enough texts to use all cores."""
-        if texts >= 8 and seconds > 0:
-            self._rate = max(_MIN_RATE, _RATE_MEMORY * self._rate + (1 - _RATE_MEMORY) * tokens / seconds)
+    def measured(self, text_bytes: int, seconds: float, parts: int) -> None:
+        """Learn the rate from the parts of texts that a batch computed, if they were enough to use all cores."""
+        if parts >= _MEASURED_PARTS and text_bytes >= _MEASURED_PARTS * _BYTES_PER_TOKEN:
+            rate = text_bytes / _BYTES_PER_TOKEN / seconds
+            self._rate = max(_MIN_RATE, _RATE_MEMORY * self._rate + (1 - _RATE_MEMORY) * rate)
 
     def put_back(self, item: Item) -> None:
         """Let a text whose engine died be tried alone, before all others."""

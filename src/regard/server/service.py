@@ -97,7 +97,6 @@ class Service:
         self.pool.check(lane, tuple(texts))
         deadline = self.settings.document_deadline if work.is_document else self.settings.deadline
         results, _ = await self.queue.submit(lane, texts, work.client.turn, deadline)
-        self.metrics.characters.labels(model.name).inc(sum(map(len, texts)))
         return results
 
     def _check_sizes(self, work: Work) -> None:
