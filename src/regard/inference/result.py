@@ -9,7 +9,14 @@ from regard.inference.alignment import Link
 Range = tuple[int, int]
 
 WarningKind = Literal[
-    "length limit", "same as source", "repetition", "missing number", "lost span", "unknown characters", "language"
+    "length limit",
+    "same as source",
+    "repetition",
+    "missing number",
+    "lost span",
+    "unknown characters",
+    "language",
+    "markup",
 ]
 
 # "model": the model has put a stand-in there; "end": no place was found, so the span stands at the end
