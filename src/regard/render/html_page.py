@@ -28,8 +28,8 @@ def notebook_frame(page: str, title: str) -> str:
     )
 
 
-def page(title: str, body: str) -> str:
-    """Return a complete HTML page with a title (plain text) and a body (HTML)."""
+def page(title: str, body: str, kind: str = "measurement") -> str:
+    """Return a complete HTML page with a title (plain text), a body (HTML), and what kind of page it is."""
     style = read_asset("page.css")
     policy = f"default-src 'none'; style-src '{csp_hash(style)}'; base-uri 'none'; form-action 'none'"
     return (
@@ -38,7 +38,7 @@ def page(title: str, body: str) -> str:
         '<meta name="viewport" content="width=device-width, initial-scale=1">\n'
         '<meta name="color-scheme" content="light dark">\n'
         f"<title>Regard: {escape(title)}</title>\n<style>{style}</style>\n</head>\n<body>\n<header>\n"
-        f'<p class="brand">Regard <span>measurement</span></p>\n<h1>{escape(title)}</h1>\n</header>\n'
+        f'<p class="brand">Regard <span>{escape(kind)}</span></p>\n<h1>{escape(title)}</h1>\n</header>\n'
         f'<main class="report">\n{body}\n</main>\n</body>\n</html>\n'
     )
 

@@ -6,12 +6,12 @@ from contextlib import asynccontextmanager
 
 import uvicorn
 from fastapi import FastAPI
-from starlette.requests import Request
-from starlette.responses import JSONResponse
 from starlette.types import ASGIApp, Receive, Scope, Send
 
-from regard.server.errors import Refusal
-from regard.server.service import Client, Service, Work
+from regard.server.routes import deepl, libretranslate, operations, v1
+from regard.server.routes.document_jobs import DocumentJobs
+from regard.server.routes.error_answers import add_error_handlers
+from regard.server.service import Client, Service
 
 
 def make_app(service: Service) -> FastAPI:
@@ -34,28 +34,12 @@ def make_app(service: Service) -> FastAPI:
     )
     app.state.service = service
     app.add_middleware(_ClientMiddleware)
-    app.add_exception_handler(Refusal, _refused)
-
-    # A minimal form of two routes, until those of LibreTranslate are there.
-    @app.get("/health")
-    async def health() -> JSONResponse:
-        return JSONResponse({"status": "ok"}, 200 if service.is_ready() else 503)
-
-    @app.post("/translate")
-    async def translate(request: Request) -> JSONResponse:
-        body = await request.json()
-        texts = body["q"] if isinstance(body["q"], list) else [body["q"]]
-        work = Work(tuple(texts), body["source"], body["target"], {}, request.state.client)
-        found = [each.text for each in await service.translate(work)]
-        return JSONResponse({"translatedText": found if isinstance(body["q"], list) else found[0]})
-
+    add_error_handlers(app)
+    jobs = DocumentJobs(service)
+    for family in (operations.routes(service), libretranslate.routes(service, jobs), deepl.routes(service, jobs)):
+        app.router.routes.extend(family)
+    app.include_router(v1.router(service))
     return app
-
-
-async def _refused(_: Request, error: Exception) -> JSONResponse:
-    assert isinstance(error, Refusal)
-    headers = {"Retry-After": str(error.retry_after)} if error.retry_after else None
-    return JSONResponse({"error": error.message}, error.status, headers)
 
 
 class _ClientMiddleware:

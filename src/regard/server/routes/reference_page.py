@@ -1,0 +1,94 @@
+"""The documentation of our interface as one HTML page without scripts, made from its OpenAPI schema."""
+
+import json
+from collections.abc import Iterator, Mapping
+from html import escape
+from typing import Any
+
+from regard.render.html_page import page, table
+
+Schema = Mapping[str, Any]
+
+
+def reference_page(openapi: Schema) -> str:
+    """Return the page for an OpenAPI schema."""
+    schemas = openapi["components"]["schemas"]
+    body = [f'<p>{escape(openapi["info"]["description"])} The schema: <a href="openapi.json">openapi.json</a>.</p>']
+    for path, methods in openapi["paths"].items():
+        for method, operation in methods.items():
+            body += _operation(path, method, operation, schemas)
+    body.append("<h2>Objects</h2>")
+    for name, schema in schemas.items():
+        body += [f'<h3 id="{escape(name)}">{escape(name)}</h3>', *_fields(schema)]
+    return page(openapi["info"]["title"], "\n".join(body), kind="API")
+
+
+def _operation(path: str, method: str, operation: Schema, schemas: Mapping[str, Schema]) -> Iterator[str]:
+    yield f"<h2><code>{method.upper()} {escape(path)}</code></h2><p>{escape(operation['description'])}</p>"
+    if body := operation.get("requestBody"):
+        schema = _content(body)
+        request = schemas[_name(schema)]
+        yield f"<h3>Request: {_link(schema)}</h3>"
+        yield from _fields(request)
+        yield f"<pre>{escape(_curl(path, request))}</pre>"
+    answers = []
+    for status, response in operation["responses"].items():
+        answers.append((status, response["description"], _plain(_content(response)) if "content" in response else ""))
+    yield "<h3>Answers</h3>" + table(("status", "meaning", "object"), answers)
+
+
+def _curl(path: str, schema: Schema) -> str:
+    """Return a command that calls a route with the example of each required field."""
+    values = {name: _example(schema["properties"][name]) for name in schema.get("required", ())}
+    return f"curl -H 'Content-Type: application/json' -d '{json.dumps(values)}' http://127.0.0.1:5000{path}"
+
+
+def _example(schema: Schema) -> Any:
+    return schema["examples"][0] if "examples" in schema else 0
+
+
+def _fields(schema: Schema) -> Iterator[str]:
+    """Yield the description of an object and the table of its fields."""
+    if text := schema.get("description"):
+        yield f"<p>{escape(text)}</p>"
+    rows = [
+        (name, _plain(field), _default(name, field, schema), field.get("description", ""))
+        for name, field in schema.get("properties", {}).items()
+    ]
+    yield table(("field", "type", "default", "meaning"), rows)
+
+
+def _default(name: str, field: Schema, schema: Schema) -> str:
+    return (
+        "required" if name in schema.get("required", ()) else json.dumps(field["default"]) if "default" in field else ""
+    )
+
+
+def _plain(schema: Schema) -> str:
+    """Return the type of a value in words."""
+    if "$ref" in schema:
+        return _name(schema)
+    if "anyOf" in schema:
+        return " or ".join(_plain(each) for each in schema["anyOf"])
+    if "enum" in schema:
+        return " or ".join(map(json.dumps, schema["enum"]))
+    if "prefixItems" in schema:
+        return f"[{', '.join(_plain(each) for each in schema['prefixItems'])}]"
+    if schema.get("type") == "array":
+        return f"list of {_plain(schema['items'])}"
+    limits = [f"{sign} {schema[name]:g}" for name, sign in (("minimum", "≥"), ("maximum", "≤")) if name in schema]
+    return " ".join([schema.get("type", "object"), *limits])
+
+
+def _content(body: Schema) -> Schema:
+    schema: Schema = next(iter(body["content"].values())).get("schema", {})
+    return schema
+
+
+def _name(schema: Schema) -> str:
+    return str(schema["$ref"]).rsplit("/", 1)[-1]
+
+
+def _link(schema: Schema) -> str:
+    name = escape(_name(schema))
+    return f'<a href="#{name}">{name}</a>'

@@ -1,0 +1,161 @@
+"""Our own interface, which offers what the others have no fields for: scores, warnings, words, and looks inside."""
+
+from dataclasses import asdict
+from typing import Any
+
+from fastapi import APIRouter
+from fastapi.openapi.utils import get_openapi
+from starlette.requests import Request
+from starlette.responses import HTMLResponse, JSONResponse
+
+from regard import __version__
+from regard.server.catalog import ServedModel
+from regard.server.errors import TooLarge, UnknownPair
+from regard.server.routes.inputs import InputError, check_text
+from regard.server.routes.markup import Markup
+from regard.server.routes.reference_page import reference_page
+from regard.server.routes.translation import Order, Translated, find_models, translate_order
+from regard.server.routes.v1_fields import (
+    Candidate,
+    DetectAnswer,
+    Detected,
+    DetectRequest,
+    LanguagesRequest,
+    ModelAnswer,
+    ModelsAnswer,
+    Notice,
+    SourceWord,
+    TargetWord,
+    TranslateAnswer,
+    TranslateRequest,
+    TranslationAnswer,
+    error_responses,
+)
+from regard.server.routes.words import find_words, target_words
+from regard.server.service import Service
+
+_ERRORS = error_responses(400, 401, 403, 413, 422, 429, 500, 503)
+
+
+def router(service: Service) -> APIRouter:
+    """Return the routes of the interface."""
+    routes = APIRouter(prefix="/v1")
+    translation_errors = _ERRORS | error_responses(404, 504)
+
+    @routes.post("/translate", responses=translation_errors)
+    async def translate(body: TranslateRequest, request: Request) -> TranslateAnswer:
+        """Translate a text, or a list of texts."""
+        order = _order(service, body, request)
+        translated = await translate_order(service, order)
+        pairs = zip(order.texts, translated, strict=True)
+        return TranslateAnswer(translations=[_answer(service, order, *pair, words=body.words) for pair in pairs])
+
+    @routes.post("/detect", responses=_ERRORS)
+    async def detect(body: DetectRequest) -> DetectAnswer:
+        """Identify the language of a text, or of each text of a list."""
+        found = [service.identify(text) for text in _texts(service, body.text)]
+        return DetectAnswer(detections=[[Detected(**asdict(each)) for each in detections] for detections in found])
+
+    @routes.get("/models", responses=error_responses(401, 403, 429))
+    async def models() -> ModelsAnswer:
+        """List the served models, with their cards."""
+        return ModelsAnswer(models=[_model(each) for each in service.catalog.models()])
+
+    @routes.get("/openapi.json", include_in_schema=False)
+    async def schema() -> JSONResponse:
+        return JSONResponse(_openapi(routes))
+
+    @routes.get("/docs", include_in_schema=False)
+    async def docs() -> HTMLResponse:
+        """Return the documentation, whose only style sheet is inside it."""
+        return HTMLResponse(reference_page(_openapi(routes)))
+
+    return routes
+
+
+def _openapi(routes: APIRouter) -> dict[str, Any]:
+    return get_openapi(
+        title="/v1",
+        version=__version__,
+        description="Translation with scores, warnings, word alignment, and a look inside the model.",
+        routes=routes.routes,
+    )
+
+
+def _texts(service: Service, text: str | list[str]) -> list[str]:
+    """Return the texts of a request, after checking how many and how long they are."""
+    texts, settings = [text] if isinstance(text, str) else text, service.settings
+    for each in texts:
+        check_text("text", each)
+    if len(texts) > settings.batch_limit:
+        raise TooLarge(f"a request may have at most {settings.batch_limit:,} texts")
+    if any(len(text) > settings.char_limit for text in texts):
+        raise TooLarge(f"a text may have at most {settings.char_limit:,} characters")
+    return texts
+
+
+def languages(service: Service, body: LanguagesRequest) -> tuple[str | None, str]:
+    """Return the languages of a request, as the models name them; raise an error if no model translates so."""
+    catalog = service.catalog
+    source, target = (catalog.resolve(code) if code is not None else None for code in (body.source, body.target))
+    if target is None or (body.source is not None and source is None):
+        raise UnknownPair(f"the models translate between {', '.join(each.code for each in catalog.languages())}")
+    if source is not None and source != target:
+        catalog.route(source, target, body.model)
+    return source, target
+
+
+def _order(service: Service, body: TranslateRequest, request: Request) -> Order:
+    limit = 1 + service.settings.alternatives_limit
+    if body.n_best > limit:
+        raise InputError(f"n_best must be at most {limit}")
+    if body.format != "text" and (body.n_best > 1 or body.words):
+        raise InputError("n_best and words need the format text")
+    texts = _texts(service, body.text)
+    source, target = languages(service, body)
+    return Order(
+        texts,
+        source,
+        target,
+        request.state.client,
+        n_best=body.n_best,
+        decode={"alignment": True, "log_probabilities": True} if body.words else {},
+        markup=None if body.format == "text" else Markup(body.format),
+        model=body.model,
+    )
+
+
+def _answer(service: Service, order: Order, text: str, translated: Translated, *, words: bool) -> TranslationAnswer:
+    translation = translated.translation
+    models = find_models(service.catalog, translated.source, order)
+    answer = TranslationAnswer(
+        text=translated.text,
+        score=translation.score if translation else None,
+        log_probability=translation.log_probability if translation else None,
+        source=translated.source,
+        target=order.target,
+        detected=None if order.source else Detected(language=translated.source, confidence=translated.confidence),
+        models=[each.name for each in models],
+        pivot=models[0].target if len(models) > 1 else None,
+        alternatives=[
+            Candidate(text=each.text, score=each.score, log_probability=each.log_probability)
+            for each in (translation.alternatives if translation else ())
+        ],
+        warnings=[Notice(**asdict(each)) for each in translated.warnings],
+    )
+    if words and translation is not None:
+        answer.words = [TargetWord(**each) for each in target_words(translation)]
+        answer.source_words = [SourceWord(**asdict(each)) for each in find_words(text)]
+    return answer
+
+
+def _model(model: ServedModel) -> ModelAnswer:
+    card = model.path / "card.md"
+    return ModelAnswer(
+        name=model.name,
+        source=model.source,
+        target=model.target,
+        description=model.folder.settings.describe(),
+        has_alignment=model.has_alignment,
+        card=card.read_text("utf-8") if card.is_file() else None,
+    )

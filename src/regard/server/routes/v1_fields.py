@@ -1,0 +1,181 @@
+"""The fields of requests and answers of our own interface; the descriptions are those of its documentation."""
+
+from typing import Annotated, Any, Literal
+
+from pydantic import BaseModel, ConfigDict, Field
+
+Language = Annotated[str, Field(min_length=1, max_length=35, examples=["en"])]
+
+Texts = str | Annotated[list[str], Field(min_length=1)]
+
+SOURCE = "language of the text; without it, or with null, the language is identified"
+TARGET = "language of the translation"
+MODEL = "name of a model (see /v1/models); without it, the first model that translates between the two languages"
+
+
+class _Request(BaseModel):
+    """Values are not converted, and unknown fields are refused, because a misspelt one would have no effect."""
+
+    model_config = ConfigDict(extra="forbid", strict=True)
+
+
+class LanguagesRequest(_Request):
+    """The languages of a request, and the model."""
+
+    source: Language | None = Field(default=None, description=SOURCE)
+    target: Language = Field(description=TARGET, examples=["fr"])
+    model: str | None = Field(default=None, description=MODEL)
+
+
+class TranslateRequest(LanguagesRequest):
+    """Texts to translate."""
+
+    text: Texts = Field(description="text, or list of texts", examples=["I am tired."])
+    format: Literal["text", "html", "xml"] = Field(default="text", description="html and xml keep the tags of the text")
+    n_best: int = Field(default=1, ge=1, description="number of translations of each text, best first")
+    words: bool = Field(default=False, description="also return the words of text and translation")
+
+
+class AlternativesRequest(LanguagesRequest):
+    """A translation to continue differently from one of its words."""
+
+    text: str = Field(description="text to translate", examples=["I am tired."])
+    word: int = Field(ge=0, description="number of the word of the translation, counted from 0, that is to be replaced")
+    count: int = Field(default=5, ge=1, le=20, description="number of alternatives")
+
+
+class LookRequest(LanguagesRequest):
+    """A text whose translation is inspected."""
+
+    text: str = Field(description="text to translate", examples=["I am tired."])
+    translation: str | None = Field(default=None, description="given translation to inspect instead of the model's own")
+    without: str | None = Field(
+        default=None,
+        description="part of the model to remove: an attention head, positions, or scaling",
+        examples=["encoder.2.self.5"],
+    )
+    heads: list[str] = Field(default=[], description="attention heads whose queries, keys and values are returned")
+
+
+class DetectRequest(_Request):
+    """Texts whose language is wanted."""
+
+    text: Texts = Field(description="text, or list of texts", examples=["I am tired."])
+
+
+class Detected(BaseModel):
+    """A language in which a text may be."""
+
+    language: str
+    confidence: int = Field(ge=0, le=100, description="how sure this is, in percent")
+
+
+class Candidate(BaseModel):
+    """One of several translations."""
+
+    text: str
+    score: float | None = Field(description="log-probability, divided by the length penalty")
+    log_probability: float | None
+
+
+class Notice(BaseModel):
+    """A reason to check a translation. Places are the index of the first character, and of that after the last one."""
+
+    kind: str
+    message: str
+    source: tuple[int, int] | None = Field(description="place in the text")
+    target: tuple[int, int] | None = Field(description="place in the translation")
+
+
+class SourceWord(BaseModel):
+    """A word, which has white space around it. Places are counted in code points and in UTF-16."""
+
+    text: str
+    start: int
+    end: int
+    utf16_start: int
+    utf16_end: int
+
+
+class TargetWord(SourceWord):
+    """A word of a translation."""
+
+    probability: float | None = Field(
+        description="the model's probability of the word after those before it; null if the word was copied"
+    )
+    source: list[int] = Field(description="numbers of the source words, counted from 0, to which the word is linked")
+
+
+class TranslationAnswer(Candidate):
+    """The translation of a text."""
+
+    source: str = Field(description="language of the text")
+    target: str
+    detected: Detected | None = Field(description="the identified language, if none was given")
+    models: list[str] = Field(description="the model; two, if the text was translated into another language between")
+    pivot: str | None = Field(description="the language between two models")
+    alternatives: list[Candidate]
+    warnings: list[Notice]
+    words: list[TargetWord] | None = Field(default=None, description="of the translation; only if requested")
+    source_words: list[SourceWord] | None = Field(default=None, description="of the text; only if requested")
+
+
+class TranslateAnswer(BaseModel):
+    """The translation of each text, in their order."""
+
+    translations: list[TranslationAnswer]
+
+
+class DetectAnswer(BaseModel):
+    """The languages in which each text may be, most probable first; none if the language is unknown."""
+
+    detections: list[list[Detected]]
+
+
+class ModelAnswer(BaseModel):
+    """A served model."""
+
+    name: str
+    source: str
+    target: str
+    description: str = Field(description="architecture in a sentence")
+    has_alignment: bool = Field(description="whether words are linked and tags are placed by the word alignment")
+    card: str | None = Field(description="the model card, in Markdown")
+
+
+class ModelsAnswer(BaseModel):
+    """The served models."""
+
+    models: list[ModelAnswer]
+
+
+class Problem(BaseModel):
+    """What is wrong with a request."""
+
+    code: str = Field(examples=["invalid_request"])
+    message: str
+
+
+class ErrorAnswer(BaseModel):
+    """The answer to a request that is refused."""
+
+    error: Problem
+
+
+def error_responses(*statuses: int) -> dict[int | str, dict[str, Any]]:
+    """Return the description of errors in the schema."""
+    return {status: {"model": ErrorAnswer, "description": ERRORS[status]} for status in statuses}
+
+
+ERRORS = {
+    400: "The body is not JSON.",
+    401: "The server asks for a key, and there is none.",
+    403: "The key is wrong, or the page that calls may not.",
+    404: "No model translates between these languages, or has this name.",
+    413: "A text, a list or the request is too large.",
+    422: "A field is missing, unknown, or has a wrong value.",
+    429: "Too many requests, or the quota of the key is used up; Retry-After says when to try again.",
+    500: "An internal error.",
+    503: "The server is ending, or cannot translate now.",
+    504: "The translation took too long.",
+}
