@@ -30,6 +30,7 @@ def make_app(service: Service) -> FastAPI:
         docs_url=None,
         redoc_url=None,
         openapi_url=None,
+        redirect_slashes=False,
         telemetry={"tracing": False, "metrics": False, "logs": False},
     )
     app.state.service = service

@@ -1,6 +1,6 @@
 """Files that are being translated, and their translations, which are kept for ten minutes.
 
-A file has a name that nobody can guess, and whoever knows the name may download it.
+A translation has a name that cannot be guessed, and no key is needed to download it.
 """
 
 import asyncio
