@@ -49,7 +49,10 @@ def main() -> None:
     rows = [row for name, texts in test_sets.items() for row in reliability(profiles, name, texts)]
     print("\n".join(table(["test set", "confidence", "texts", "mean confidence", "right"], rows)))
     print("\n".join(table(["text", "microseconds of CPU time, first time", "again"], speed(profiles, tatoeba))))
-    print("\n".join(mismatches(profiles, tatoeba)))
+    rows = [row for name, texts in test_sets.items() for row in mismatches(profiles, name, texts)]
+    print("\n".join(table(["test set", "sentences", "reported", "share"], rows)))
+    rows = list(thresholds(profiles, tatoeba))
+    print("\n".join(table(["confidence", "unknown of two", "third language unknown"], rows)))
 
 
 def sentences(language: str, split: str) -> list[str]:
@@ -156,7 +159,7 @@ def speed(profiles: Mapping[str, LanguageProfile], test: Texts) -> Iterator[list
         yield [length, f"{1e6 * min(first):.0f}", f"{1e6 * min(again):.0f}"]
 
 
-def mismatches(profiles: Mapping[str, LanguageProfile], test: Texts) -> Iterator[str]:
+def mismatches(profiles: Mapping[str, LanguageProfile], name: str, test: Texts) -> Iterator[list[str]]:
     """Yield how often a sentence is reported as a mismatch: in the expected language, in the other one, in a third."""
     counts = {"the expected language": [0, 0], "the other language": [0, 0], "a third language": [0, 0]}
     for pair in PAIRS:
@@ -166,10 +169,19 @@ def mismatches(profiles: Mapping[str, LanguageProfile], test: Texts) -> Iterator
                 place = list(counts)[0 if language == expected else 1 if language in pair else 2]
                 counts[place][0] += sum(identifier.find_mismatch(text, expected) is not None for text in texts)
                 counts[place][1] += len(texts)
-    yield "Sentences that `find_mismatch` reports: " + ", ".join(
-        f"{reported:,} of {total:,} in {place} ({100 * reported / total:.1f} %)"
-        for place, (reported, total) in counts.items()
-    )
+    for place, (reported, total) in counts.items():
+        yield [name, f"in {place}", f"{reported:,} of {total:,}", f"{100 * reported / total:.2f} %"]
+
+
+def thresholds(profiles: Mapping[str, LanguageProfile], test: Texts) -> Iterator[list[str]]:
+    """Yield how many sentences are unknown if a higher confidence is required: in two loaded languages, in a third."""
+    found = list(of_pairs(profiles, test))
+    for threshold in (0.6, 0.8, 0.9, 0.95, 0.99):
+        unknown = [
+            statistics.mean(one.confidence < threshold for _, is_loaded, one in found if is_loaded == wanted)
+            for wanted in (True, False)
+        ]
+        yield [f"{100 * threshold:.0f} %", *(f"{100 * share:.1f} %" for share in unknown)]
 
 
 def calibrate(profiles: Mapping[str, LanguageProfile]) -> None:
