@@ -1,7 +1,9 @@
 """Spans, terms, numbers, warnings and the structure of a text, in translations of the bundled models."""
 
+import re
 from collections.abc import Iterator
 from dataclasses import replace
+from pathlib import Path
 
 import pytest
 
@@ -9,6 +11,12 @@ from regard.inference.translator import Translator
 from regard.inference.translator_loader import load_translator
 from regard.settings.decode import DecodeSettings
 from regard.spans.glossary import Glossary
+from regard.spans.patterns import find_spans
+
+TEXTS = Path(__file__).parent / "everyday_texts.txt"
+
+# The indentation, the list marker and the outer tag of a line, cells of a table, tabs, and white space at the end.
+STRUCTURE = re.compile(r"^\s*(?:[-*>#]+ |\d\. |<p>)?|\||\t|</p>$|[ \t]*$")
 
 ALIGNED = DecodeSettings(alignment=True)
 
@@ -128,6 +136,17 @@ def test_a_line_with_many_spans_is_divided_but_no_span_is(translator: Translator
     spans = [word for word in text.split() if word != "and"]
     assert list(dict.fromkeys(span.text for span in one.spans)) == spans
     assert all(one.text.count(span) for span in spans)
+
+
+def test_everyday_texts_keep_their_spans_and_their_structure(translator: Translator) -> None:
+    """E-mails, documentation and messages of programs, as users send them."""
+    texts = TEXTS.read_text("utf-8").removesuffix("\n").split("\n=====\n")
+    assert len(texts) == 20
+    for text, one in zip(texts, translator.translate(texts, DecodeSettings(beam_size=1)), strict=True):
+        lines, translated = text.split("\n"), one.text.split("\n")
+        assert [STRUCTURE.findall(line) for line in translated] == [STRUCTURE.findall(line) for line in lines]
+        assert all(one.text.count(span.text) >= text.count(span.text) for span in find_spans(text))
+        assert all(one.text[slice(*span.target)] == span.text == text[slice(*span.source)] for span in one.spans)
 
 
 def test_code_blocks_tables_and_signs_are_not_translated(translator: Translator) -> None:

@@ -14,8 +14,8 @@ _SENTENCES = {
     "same as source": "the same as the source",
     "repetition": "repeating themselves",
     "missing number": "without a number of the source",
-    "lost span": "in which the place of a protected span is uncertain",
-    "unknown characters": "of a source with characters that the model was not trained with",
+    "lost span": "in which the place of a protected span is uncertain, or that repeat one",
+    "unknown characters": "of a source with characters that are not in the vocabulary",
     "language": "of a source that seems to be in another language",
 }
 

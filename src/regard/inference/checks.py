@@ -8,6 +8,7 @@ from regard.inference.result import PlacedSpan, Range, TranslationWarning
 from regard.spans.numbers import missing_numbers
 from regard.tokenizers.protocol import Tokenizer
 from regard.tokenizers.special_ids import FIRST_SUBWORD
+from regard.tokenizers.unseen_characters import unseen_characters
 
 _MIN_WORDS = 4  # a shorter source may be a name, which stays the same
 
@@ -44,18 +45,14 @@ class Checks:
         return tuple(found)
 
     def _unknown_characters(self, source: str, spans: Sequence[PlacedSpan]) -> Iterator[TranslationWarning]:
-        """Yield a warning for each character that the tokenizer has never seen, where it occurs first."""
-        protected = [span.source for span in spans]
-        seen: set[str] = set()
-        for index, character in enumerate(source):
-            if character in seen or any(begin <= index < end for begin, end in protected):
-                continue
-            seen.add(character)
-            if (
-                not character.isspace()
-                and min(self._tokenizer.encode([character])[0], default=FIRST_SUBWORD) < FIRST_SUBWORD
-            ):
-                message = f"the model was not trained with the character {character!r}"
+        """Yield a warning for each character that is not in the vocabulary, where it occurs first.
+
+        A vocabulary may lack some digits and signs of ASCII too, but nearly every model has seen them in training.
+        """
+        for character in unseen_characters(_outside(source, spans), self._tokenizer):
+            if not character.isascii():
+                index = source.index(character)
+                message = f"{character!r} is not in the vocabulary of the model"
                 yield TranslationWarning("unknown characters", message, (index, index + 1))
 
 
@@ -79,6 +76,7 @@ def _missing_numbers(source: str, text: str, spans: Sequence[PlacedSpan]) -> Ite
 
 
 def _lost_spans(spans: Sequence[PlacedSpan]) -> Iterator[TranslationWarning]:
+    before: set[Range] = set()
     for span in spans:
         is_usual = span.placed_by == "alignment" and span.kind in ("term", "tag")
         if span.placed_by != "model" and not is_usual:
@@ -86,6 +84,9 @@ def _lost_spans(spans: Sequence[PlacedSpan]) -> Iterator[TranslationWarning]:
             yield TranslationWarning(
                 "lost span", f"the model lost {span.text}, which was {where}", span.source, span.target
             )
+        elif span.source in before:
+            yield TranslationWarning("lost span", f"the model repeated {span.text}", span.source, span.target)
+        before.add(span.source)
 
 
 def _outside(source: str, spans: Sequence[PlacedSpan]) -> str:

@@ -54,6 +54,7 @@ def _join_rank(text: str, plan: Plan, translated: PartTranslations, rank: int, *
     parts: list[Translation] = []
     links: list[Link] = []
     warnings: list[TranslationWarning] = []
+    unknown: set[str] = set()
     spans: list[PlacedSpan] = []
     words = WordCount(), WordCount()
     begins = [0, 0]  # of the part, in the source and in the translation
@@ -63,7 +64,13 @@ def _join_rank(text: str, plan: Plan, translated: PartTranslations, rank: int, *
             choices = translated[part]
             parts.append(choices[min(rank, len(choices) - 1)])  # a part with fewer than the others repeats its last one
             target = parts[-1].text
-            warnings += (_shift_warning(one, *begins) for one in parts[-1].warnings)
+            warnings += (
+                _shift_warning(one, *begins)
+                for one in parts[-1].warnings
+                # A character that is unknown in several parts is reported once.
+                if one.kind != "unknown characters" or one.message not in unknown
+            )
+            unknown |= {one.message for one in parts[-1].warnings if one.kind == "unknown characters"}
             spans += (_shift_span(one, *begins) for one in parts[-1].spans)
             links += shift_links(parts[-1].alignment or (), words[0].before(part[0]), words[1].before(target))
         words[0].add(part[0] + space)

@@ -6,6 +6,7 @@ from collections.abc import Iterator, Sequence
 from regard.errors import SettingsError
 from regard.inference.backends.interface import SourceTokens
 from regard.inference.joiner import Part, Plan, plan_parts
+from regard.inference.line_structure import divide_line
 from regard.inference.masking.edited_text import Edited
 from regard.inference.masking.mask import Mask
 from regard.inference.masking.masker import Masker
@@ -17,16 +18,7 @@ from regard.tokenizers.protocol import Tokenizer
 
 _BREAKABLE = PLACEHOLDERS[0]  # stands for each protected span while a line is divided
 
-# The indentation of a line, and the signs of a list, a heading or a quotation, which are not translated.
-_LINE_START = re.compile(r"\s*(?:(?:[-*+•‣◦–—>]|\d{1,3}[.)]|[a-z]\)|#{1,6}|\[[ xX]\])\s+)*")
-
-_FENCES = ("```", "~~~")  # around a block of code, as in Markdown
-
-_CELL_BORDER = re.compile(r"\s*\|\s*")  # in a row of a Markdown table
-
-# White space that a model would not keep: a tab, several spaces after a sentence, still more spaces between columns, or
-# a line break as it is written in programs.
-_WIDE_SPACE = re.compile(r"(?:\s*\\[nrt](?![a-z]))+\s*|(?:[^\S\n]*\t|(?<=[.!?…:;\"'»)])[^\S\n]{2}|[^\S\n]{3})[^\S\n]*")
+_FENCE = re.compile(r"\s*(`{3,}(?=[^`]*$)|~{3,})")  # before a block of code, as in Markdown
 
 _STAND_IN_TOKENS = 8  # a stand-in of a protected span is assumed to have at most this many tokens
 
@@ -47,11 +39,12 @@ class Reader:
         """Return the text of each part, and what stands after it: white space, and the list marker of the next part."""
         # Models are trained on single lines, so a part never contains several lines.
         parts: list[tuple[str, str]] = []
-        fence = ""  # the sign that ends the block of code around the line, if there is one
+        fence = ""  # of the block of code around the line, if there is one
         for line in text.split("\n"):
-            sign = line.lstrip()[:3] if protect else ""
-            if fence or sign in _FENCES:
-                fence = "" if sign == fence else fence or sign
+            opening = _FENCE.match(line) if protect and not fence else None
+            if fence or opening:
+                is_end = fence and line.strip().startswith(fence) and not line.strip().strip(fence[0])
+                fence = opening[1] if opening else "" if is_end else fence
                 parts.append(("", line))
             else:
                 parts += self._line(line, glossary, protect=protect)
@@ -60,33 +53,13 @@ class Reader:
         return parts
 
     def _line(self, line: str, glossary: Glossary | None, *, protect: bool) -> Iterator[tuple[str, str]]:
-        text = line.strip()
-        if not text:
-            yield line, ""
-            return
-        begin = _LINE_START.match(line).end()  # type: ignore[union-attr]
-        text = line[begin:].rstrip()
-        if begin:
-            yield "", line[:begin] if text else line
-        if not text:
-            return
-        end = begin
-        border = _CELL_BORDER if text.startswith("|") and text.endswith("|") else _WIDE_SPACE
-        for match in border.finditer(text):
-            yield from self._with_space(line[end : begin + match.start()], match[0], glossary, protect=protect)
-            end = begin + match.end()
-        space = line[begin + len(text) :]
-        yield from self._with_space(line[end : begin + len(text)], space, glossary, protect=protect)
-
-    def _with_space(
-        self, text: str, space: str, glossary: Glossary | None, *, protect: bool
-    ) -> Iterator[tuple[str, str]]:
-        if space.strip() and not any(map(str.isalpha, text)):  # a number in a table
-            yield "", text + space
-            return
-        *parts, (last, no_space) = self._split(text, glossary, protect=protect)
-        yield from parts
-        yield last, no_space + space
+        for text, space in divide_line(line, protect=protect):
+            if space.strip() and not any(map(str.isalpha, text)):  # no text, or a number in a table
+                yield "", text + space
+            else:
+                *parts, (last, no_space) = self._split(text, glossary, protect=protect)
+                yield from parts
+                yield last, no_space + space
 
     def _split(self, line: str, glossary: Glossary | None, *, protect: bool) -> list[tuple[str, str]]:
         """Divide a line that is too long, but never inside of a protected span."""

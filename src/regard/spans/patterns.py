@@ -26,8 +26,12 @@ class Span:
 # A text without these has no spans, which most texts are. The test is many times faster than the search.
 _MAY_HAVE_SPANS = re.compile(
     rf"[/@#%{{$<`\\_&\u2190-\u2bff\U0001f000-\U0001faff{ALL_PLACEHOLDERS}]"
-    r"|\w[.-]\w|\d[A-Z]|[A-Z]\d|\(\d|\+\d|\d \d|--|\(\)|[a-z]\d|\]\(|\*\*|\w\+\w|\+\+"
+    r"|\w[.-]\w|\d[A-Z]|[A-Z]\d|\(\d|\+\d|\d \d|--|\(\)|[a-z]\d|\]\(|\*[\w*\"'(«“`]|\w\+\w|\+\+"
 )
+
+# Arrows, signs and emoji, and what may follow the first character of an emoji, as ranges in a regular expression.
+SYMBOL = r"\u2190-\u2bff\U0001f000-\U0001faff"
+SYMBOL_PART = r"\ufe0f\u200d\u20e3\U0001f3fb-\U0001f3ff"
 
 _DOMAINS = (
     "com|org|net|edu|gov|int|info|io|dev|app|ai|eu|uk|fr|de|ch|at|be|ca|us|it|es|nl|pl|se|jp|cn|ru|br|au|in|co|me|tv"
@@ -59,6 +63,7 @@ _WORD_PATTERNS = [
     ("path", r"(?<![/.-])(?:[\w.@-]{1,64}/){2,20}(?![\w.])"),
     ("path", rf"(?<![/.-])[\w-]{{1,64}}(?:\.[\w-]{{1,64}}){{0,4}}\.(?:{_SUFFIXES})\b(?!\.\w)"),
     ("telephone", r"(?<![.,-])0\d(?:[ .-]\d\d){4}(?!\w)|(?<![.,-])\d{3}[-.]\d{3}[-.]\d{4}(?!\w)"),
+    ("telephone", r"(?<![.,-])0\d{2,3}(?: \d{3}){2,3}(?!\w)"),
     ("telephone", r"(?<![.,-])0\d{2,4}[ /-]\d{5,8}(?!\w)|(?<![.,-])\d{3}-\d{4}(?![\w-])"),
     ("product code", r"(?<![.-])[A-Z]{2}\d{2}(?: [A-Z\d]{4}){2,7}(?: [A-Z\d]{1,4})?(?!\w)"),  # a bank account
     (
@@ -95,10 +100,15 @@ _OTHER_PATTERNS = [
         r"(?<![\d%])%(?:\d{1,2}\$)?[-+0#]?\d{0,3}(?:\.\d{1,3})?(?:ll|l|h|z)?[sdiufxXeEgGcp@](?![A-Za-z])"
         r"|(?<![\d%])%\d{1,2}(?!\d)|(?<![\d %])%%",
     ),
+    ("code", r"<(?P<code>code|kbd|samp|var)\b[^<>\n]{0,200}>[^<>\n]{1,1000}</(?P=code)>"),
     ("tag", r"</?[A-Za-z][^<>\n]{0,400}>"),
+    # Links of Markdown whose text is an image, or the address itself.
+    ("url", r"\[!\[[^\[\]\n]{0,200}\]\([^()\s]{1,1000}\)\]\([^()\s]{1,1000}\)"),
+    ("url", r"\[(?P<address>[^\[\]\s]{1,200})\]\((?P=address)\)"),
     # Links and emphasis of Markdown: what stands before their text, and what stands after it.
     ("tag", r"!?\[(?=[^\[\]\n]{1,200}\]\([^()\s]{1,1000}\))|(?<=[^\[\s])\]\([^()\s]{1,1000}\)"),
     ("tag", r"(?<![\w*])\*\*(?=[\w\"'(«“`])|(?<=[^\s*])\*\*(?![\w*])"),
+    ("tag", r"(?<![\w*])\*(?=[\w\"'(«“`][^*\n]{0,300}(?<=[^\s*])\*(?![\w*]))|(?<=[^\s*])\*(?![\w*])"),
     ("placeholder", r"&(?:#\d{1,7}|#x[\da-fA-F]{1,6}|[A-Za-z][A-Za-z\d]{1,30});"),
     ("placeholder", r"\\[nrt](?![a-z])"),
     ("path", r"\\\\\w[^\s<>\"|?*]{1,400}"),
@@ -109,10 +119,7 @@ _OTHER_PATTERNS = [
     ("telephone", r"(?<!\w)\+\d(?:[ ./-]?\(?\d{1,4}\)?){2,8}(?!\w)|(?<!\w)\(0?\d{2,4}\)[ -]?\d{3,4}[ -]\d{3,5}(?!\w)"),
     ("identifier", r"(?<![\w-])--[a-z][\w-]{1,60}(?:=[\w./:-]{1,100})?"),
     ("symbol", rf"[{ALL_PLACEHOLDERS}]"),
-    (
-        "symbol",
-        r"[\u2190-\u2bff\U0001f000-\U0001faff][\ufe0f\u200d\u20e3\U0001f3fb-\U0001f3ff\u2600-\u27bf\U0001f000-\U0001faff]{0,15}",
-    ),
+    ("symbol", rf"[{SYMBOL}][{SYMBOL_PART}\u2600-\u27bf\U0001f000-\U0001faff]{{0,15}}"),
 ]
 
 
@@ -141,12 +148,17 @@ def find_spans(text: str) -> list[Span]:
 
 
 def _find(text: str) -> Iterator[Span]:
+    in_emphasis = False
     for match in _SPAN.finditer(text):
         kind = _KINDS[str(match.lastgroup)]
         begin, end = match.span()
         if kind == "marked":
             yield Span(kind, begin, end, text[begin + len(MARK_OPEN) : end - len(MARK_CLOSE)])
             continue
+        if match[0] == "*":
+            if not in_emphasis and not text[end : end + 1].strip(_TRIMMED):
+                continue  # a footnote, not the end of an emphasis
+            in_emphasis = not in_emphasis
         if kind in ("url", "path"):
             end = _without_punctuation(text, begin, end)
         if end > begin:

@@ -12,14 +12,16 @@ _JOINABLE = re.compile(r"[^\w\n.!?]{0,3}")
 
 _TAG_NAME = re.compile(r"</?([A-Za-z][^\s/>]*)")
 
-_QUOTES = {'"': '"', "'": "'", "“": "”", "‘": "’", "«": "»", "„": "“"}
+_EMPHASIS = ("*", "**")  # of Markdown; the same sign opens and closes it
+
+_AROUND = {"(": ")", '"': '"', "'": "'", "“": "”", "‘": "’", "«": "»", "„": "“"}
 
 
 @dataclass(frozen=True)
 class Group:
     """One span, or several with nothing but punctuation between them.
 
-    Quotation marks around the group belong to it.
+    Quotation marks and brackets around the group belong to it.
     """
 
     begin: int
@@ -64,7 +66,7 @@ def find_groups(text: str, spans: list[Span]) -> list[Group]:
 def _group(text: str, spans: list[Span]) -> Group:
     begin, end = spans[0].begin, spans[-1].end
     before, after = text[max(0, begin - 1) : begin], text[end : end + 1]
-    if before and _QUOTES.get(before) == after and spans[0].kind not in (TERM, "tag"):
+    if before and _AROUND.get(before) == after and spans[0].kind not in (TERM, "tag"):
         begin, end = begin - 1, end + 1
     return Group(begin, end, _group_text(text, begin, end, spans), tuple(spans))
 
@@ -76,7 +78,7 @@ def _with_partners(groups: list[Group]) -> list[Group]:
         if not group.is_tag or group.text.endswith("/>"):
             continue
         name = _tag_name(group.text)
-        opens = open_tags[-1][0] != name if name == "**" and open_tags else not group.is_closing
+        opens = open_tags[-1][0] != name if name in _EMPHASIS and open_tags else not group.is_closing
         if opens:
             open_tags.append((name, number))
         elif open_tags and open_tags[-1][0] == name:
@@ -89,7 +91,7 @@ def _with_partners(groups: list[Group]) -> list[Group]:
 def _tag_name(tag: str) -> str:
     """Return the name that an opening tag and its closing tag have in common."""
     found = _TAG_NAME.match(tag)
-    return found[1] if found else "**" if tag == "**" else "["
+    return found[1] if found else tag if tag in _EMPHASIS else "["
 
 
 def _group_text(text: str, begin: int, stop: int, spans: list[Span]) -> str:
