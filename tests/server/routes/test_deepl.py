@@ -62,6 +62,19 @@ def test_a_text_that_is_too_long(server: RunningServer) -> None:
     assert (response.status_code, response.json()["message"]) == (413, "a text may have at most 5,000 characters")
 
 
+def test_tags(server: RunningServer, expected: Translate) -> None:
+    text = 'I am <b>tired</b> <x id="7"></x>.'
+    for handling in ("xml", "html"):
+        [found] = translate(server, text=text, tag_handling=handling, ignore_tags=["x"])
+        assert found["tag_handling_version"] == "v2"
+        assert "<b>fatigué</b>" in found["text"] and '<x id="7"></x>' in found["text"]
+    lines = "<doc><par>I am tired.</par><par>Where is the cat?</par></doc>"
+    translated = f"<doc><par>{expected(TIRED)}</par><par>{expected('Where is the cat?')}</par></doc>"
+    assert translate(server, text=lines, tag_handling="xml")[0]["text"] == translated
+    [kept] = translate(server, text=lines, tag_handling="xml", ignore_tags="doc")
+    assert kept["text"] == lines
+
+
 def test_formality_that_may_be_ignored(server: RunningServer) -> None:
     assert translate(server, formality="prefer_more") == translate(server, formality="default") == translate(server)
 
@@ -106,7 +119,7 @@ def test_a_document(server: RunningServer, expected: Translate) -> None:
     assert server.post(url, data=key).json() == {
         "document_id": handle["document_id"],
         "status": "done",
-        "billed_characters": 29,
+        "billed_characters": 28,  # line breaks are not translated
     }
     result = server.post(f"{url}/result", json=key)
     assert result.text == f"{expected(TIRED)}\n{expected('Where is the cat?')}"
@@ -121,7 +134,7 @@ def test_a_document(server: RunningServer, expected: Translate) -> None:
     [
         (None, {"target_lang": "FR"}, "Parameter 'file' not specified"),
         ("a.txt", {}, "Parameter 'target_lang' not specified"),
-        ("a.docx", {"target_lang": "FR"}, "Invalid request: files must end in .txt or .html"),
+        ("a.docx", {"target_lang": "FR"}, "files of the type .docx cannot be translated, only .txt, .html and .htm"),
     ],
 )
 def test_documents_that_are_refused(

@@ -113,7 +113,7 @@ def test_languages(server: RunningServer) -> None:
 def test_settings_of_the_page(server: RunningServer) -> None:
     settings = server.get("/frontend/settings").json()
     assert settings["language"]["target"] == {"code": "fr", "name": "French"}
-    assert settings["supportedFilesFormat"] == [".txt", ".html"]
+    assert settings["supportedFilesFormat"] == [".txt", ".html", ".htm"]
     assert [settings[name] for name in ("charLimit", "keyRequired", "suggestions")] == [5_000, False, False]
 
 
@@ -161,8 +161,8 @@ def test_a_text_file(server: RunningServer, expected: Translate) -> None:
 @pytest.mark.parametrize(
     ("content", "fields", "message"),
     [
-        (b"a", {"name": "a.docx"}, r"Invalid request: files must end in .txt or .html"),
-        (b"\xff\xfe\xff", {}, "Invalid request: the file is not text in UTF-8"),
+        (b"a", {"name": "a.docx"}, "files of the type .docx cannot be translated, only .txt, .html and .htm"),
+        (b"\xff", {}, "the file is not utf-8: byte 0 is wrong; convert it to UTF-8"),
         (b"a", {"source": ""}, "Invalid request: missing source parameter"),
         (b"a", {"target": "zz"}, "zz is not supported"),
         (b"a", {"name": ""}, "Invalid request: missing file parameter"),
@@ -172,6 +172,31 @@ def test_files_that_are_refused(server: RunningServer, content: bytes, fields: d
     response = send_file(server, content, **fields)
     assert (response.status_code, response.json()["error"]) == (400, message)
     assert refused(server, "/translate_file", data=HELLO) == "Invalid request: missing file parameter"
+
+
+PAGE = '<p>I am <b>tired</b>.</p>\n<p class="x">Where is the cat?<br>I &amp; you</p>'
+
+
+def test_html(server: RunningServer, expected: Translate) -> None:
+    answer = translate(server, q=PAGE, format="html", alternatives=2)
+    assert answer["translatedText"].startswith("<p>Je suis <b>fatigué</b>.</p>\n")
+    assert f'<p class="x">{expected("Where is the cat?")}<br>' in answer["translatedText"]
+    assert answer["alternatives"] == []
+    both = translate(server, q=[PAGE, PAGE], format="html", source="auto")
+    assert both["translatedText"] == [answer["translatedText"]] * 2
+
+
+def test_an_html_file(server: RunningServer) -> None:
+    url = send_file(server, PAGE.encode(), name="Page.HTML").json()["translatedFileUrl"]
+    found = requests.get(url, timeout=60)
+    assert found.text == translate(server, q=PAGE, format="html")["translatedText"]
+    assert found.headers["Content-Type"] == "text/html; charset=utf-8"
+    assert found.headers["Content-Disposition"].startswith("attachment;")
+
+
+def test_html_with_more_texts_than_a_request_may_have(server: RunningServer, expected: Translate) -> None:
+    page = "<p>I am tired.</p>" * 200
+    assert translate(server, q=page, format="html")["translatedText"] == f"<p>{expected(TIRED)}</p>" * 200
 
 
 def test_warnings_are_in_a_header(server: RunningServer) -> None:

@@ -10,11 +10,11 @@ from starlette.requests import Request
 from starlette.responses import JSONResponse, Response
 from starlette.routing import Route
 
+from regard.documents.elements import MarkupOptions
 from regard.server.routes.document_jobs import DocumentJobs, Job, attachment, problem
 from regard.server.routes.error_answers import answer
 from regard.server.routes.inputs import InputError, Inputs, check_text, read_inputs
-from regard.server.routes.markup import Markup
-from regard.server.routes.translation import Order, note_headers, translate_order
+from regard.server.routes.translation import Order, check_sizes, note_headers, translate_order
 from regard.server.service import Service
 
 # Clients refuse these languages as targets, or do not list them, without a variant.
@@ -61,6 +61,7 @@ class _DeepL:
         markup = _markup(inputs)
         if (inputs.get_text("split_sentences") or "1") != "1" and markup is None:
             texts = [_LINE_BREAK.sub(" ", text) for text in texts]
+        check_sizes(self._service, texts)
         order = Order(texts, source, target, request.state.client, markup=markup)
         translated = await translate_order(self._service, order)
         show_billed = inputs.get_flag("show_billed_characters")
@@ -118,8 +119,7 @@ class _DeepL:
         if "file" not in inputs.files:
             raise InputError("Parameter 'file' not specified")
         source, target = self._languages(inputs)
-        document = self._jobs.read(inputs.files["file"], source, target)
-        job = self._jobs.start(document, request.state.client)
+        job = await self._jobs.start(inputs.files["file"], source, target, request.state.client)
         return JSONResponse({"document_id": job.id, "document_key": job.key})
 
     async def status(self, request: Request) -> Response:
@@ -131,7 +131,7 @@ class _DeepL:
         elif error := problem(job):
             content |= {"status": "error", "error_message": error}
         else:
-            content |= {"status": "done", "billed_characters": len(job.document.text)}
+            content |= {"status": "done", "billed_characters": job.characters}
         return JSONResponse(content)
 
     async def result(self, request: Request) -> Response:
@@ -166,13 +166,18 @@ def _check_unsupported(inputs: Inputs) -> None:
         raise HTTPException(404, "Glossary not found")
 
 
-def _markup(inputs: Inputs) -> Markup | None:
+def _markup(inputs: Inputs) -> MarkupOptions | None:
     match inputs.get_text("tag_handling"):
         case None:
             return None
         case "html" | "xml" as name:
-            tags = (tuple(inputs.get_names(each)) for each in ("ignore_tags", "splitting_tags", "non_splitting_tags"))
-            return Markup(name, *tags)
+            return MarkupOptions(
+                name,
+                splitting_tags=frozenset(inputs.get_names("splitting_tags")),
+                non_splitting_tags=frozenset(inputs.get_names("non_splitting_tags")),
+                ignore_tags=frozenset(inputs.get_names("ignore_tags")),
+                find_structure=str(inputs.get("outline_detection")).lower() not in ("0", "false"),
+            )
         case _:
             raise InputError("Value for 'tag_handling' not supported.")
 

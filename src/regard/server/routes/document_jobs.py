@@ -5,80 +5,72 @@ A translation has a name that cannot be guessed, and no key is needed to downloa
 
 import asyncio
 import secrets
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import PurePath
 from urllib.parse import quote
 
 from starlette.responses import Response
 
+from regard.documents.files import HTML_SUFFIXES, File, read_file
 from regard.errors import UserError
-from regard.server.errors import Refusal, TooLarge
-from regard.server.routes.inputs import InputError, UploadedFile
-from regard.server.routes.markup import Markup
-from regard.server.routes.translation import Order, identify_source, translate_order
-from regard.server.service import Client, Service
+from regard.server.errors import QueueFull, Refusal, TooLarge
+from regard.server.routes.document_translation import translate_documents
+from regard.server.routes.inputs import UploadedFile
+from regard.server.routes.translation import identify_source
+from regard.server.service import Client, Service, Work
 
 _SECONDS_KEPT = 600
+_RETRY_SECONDS = 10  # a document usually takes longer than a sentence
+_IDENTIFIED_TEXTS = 100  # at the start of a file, which decide its language
 _BYTES_KEPT = 100 << 20  # of all translated files; the oldest are dropped first
-
-MEDIA_TYPES = {".txt": "text/plain; charset=utf-8", ".html": "text/html; charset=utf-8"}
-
-
-@dataclass(frozen=True)
-class Document:
-    """A file to translate."""
-
-    name: str
-    text: str
-    source: str | None  # None: the language is identified
-    target: str
-
-    @property
-    def ending(self) -> str:
-        """The ending of the file name, which decides its format."""
-        return PurePath(self.name).suffix.lower()
-
-    @property
-    def translated_name(self) -> str:
-        """The name under which the translation is downloaded."""
-        return f"{PurePath(self.name).stem}_{self.target}{self.ending}"
 
 
 @dataclass(frozen=True)
 class Job:
-    """A document and its translation, which is the result of a task."""
+    """A file and its translation, which is the result of a task."""
 
-    id: str
-    key: str
-    document: Document
+    name: str  # of the translated file
+    media_type: str
+    characters: int  # that are translated
     task: "asyncio.Task[bytes]"
+    id: str = field(default_factory=lambda: secrets.token_hex(16).upper())
+    key: str = field(default_factory=lambda: secrets.token_hex(32).upper())
+
+    @property
+    def suffix(self) -> str:
+        """The end of the file name, which says what format it has."""
+        return PurePath(self.name).suffix.lower()
 
 
 class DocumentJobs:
-    """The documents that are being translated, and those whose translation can be downloaded."""
+    """The files that are being translated, and those whose translation can be downloaded."""
 
     def __init__(self, service: Service) -> None:
         self._service = service
         self._jobs: dict[str, Job] = {}
 
-    def read(self, file: UploadedFile, source: str | None, target: str) -> Document:
-        """Return the document in a file; raise an error if the server does not translate such a file."""
-        if len(file.content) > self._service.settings.file_bytes:
-            raise TooLarge(f"a file may have at most {self._service.settings.file_bytes:,} bytes")
-        try:
-            document = Document(file.name, file.content.decode("utf-8-sig"), source, target)
-        except UnicodeDecodeError:
-            raise InputError("Invalid request: the file is not text in UTF-8") from None
-        if document.ending not in MEDIA_TYPES:
-            raise InputError(f"Invalid request: files must end in {' or '.join(MEDIA_TYPES)}")
-        return document
+    async def start(self, upload: UploadedFile, source: str | None, target: str, client: Client) -> Job:
+        """Read a file and begin to translate it; raise an error if the server does not translate such a file.
 
-    def start(self, document: Document, client: Client) -> Job:
-        """Begin to translate a document."""
-        task = asyncio.create_task(self._translate(document, client))
-        job = Job(secrets.token_hex(16).upper(), secrets.token_hex(32).upper(), document, task)
+        Without a source language, the language of the whole file is identified.
+        """
+        if sum(not job.task.done() for job in self._jobs.values()) >= self._service.settings.queue_documents:
+            raise QueueFull("too many documents are waiting", retry_after=_RETRY_SECONDS)
+        if len(upload.content) > self._service.settings.file_bytes:
+            raise TooLarge(f"a file may have at most {self._service.settings.file_bytes:,} bytes")
+        file = await asyncio.to_thread(read_file, upload.name, upload.content)
+        texts = await asyncio.to_thread(lambda: file.document.texts)
+        source = source or identify_source(self._service, "\n".join(texts[:_IDENTIFIED_TEXTS]), target)[0]
+        work = Work((), source, target, {}, client, is_document=True)
+        path = PurePath(upload.name)
+        job = Job(
+            f"{path.stem}_{target}{path.suffix}",
+            f"text/{'html' if path.suffix.lower() in HTML_SUFFIXES else 'plain'}; charset={file.encoding}",
+            sum(map(len, texts)),
+            asyncio.create_task(self._translate(file, work) if source != target else _as_is(upload.content)),
+        )
         self._jobs[job.id] = job
-        task.add_done_callback(lambda _: self._finished(job))
+        job.task.add_done_callback(lambda _: self._finished(job))
         return job
 
     def find(self, identifier: str) -> Job | None:
@@ -93,22 +85,21 @@ class DocumentJobs:
             if kept > _BYTES_KEPT:
                 del self._jobs[each.id]
 
-    async def _translate(self, document: Document, client: Client) -> bytes:
-        is_html = document.ending == ".html"
-        texts = [document.text] if is_html else document.text.split("\n")
-        markup = Markup("html") if is_html else None
-        source = document.source or identify_source(self._service, document.text, document.target)[0]
-        order = Order(texts, source, document.target, client, markup=markup, is_document=True)
-        translated = await translate_order(self._service, order)
-        return "\n".join(each.text for each in translated).encode()
+    async def _translate(self, file: File, work: Work) -> bytes:
+        [translated] = await translate_documents(self._service, work, [file.document])
+        return file.encode(translated.text)
+
+
+async def _as_is(content: bytes) -> bytes:
+    return content
 
 
 def attachment(job: Job) -> Response:
     """Return the translated file as a download. If the translation has failed, raise its error."""
-    name = quote(job.document.translated_name, safe="", errors="replace")
+    name = quote(job.name, safe="", errors="replace")
     return Response(
         job.task.result(),
-        media_type=MEDIA_TYPES[job.document.ending],
+        media_type=job.media_type,
         headers={"Content-Disposition": f"attachment; filename*=utf-8''{name}"},
     )
 

@@ -7,13 +7,14 @@ from starlette.requests import Request
 from starlette.responses import JSONResponse, Response
 from starlette.routing import Route
 
+from regard.documents.elements import MarkupOptions
+from regard.documents.files import SUFFIXES
 from regard.server.catalog import Catalog
 from regard.server.errors import UnknownPair
-from regard.server.routes.document_jobs import MEDIA_TYPES, DocumentJobs, attachment
+from regard.server.routes.document_jobs import DocumentJobs, attachment
 from regard.server.routes.error_answers import answer
 from regard.server.routes.inputs import InputError, Inputs, check_text, read_inputs
 from regard.server.routes.libretranslate_spec import SPEC
-from regard.server.routes.markup import Markup
 from regard.server.routes.translation import Order, Translated, note_headers, translate_order
 from regard.server.service import Service
 
@@ -114,7 +115,7 @@ class _LibreTranslate:
                     "target": {"code": target.code, "name": target.name},
                 },
                 "suggestions": False,
-                "supportedFilesFormat": list(MEDIA_TYPES),
+                "supportedFilesFormat": list(SUFFIXES),
             }
         )
 
@@ -132,14 +133,13 @@ class _LibreTranslate:
         known_target = _language(catalog, target)
         if known_source:
             _check_pair(catalog, known_source, known_target)
-        document = self._jobs.read(inputs.files["file"], known_source, known_target)
-        job = self._jobs.start(document, request.state.client)
+        job = await self._jobs.start(inputs.files["file"], known_source, known_target, request.state.client)
         try:
             await asyncio.shield(job.task)
         except asyncio.CancelledError:
             job.task.cancel()
             raise
-        url = request.url_for("download_file", name=f"{job.id}{document.ending}")
+        url = request.url_for("download_file", name=f"{job.id}{job.suffix}")
         return JSONResponse({"translatedFileUrl": str(url)})
 
     async def download_file(self, request: Request) -> Response:
@@ -196,11 +196,11 @@ def _language(catalog: Catalog, code: str) -> str:
     return found
 
 
-def _markup(inputs: Inputs) -> Markup | None:
+def _markup(inputs: Inputs) -> MarkupOptions | None:
     name = inputs.get_text("format") or "text"
     if name not in ("text", "html"):
         raise InputError(f"{name[:_SHOWN]} format is not supported")
-    return Markup("html") if name == "html" else None
+    return MarkupOptions("html") if name == "html" else None
 
 
 def _check_pair(catalog: Catalog, source: str, target: str) -> None:

@@ -5,9 +5,11 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
+from regard.documents.elements import MarkupOptions
 from regard.inference.result import Translation, TranslationWarning
 from regard.server.catalog import Catalog, ServedModel
-from regard.server.routes.markup import Markup, translate_markup
+from regard.server.errors import TooLarge
+from regard.server.routes.document_translation import translate_markup
 from regard.server.service import Client, Service, Work
 
 
@@ -32,9 +34,18 @@ class Order:
     client: Client
     n_best: int = 1
     decode: Mapping[str, Any] = field(default_factory=dict)  # changes to the decode settings of the model
-    markup: Markup | None = None
+    markup: MarkupOptions | None = None  # of texts with tags
     model: str | None = None
     is_document: bool = False
+
+
+def check_sizes(service: Service, texts: Sequence[str]) -> None:
+    """Raise an error if a request has too many texts, or a text is too long."""
+    settings = service.settings
+    if len(texts) > settings.batch_limit:
+        raise TooLarge(f"a request may have at most {settings.batch_limit:,} texts")
+    if any(len(text) > settings.char_limit for text in texts):
+        raise TooLarge(f"a text may have at most {settings.char_limit:,} characters")
 
 
 async def translate_order(service: Service, order: Order) -> list[Translated]:
@@ -58,8 +69,8 @@ async def _translate(service: Service, order: Order, texts: list[str], source: s
         return [Translated(text, source) for text in texts]
     work = Work(tuple(texts), source, order.target, order.decode, order.client, order.is_document, order.model)
     if order.markup is not None:
-        marked = await translate_markup(service, work, order.markup)
-        return [Translated(each.text, source, warnings=each.warnings) for each in marked]
+        documents = await translate_markup(service, work, order.markup)
+        return [Translated(each.text, source, warnings=each.warnings) for each in documents]
     if order.n_best > 1:
         beam_size = service.catalog.route(source, order.target, order.model)[-1].decode.beam_size
         n_best = {"n_best": order.n_best, "beam_size": max(beam_size, order.n_best)}

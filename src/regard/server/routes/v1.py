@@ -9,12 +9,12 @@ from starlette.requests import Request
 from starlette.responses import HTMLResponse, JSONResponse
 
 from regard import __version__
+from regard.documents.elements import MarkupOptions
 from regard.server.catalog import ServedModel
-from regard.server.errors import TooLarge, UnknownPair
+from regard.server.errors import UnknownPair
 from regard.server.routes.inputs import InputError, check_text
-from regard.server.routes.markup import Markup
 from regard.server.routes.reference_page import reference_page
-from regard.server.routes.translation import Order, Translated, find_models, translate_order
+from regard.server.routes.translation import Order, Translated, check_sizes, find_models, translate_order
 from regard.server.routes.v1_fields import (
     Candidate,
     DetectAnswer,
@@ -84,13 +84,10 @@ def _openapi(routes: APIRouter) -> dict[str, Any]:
 
 def _texts(service: Service, text: str | list[str]) -> list[str]:
     """Return the texts of a request, after checking how many and how long they are."""
-    texts, settings = [text] if isinstance(text, str) else text, service.settings
+    texts = [text] if isinstance(text, str) else text
     for each in texts:
         check_text("text", each)
-    if len(texts) > settings.batch_limit:
-        raise TooLarge(f"a request may have at most {settings.batch_limit:,} texts")
-    if any(len(text) > settings.char_limit for text in texts):
-        raise TooLarge(f"a text may have at most {settings.char_limit:,} characters")
+    check_sizes(service, texts)
     return texts
 
 
@@ -120,7 +117,7 @@ def _order(service: Service, body: TranslateRequest, request: Request) -> Order:
         request.state.client,
         n_best=body.n_best,
         decode={"alignment": True, "log_probabilities": True} if body.words else {},
-        markup=None if body.format == "text" else Markup(body.format),
+        markup=None if body.format == "text" else MarkupOptions(body.format),
         model=body.model,
     )
 
