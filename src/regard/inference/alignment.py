@@ -36,15 +36,15 @@ class WordCount:
     """Counts the words of a text that is added part by part. A word may continue from one part into the next."""
 
     def __init__(self) -> None:
-        self._count, self._inside_word = 0, False
+        self.count, self._inside_word = 0, False
 
     def before(self, part: str) -> int:
         """Return the index of the first word of `part`, which is the next part of the text."""
-        return self._count - (self._inside_word and not part[:1].isspace())
+        return self.count - (self._inside_word and not part[:1].isspace())
 
     def add(self, part: str) -> None:
         if part:
-            self._count = self.before(part) + len(part.split())
+            self.count = self.before(part) + len(part.split())
             self._inside_word = not part[-1].isspace()
 
 

@@ -11,7 +11,7 @@ from regard.inference.backends.interface import Backend, Sources, SourceTokens
 from regard.inference.locator import Locator
 from regard.inference.masking.mask import Mask, Restored
 from regard.inference.reader import Reader
-from regard.inference.result import PlacedSpan, Translation
+from regard.inference.result import Translation
 from regard.inference.search.hypothesis import Hypothesis
 from regard.inference.windows import Batch
 from regard.inference.writer import Writer
@@ -42,13 +42,14 @@ class BatchWriter:
             translations = []
             for each in hypotheses:
                 text, links = next(texts), self._links(source, each)
-                spans: tuple[PlacedSpan, ...] = ()
+                restored = None
                 if mask is not None:
                     restored = self._restored(mask, attempt, source, each, text)
-                    text, spans = restored.text, restored.spans
                     links = restored.links(mask.masked(attempt), links) if links is not None else None
                 translations.append(
-                    self._writer.translation(source_text, text, each, self._decode, links, source=source, spans=spans)
+                    self._writer.translation(
+                        source_text, text, each, self._decode, links, source=source, restored=restored
+                    )
                 )
             yield translations
 

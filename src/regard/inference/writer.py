@@ -1,5 +1,6 @@
 """Writes translations: turns hypotheses back into text, with the scores and alignments that were requested."""
 
+import math
 from collections.abc import Sequence
 from typing import Any
 
@@ -37,12 +38,19 @@ class Writer:
         alignment: tuple[Link, ...] | None = None,
         *,
         source: SourceTokens | None = None,
-        spans: tuple[PlacedSpan, ...] = (),
+        restored: Restored | None = None,
     ) -> Translation:
         """Return the translation of a source, with what was requested by `decode`.
 
         `source` are the tokens of a source that was translated now: without them, the translation is not checked.
+        `restored` is the translation with protected spans; `text` is then the text that the model has written.
         """
+        spans: tuple[PlacedSpan, ...] = ()
+        words: tuple[float | None, ...] = ()
+        if decode.log_probabilities:
+            words = self._word_log_probabilities(hypothesis)
+        if restored is not None:
+            text, spans, words = restored.text, restored.spans, restored.of_words(words)
         tokens = hypothesis.tokens
         return Translation(
             source_text,
@@ -51,10 +59,16 @@ class Writer:
             hypothesis.log_probability + 0.0 if decode.scores else None,
             tokens if tokens is not None else tuple(self._tokenizer.tokens(hypothesis.token_ids)),
             hypothesis.token_log_probabilities if decode.log_probabilities else (),
+            words,
             alignment=alignment,
             warnings=self._checks.warnings(source_text, text, source, hypothesis.token_ids, spans) if source else (),
             spans=spans,
         )
+
+    def _word_log_probabilities(self, hypothesis: Hypothesis) -> tuple[float | None, ...]:
+        words = whitespace_words(hypothesis.token_ids, self._tokenizer)
+        values = hypothesis.token_log_probabilities
+        return tuple(math.fsum(values[word.begin : word.end]) if word.begin < word.end else None for word in words)
 
     def copy(self, source: str, restored: Restored, decode: DecodeSettings) -> Translation:
         """Return the translation of a source that has only protected spans."""

@@ -168,6 +168,15 @@ class Restored:
                 real.update(dict.fromkeys(pairs or ((s, t) for s in before for t in after)))
         return tuple(sorted(real, key=lambda link: (link[1], link[0])))
 
+    def of_words(self, values: Sequence[float | None]) -> tuple[float | None, ...]:
+        """Return the values of the words of the model's text for the words of this text; None for those with spans."""
+        before, after = self.edited.before.split(), self.text.split()
+        of_words: list[float | None] = [None] * (len(after) if values else 0)
+        for word, value, numbers in zip(before, values, self.edited.words(), strict=False):
+            for number in numbers:
+                of_words[number] = value if after[number] == word else None
+        return tuple(of_words)
+
 
 def _inverse(edited: Edited) -> Edited:
     return Edited(edited.text, edited.before, tuple((new, old) for old, new in edited.replaced))

@@ -3,6 +3,7 @@
 Places are counted in code points, as Python does, and in UTF-16, as JavaScript, Java and C# do.
 """
 
+import math
 import re
 from collections.abc import Iterator
 from dataclasses import asdict, dataclass
@@ -43,5 +44,8 @@ def target_words(translation: Translation) -> Iterator[dict[str, Any]]:
     links: dict[int, list[int]] = {}
     for source, target in translation.alignment or ():
         links.setdefault(target, []).append(source)
-    for number, word in enumerate(find_words(translation.text)):
-        yield {**asdict(word), "probability": None, "source": links.get(number, [])}
+    words = list(find_words(translation.text))
+    values = translation.word_log_probabilities or (None,) * len(words)  # there are none if everything was copied
+    for number, (word, value) in enumerate(zip(words, values, strict=True)):
+        probability = None if value is None else math.exp(value)
+        yield {**asdict(word), "probability": probability, "source": links.get(number, [])}
