@@ -23,6 +23,7 @@ from regard.inference.result import Translation
 from regard.inference.translator import WINDOW, Translator
 from regard.inference.translator_loader import make_translator, open_folders
 from regard.interpret.look.inspection import Inspector
+from regard.interpret.measure import sample_sizes
 from regard.interpret.report.view import View
 from regard.interpret.tokens import Tokens
 from regard.interpret.trace import Trace
@@ -256,22 +257,24 @@ class Model:
         """Return the tokens of a text as the encoder gets them."""
         return self._inspector.source(text)
 
-    def measure_heads(self, pairs: Pairs | None = None, count: int = 500) -> "HeadReport":
+    def measure_heads(self, pairs: Pairs | None = None, count: int = sample_sizes.HEADS) -> "HeadReport":
         """Measure what every attention head attends to, and the effect of removing it.
 
         At most `count` of the `pairs` are used; if none are given, pairs of the synthetic language are used.
         """
         return run_to_end(self.iter_measure_heads(pairs, count))
 
-    def measure_pronouns(self, count: int = 1000) -> "PronounReport":
+    def measure_pronouns(self, count: int = sample_sizes.PRONOUNS) -> "PronounReport":
         """Measure whether heads attend from "it" to its antecedent, and whether the French pronoun depends on them."""
         return run_to_end(self.iter_measure_pronouns(count))
 
-    def measure_probes(self, count: int = 500) -> "ProbeReport":
+    def measure_probes(self, count: int = sample_sizes.PROBES) -> "ProbeReport":
         """Train linear probes, which show the properties of words and sentences that each layer encodes."""
         return run_to_end(self.iter_measure_probes(count))
 
-    def measure_alignment(self, pairs: Pairs | None = None, count: int = 500) -> "AlignmentHeadResult":
+    def measure_alignment(
+        self, pairs: Pairs | None = None, count: int = sample_sizes.ALIGNMENT
+    ) -> "AlignmentHeadResult":
         """Find the attention head that aligns words best.
 
         The head is not stored; the command `regard measure alignment` stores it in the model folder.
@@ -279,7 +282,7 @@ class Model:
         return run_to_end(self.iter_measure_alignment(pairs, count))
 
     def iter_measure_heads(
-        self, pairs: Pairs | None = None, count: int = 500, *, files: Sequence[Path] = ()
+        self, pairs: Pairs | None = None, count: int = sample_sizes.HEADS, *, files: Sequence[Path] = ()
     ) -> "Work[HeadReport]":
         """Measure heads as `measure_heads` does, and also yield the progress.
 
@@ -291,7 +294,7 @@ class Model:
         measured = yield from measure_heads(self.network, self.tokenizer, self._sample(pairs, files, count))
         return HeadReport(self._shown_name, measured)
 
-    def iter_measure_pronouns(self, count: int = 1000) -> "Work[PronounReport]":
+    def iter_measure_pronouns(self, count: int = sample_sizes.PRONOUNS) -> "Work[PronounReport]":
         """Measure pronouns as `measure_pronouns` does, and also yield the progress."""
         from regard.data.synthetic import minimal_pairs
         from regard.interpret.annotated_pairs import SEED, SPLIT, check_languages
@@ -309,7 +312,7 @@ class Model:
         )
         return PronounReport(self._shown_name, found)
 
-    def iter_measure_probes(self, count: int = 500) -> "Work[ProbeReport]":
+    def iter_measure_probes(self, count: int = sample_sizes.PROBES) -> "Work[ProbeReport]":
         """Train probes as `measure_probes` does, and also yield the progress."""
         from regard.interpret.annotated_pairs import check_languages
         from regard.interpret.measure.probes import measure_probes
@@ -320,7 +323,7 @@ class Model:
         return ProbeReport(self._shown_name, measured)
 
     def iter_measure_alignment(
-        self, pairs: Pairs | None = None, count: int = 500, *, files: Sequence[Path] = ()
+        self, pairs: Pairs | None = None, count: int = sample_sizes.ALIGNMENT, *, files: Sequence[Path] = ()
     ) -> "Work[AlignmentHeadResult]":
         """Measure alignment as `measure_alignment` does, and also yield the progress.
 

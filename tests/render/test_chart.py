@@ -5,7 +5,7 @@ from xml.etree import ElementTree
 
 from regard.render.chart import BLUE, GREY, Cell, CellGrid, IntervalChart, LineChart, LineStyle, heading, text
 from regard.render.svg import svg
-from regard.statistics.intervals import Estimate
+from regard.statistics.estimate import Estimate
 
 ESTIMATES = (Estimate(0.25, 0.0, 0.5, 9), Estimate(1.0, 0.75, 1.0, 9))
 

@@ -11,7 +11,8 @@ from regard.render.units import format_count
 # The dependencies in pyproject.toml. For each of them, the name of the package is also the name of the module.
 LIBRARIES = (
     "torch", "ctranslate2", "sentencepiece", "numpy", "safetensors", "sacrebleu", "click", "defusedxml", "filelock",
-    "platformdirs", "polib", "psutil", "rich", "wcwidth", *(("backports.zstd",) if sys.version_info < (3, 14) else ()),
+    "platformdirs", "polib", "psutil", "rich", "scipy", "wcwidth",
+    *(("backports.zstd",) if sys.version_info < (3, 14) else ()),
 )  # fmt: skip
 
 _CODE = """

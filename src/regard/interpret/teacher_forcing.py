@@ -6,7 +6,7 @@ Shapes: B sentences, S source length, T target length, H heads, L queries, M key
 """
 
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -34,7 +34,7 @@ class Batch:
     source: "Inputs"
     input_BT: "Tensor"  # the input of the decoder
     target: "Inputs"  # the tokens that the decoder should predict
-    encoded: Any  # the encoder output without an intervention
+    encoded: Any = None  # the encoder output without an intervention, after `encode_batches`
 
 
 MakeIntervention = Callable[[Batch], HeadIntervention]
@@ -71,24 +71,27 @@ class _LayerRecorder:
         return weights_BHLM
 
 
-def make_batches(model: "AutoregressiveModel", pairs: Sequence[AnnotatedPair]) -> list[Batch]:
-    """Divide the pairs into batches of similar length, and run the encoder on each batch."""
-    import torch
-
+def make_batches(model: "AutoregressiveModel", pairs: Sequence[AnnotatedPair]) -> Iterator[Batch]:
+    """Divide the pairs into batches of similar length, the shortest first."""
     from regard.models.inputs import Inputs
 
     order = sorted(range(len(pairs)), key=lambda index: (len(pairs[index].source_ids), len(pairs[index].target_ids)))
     lengths = [max(len(pair.source_ids), len(pair.target_ids)) for pair in pairs]
-    batches = []
+    for indices in _index_batches(order, lengths):
+        chosen = [pairs[index] for index in indices]
+        source, decoder_input, target = (
+            Inputs.from_ids([getattr(pair, side) for pair in chosen], pad=PAD, device=model.device)
+            for side in ("source_ids", "decoder_input_ids", "target_ids")
+        )
+        yield Batch(tuple(indices), source, decoder_input.values, target)
+
+
+def encode_batches(model: "AutoregressiveModel", pairs: Sequence[AnnotatedPair]) -> list[Batch]:
+    """Divide the pairs into batches and run the encoder on each, to score the same pairs several times."""
+    import torch
+
     with torch.inference_mode():
-        for indices in _index_batches(order, lengths):
-            chosen = [pairs[index] for index in indices]
-            source, decoder_input, target = (
-                Inputs.from_ids([getattr(pair, side) for pair in chosen], pad=PAD, device=model.device)
-                for side in ("source_ids", "decoder_input_ids", "target_ids")
-            )
-            batches.append(Batch(tuple(indices), source, decoder_input.values, target, model.encode(source)))
-    return batches
+        return [replace(batch, encoded=model.encode(batch.source)) for batch in make_batches(model, pairs)]
 
 
 def attention_weights(

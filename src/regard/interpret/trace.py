@@ -33,7 +33,7 @@ Array = npt.NDArray[Any]
 # intervention replaces the weights.
 HEAD_QUANTITIES = ("query", "key", "value", "score", "scaled", "mask", "softmax", "weight", "mixed")
 
-# One array for all heads. `skip` is what the residual connection adds to the output.
+# One array for all heads. With pre-norm, `skip` is what the residual connection adds: the input before its layer norm.
 ATTENTION_QUANTITIES = ("input", "score_vector", "joined", "output", "skip", "residual", "norm")
 
 

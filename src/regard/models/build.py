@@ -66,6 +66,6 @@ def count_parameters(settings: ModelSettings) -> ParameterCount:
     return ParameterCount(total, total - sum(matrix.numel() for matrix in embeddings))
 
 
-def build_untrained(model: AnyModel) -> AnyModel:
-    """Return an untrained model with the settings of `model`. Its random parameters are the same in every call."""
-    return cast(AnyModel, build_model(model.settings, seed=1).eval().to(model.device))
+def build_untrained(model: AnyModel, *, seed: int = 1) -> AnyModel:
+    """Return an untrained model with the settings of `model`. Its random parameters depend only on the seed."""
+    return cast(AnyModel, build_model(model.settings, seed=seed).eval().to(model.device))

@@ -51,7 +51,9 @@ class Layer(nn.Module):
         output = sublayer(inputs)
         total = x + self.dropout(output)
         out: Tensor = total if self.pre else norm(total)
-        record(lens, name, input=inputs, output=output, skip=x, residual=total, norm=inputs if self.pre else out)
+        record(lens, name, input=inputs, output=output, residual=total, norm=inputs if self.pre else out)
+        if self.pre:
+            record(lens, name, skip=x)
         return out
 
 

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from html import escape
 
 from regard.render.colour_scale import colour
-from regard.statistics.intervals import Estimate
+from regard.statistics.estimate import Estimate
 
 BLUE, ORANGE, GREY = "#2f7fd1", "#c2690a", "#888888"
 

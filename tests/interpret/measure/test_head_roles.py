@@ -11,10 +11,11 @@ from regard.interpret.measure.head_roles import HeadProfile, RoleScore, concentr
 from regard.interpret.measure.role_criteria import (
     FREQUENT_SUBWORDS,
     WordRelation,
-    offset_hits,
+    diagonal,
     positional_hits,
     rare_token_hits,
     relation_hits,
+    rule_hits,
     word_relations,
 )
 from regard.interpret.selftest.planted_model import planted_sample
@@ -22,7 +23,7 @@ from regard.interpret.teacher_forcing import attention_weights
 from regard.models.build import build_untrained
 from regard.progress import run_to_end
 from regard.settings.kinds.transformer import TransformerSettings
-from regard.statistics.intervals import Estimate
+from regard.statistics.estimate import Estimate
 from regard.tokenizers.special_ids import FIRST_SUBWORD
 from regard.tokenizers.word_spans import WordSpan
 
@@ -141,15 +142,23 @@ def test_a_word_gets_the_weight_of_its_tokens_and_eos_does_not_count():
     assert relation_hits(weights, words, tied).tolist() == [[False]]
 
 
-def test_the_offset_baselines_equal_plain_counting():
+def test_the_rules_without_words_equal_plain_counting(planted):
     relations = [
         WordRelation(0, range(1), frozenset({1})),
         WordRelation(2, range(1), frozenset({3})),
         WordRelation(3, range(1), frozenset({0})),
     ]
-    total = offset_hits(relations, 4)
+    pair = unannotated_pair("ant bee cow dog", "ant bee cow dog", planted[0].tokenizer)
+    total = rule_hits(relations, pair, planted[0].network.anatomy().attentions[0])
     assert total.max() == 2 and total[13] == 2  # an offset of one word
-    assert total[-2] == 1 and total[-1] == 1  # the first, the last
+    assert total[-3] == 1 and total[-2] == 1  # the first, the last
+    assert total[-1] == 0  # the diagonal of a square is an offset of zero
+
+
+def test_the_diagonal_connects_the_corners():
+    assert [diagonal(row, 4, 8) for row in range(4)] == [1, 3, 5, 7]
+    assert [diagonal(row, 6, 3) for row in range(6)] == [0, 0, 1, 1, 2, 2]
+    assert [diagonal(row, 5, 5) for row in range(5)] == [0, 1, 2, 3, 4]
 
 
 def test_words_that_occur_once_on_both_sides_are_linked(planted):
@@ -163,7 +172,7 @@ def test_words_that_occur_once_on_both_sides_are_linked(planted):
 
 def profile_of(**scores: RoleScore) -> HeadProfile:
     by_role = {name.replace("_", " → "): score for name, score in scores.items()}
-    return HeadProfile("encoder.1.self.1", 0.5, 1.0, 0.4, 0.1, by_role)
+    return HeadProfile("encoder.1.self.1", 0.5, 1.0, 0.4, 0.1, 100, by_role)
 
 
 def score_of(value: float, low: float, baseline: float = 0.3, untrained: float = 0.2, count: int = 100) -> RoleScore:

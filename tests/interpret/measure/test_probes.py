@@ -12,7 +12,7 @@ from regard.interpret.report.probe_report import ProbeReport
 from regard.interpret.teacher_forcing import layer_vectors
 from regard.progress import run_to_end
 from regard.render.terminal import TerminalStyle
-from regard.statistics.intervals import Estimate
+from regard.statistics.estimate import Estimate
 
 
 def test_a_probe_reads_linear_properties_and_is_at_chance_on_others():

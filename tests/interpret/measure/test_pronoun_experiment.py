@@ -28,7 +28,7 @@ from regard.interpret.report.pronoun_report import PronounReport
 from regard.interpret.teacher_forcing import attention_weights
 from regard.progress import run_to_end
 from regard.render.terminal import TerminalStyle
-from regard.statistics.intervals import Estimate
+from regard.statistics.estimate import Estimate
 
 PAIRS = list(islice(minimal_pairs(1, "test"), 60))
 ANTECEDENT_HEAD = "encoder.2.self.2"

@@ -6,7 +6,7 @@ from tests.interpret.recurrent_models import recurrent_model
 from regard.errors import LookError
 from regard.interpret.annotated_pairs import synthetic_sample
 from regard.interpret.measure import probes, pronoun_experiment
-from regard.interpret.measure.head_ablation import AblationCounts, measure_heads
+from regard.interpret.measure.head_ablation import measure_heads
 from regard.interpret.measure.probe_tasks import TASKS
 from regard.progress import run_to_end
 from regard.render.terminal import TerminalStyle
@@ -24,10 +24,7 @@ def test_a_model_without_attention_says_what_it_has_instead(measure):
 
 def test_the_only_head_is_measured():
     model = recurrent_model("gru", "dot")
-    counts = AblationCounts(loss=10, bleu=2, minimal_pairs=2)
-    found = run_to_end(
-        measure_heads(model.network, model.tokenizer, synthetic_sample(model.tokenizer, 10), counts=counts)
-    )
+    found = run_to_end(measure_heads(model.network, model.tokenizer, synthetic_sample(model.tokenizer, 10)))
     assert [profile.address for profile in found.profiles] == ["decoder.2.cross.1"]
     assert found.ablation["decoder.2.cross.1", "zeroed"].loss.value != 0
     assert model.measure_alignment(count=20).chosen.head == "decoder.2.cross.1"

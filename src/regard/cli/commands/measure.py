@@ -3,6 +3,7 @@
 import json
 import os
 import sys
+from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -11,6 +12,7 @@ import click
 from regard.cli.main import main
 from regard.cli.options import LANGUAGES, MODEL, NEW_FILE
 from regard.console import follow, say, show_lines, show_work
+from regard.interpret.measure import sample_sizes
 from regard.model_folder.bundled import is_bundled, resolve
 
 if TYPE_CHECKING:
@@ -22,7 +24,11 @@ def measure() -> None:
     """Measure what attention heads and layers do."""
 
 
-COUNT = click.option("--count", default=500, show_default=True, type=click.IntRange(min=10), help="How many pairs.")
+def count_option(default: int) -> Callable[[Any], Any]:
+    """Return the option `--count` of one measurement."""
+    smallest = click.IntRange(min=10)
+    return click.option("--count", default=default, show_default=True, type=smallest, help="How many pairs.")
+
 
 AS_JSON = click.option("--json", "as_json", is_flag=True, help="The results as JSON.")
 
@@ -35,7 +41,7 @@ SVG = click.option("--svg", type=NEW_FILE, help="Write an SVG picture.")
 @MODEL
 @LANGUAGES
 @click.argument("files", nargs=-1, type=click.Path(path_type=Path))
-@COUNT
+@count_option(sample_sizes.HEADS)
 @HTML
 @SVG
 @AS_JSON
@@ -56,7 +62,7 @@ def measure_heads(
 @measure.command("pronouns")
 @MODEL
 @LANGUAGES
-@click.option("--count", default=1000, show_default=True, type=click.IntRange(min=10), help="How many pairs.")
+@count_option(sample_sizes.PRONOUNS)
 @HTML
 @SVG
 @AS_JSON
@@ -74,7 +80,7 @@ def measure_pronouns(model: Path, count: int, html: Path | None, svg: Path | Non
 @measure.command("probes")
 @MODEL
 @LANGUAGES
-@COUNT
+@count_option(sample_sizes.PROBES)
 @HTML
 @SVG
 @AS_JSON
@@ -93,7 +99,7 @@ def measure_probes(model: Path, count: int, html: Path | None, svg: Path | None,
 @MODEL
 @LANGUAGES
 @click.argument("files", nargs=-1, type=click.Path(path_type=Path))
-@COUNT
+@count_option(sample_sizes.ALIGNMENT)
 @AS_JSON
 def measure_alignment(model: Path, files: tuple[Path, ...], count: int, as_json: bool) -> None:
     """Find the attention head that aligns words best.

@@ -99,7 +99,7 @@ def head_arithmetic(trace: Trace, address: str, position: int) -> HeadArithmetic
         first_column=(head - 1) * width + 1,
         joined=at("joined"),
         output=at("output"),
-        skip=at("skip") if anatomy.residual else None,
+        skip=at("skip" if anatomy.norm == "pre" else "input") if anatomy.residual else None,
         residual=at("residual") if anatomy.residual else None,
         norm=at("norm") if anatomy.norm == "post" else None,
         intervention=trace.intervention,

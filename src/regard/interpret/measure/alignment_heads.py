@@ -6,13 +6,10 @@ and its alignment error is measured on the other half.
 """
 
 from collections.abc import Iterator, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
-
-import numpy as np
-import numpy.typing as npt
 
 from regard.data.formats.corpus import corpora
 from regard.data.formats.pairs import Pairs
@@ -20,7 +17,7 @@ from regard.errors import LookError
 from regard.evaluation.alignment_error import alignment_error
 from regard.inference.alignment import Link, align_words
 from regard.interpret.address import locate_head
-from regard.interpret.annotated_pairs import SEED, AnnotatedPair, PairSample, whitespace_pair
+from regard.interpret.annotated_pairs import AnnotatedPair, PairSample, whitespace_pair
 from regard.interpret.measure.head_roles import MIN_CASES
 from regard.interpret.measure.role_criteria import OFFSETS, gold_alignment
 from regard.interpret.teacher_forcing import attention_weights
@@ -28,9 +25,8 @@ from regard.interpret.trace import Array
 from regard.model_folder.folder import AlignmentHead
 from regard.models.build import build_untrained
 from regard.progress import Progress, Work, run_to_end
-from regard.statistics.bootstrap import bootstrap_standard_error
-from regard.statistics.intervals import Estimate
-from regard.statistics.multiplicity import z_score
+from regard.statistics.estimate import Estimate
+from regard.statistics.intervals import proportion
 from regard.tokenizers.sentencepiece import SentencePieceTokenizer
 
 if TYPE_CHECKING:
@@ -38,8 +34,6 @@ if TYPE_CHECKING:
 
 # The decoder positions that align a target word: those that predict it ("written"), or those with it as input ("read").
 ROWS = ("written", "read")
-
-_RESAMPLES = 500
 
 _WINDOW = 1000  # number of sentence pairs that are read from the files and aligned at a time
 
@@ -87,7 +81,7 @@ def choose_head(model: "AutoregressiveModel", sample: PairSample) -> Work[Alignm
     best = min(errors, key=lambda key: errors[key])
     return AlignmentHeadResult(
         AlignmentHead(*best),
-        _error_estimate(aligned[best][test], gold[test]),
+        error_estimate(aligned[best][test], gold[test]),
         min(alignment_error(links[test], gold[test]) for links in _align_by_offsets(sample.pairs)),
         min(alignment_error(links[test], gold[test]) for links in untrained.values()),
         len(sample),
@@ -165,13 +159,16 @@ def _align_by_offsets(pairs: Sequence[AnnotatedPair]) -> Iterator[Alignments]:
         yield alignments
 
 
-def _error_estimate(alignments: Alignments, gold: Sequence[Sequence[Link]]) -> Estimate:
-    """Return the alignment error with an interval from its bootstrap standard error."""
-    value = alignment_error(alignments, gold)
+def error_estimate(alignments: Alignments, gold: Sequence[Sequence[Link]]) -> Estimate:
+    """Return the alignment error with a confidence interval. Its count is the number of sentences.
 
-    def resampled_error(rows: npt.NDArray[np.int64]) -> float:
-        return alignment_error([alignments[row] for row in rows], [gold[row] for row in rows])
-
-    error = bootstrap_standard_error(resampled_error, len(alignments), resamples=_RESAMPLES, seed=SEED)
-    reach = z_score(1) * error
-    return Estimate(value, max(0.0, value - reach), min(1.0, value + reach), len(alignments))
+    Without possible links, the error is the proportion of missing links and of wrong links among all links of both
+    alignments.
+    """
+    wrong, total = [], []
+    for links, sure in zip(alignments, gold, strict=True):
+        total.append(len(set(links)) + len(set(sure)))
+        wrong.append(total[-1] - 2 * len(set(links) & set(sure)))
+    error = proportion(wrong, total)
+    assert error is not None
+    return replace(error, count=len(alignments))

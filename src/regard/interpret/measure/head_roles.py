@@ -2,11 +2,12 @@
 
 A head has a positional role, such as "previous", if at least 90% of its queries attend most to that position (Voita,
 2019). It has a word role, such as "verb → subject", if its accuracy is at least ten points above two baselines: the
-best fixed offset, and the best head of an untrained model of the same architecture. The lower bound of its confidence
-interval, which is corrected for the number of heads, must also be above both baselines.
+best rule that ignores the words (a fixed offset, or for alignment also the diagonal), and the best head of several
+untrained models of the same architecture. For every role, the lower bound of the confidence interval must also be above
+both baselines. Intervals are corrected for all questions: every role that is measured, for every head.
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
@@ -16,11 +17,11 @@ from regard.interpret.annotated_pairs import AnnotatedPair, PairSample
 from regard.interpret.measure.role_criteria import (
     POSITIONAL_ROLES,
     WordRelation,
-    offset_hits,
     positional_hits,
     rare_token_hits,
     relation_hits,
     roles_of,
+    rule_hits,
     word_relations,
 )
 from regard.interpret.teacher_forcing import attention_weights
@@ -28,7 +29,8 @@ from regard.interpret.trace import Array
 from regard.models.build import build_untrained
 from regard.progress import Progress, Work
 from regard.settings.anatomy import Attention
-from regard.statistics.intervals import Estimate, proportion
+from regard.statistics.estimate import Estimate
+from regard.statistics.intervals import proportion
 
 if TYPE_CHECKING:
     from regard.models.interface import AutoregressiveModel
@@ -39,6 +41,8 @@ MIN_LIFT = 0.1  # for a word role, the accuracy must exceed both baselines by at
 
 UNIFORM_ENTROPY = 0.95  # a head with at least this proportion of the maximum entropy is called uniform
 
+UNTRAINED_MODELS = 3  # the number of untrained models whose best head is a baseline
+
 MIN_CASES = 30  # the minimum number of cases; with fewer, no result is reported
 
 
@@ -47,8 +51,8 @@ class RoleScore:
     """How often a head attends most to the token or word that a role requires, and the same for two baselines."""
 
     accuracy: Estimate
-    baseline: float  # the accuracy of the best fixed offset (for roles about words) or of random attention (tokens)
-    untrained: float  # the accuracy of the best head of an untrained model of the same architecture
+    baseline: float  # the accuracy of the best rule without words (for roles about words) or of random attention
+    untrained: float  # the accuracy of the best head of several untrained models of the same architecture
 
     @property
     def lift(self) -> float:
@@ -57,8 +61,8 @@ class RoleScore:
 
     @property
     def is_significant(self) -> bool:
-        """Whether the head exceeds both baselines by enough for a word role."""
-        return self.lift >= MIN_LIFT and self.accuracy.low > max(self.baseline, self.untrained)
+        """Whether the accuracy is above both baselines, and not by chance."""
+        return self.accuracy.low > max(self.baseline, self.untrained)
 
 
 @dataclass(frozen=True)
@@ -70,6 +74,7 @@ class HeadProfile:
     entropy: float  # the mean entropy of the attention weights of a query, in nats
     normalised_entropy: float  # the mean of the entropy divided by the entropy of uniform attention
     special_token_weight: float  # the mean weight on EOS; in decoder self-attention, on BOS
+    queries: int  # the number of queries of these means
     role_scores: dict[str, RoleScore]
 
     @property
@@ -81,13 +86,17 @@ class HeadProfile:
         """
         if self.normalised_entropy >= UNIFORM_ENTROPY:
             return "uniform"  # with nearly equal weights, it is a matter of chance which one is the largest
-        scores = {role: score for role, score in self.role_scores.items() if score.accuracy.count >= MIN_CASES}
+        scores = {
+            role: score
+            for role, score in self.role_scores.items()
+            if score.accuracy.count >= MIN_CASES and score.is_significant
+        }
         positional = [
             role for role in POSITIONAL_ROLES if role in scores and scores[role].accuracy.value >= POSITIONAL_ACCURACY
         ]
         if positional:
             return max(positional, key=lambda role: scores[role].accuracy.value)
-        words = [role for role, score in scores.items() if role not in POSITIONAL_ROLES and score.is_significant]
+        words = [role for role, score in scores.items() if role not in POSITIONAL_ROLES and score.lift >= MIN_LIFT]
         return max(words, key=lambda role: scores[role].lift) if words else None
 
 
@@ -102,7 +111,7 @@ class _Tally:
     hits: dict[str, list[Array]] = field(default_factory=dict)
     cases: dict[str, list[int]] = field(default_factory=dict)
     chance_hits: dict[str, float] = field(default_factory=dict)
-    offset_hits: dict[str, Array] = field(default_factory=dict)
+    rule_hits: dict[str, Array] = field(default_factory=dict)
     sums: Array = field(default_factory=lambda: np.zeros(0))  # the sum of the arrays that `concentration` returns
     rows: int = 0  # the number of queries
 
@@ -115,9 +124,12 @@ class _Tally:
 def measure_roles(model: "AutoregressiveModel", sample: PairSample) -> Work[tuple[HeadProfile, ...]]:
     """Return the profile of each head of the model."""
     tallies = yield from _count(model, sample, "recording attention")
-    untrained = yield from _count(build_untrained(model), sample, "recording an untrained model")
+    untrained = []
+    for seed in range(UNTRAINED_MODELS):
+        recorded = yield from _count(build_untrained(model, seed=seed), sample, "recording untrained models")
+        untrained.append(recorded)
     profiles = []
-    tests = len(model.anatomy().heads)
+    tests = sum(tally.attention.heads * len(tally.hits) for tally in tallies.values())
     for address, tally in tallies.items():
         best = _best_accuracies(untrained, tally.attention)
         for head in range(tally.attention.heads):
@@ -127,7 +139,8 @@ def measure_roles(model: "AutoregressiveModel", sample: PairSample) -> Work[tupl
                 if (accuracy := _accuracy(tally, role, head, tests))
             }
             confidence, entropy, normalised, special = (float(total) / max(1, tally.rows) for total in tally.sums[head])
-            profiles.append(HeadProfile(f"{address}.{head + 1}", confidence, entropy, normalised, special, scores))
+            means = (confidence, entropy, normalised, special)
+            profiles.append(HeadProfile(f"{address}.{head + 1}", *means, tally.rows, scores))
     return tuple(profiles)
 
 
@@ -153,7 +166,7 @@ def _add_pair(tally: _Tally, weights_HLM: Array, pair: AnnotatedPair, relations:
     for role in (role for role in roles if role in relations):
         cases = relations[role]
         tally.add(role, relation_hits(weights_HLM, pair.source_words, cases).sum(axis=0), len(cases))
-        tally.offset_hits[role] = tally.offset_hits.get(role, 0) + offset_hits(cases, len(pair.source_words))
+        tally.rule_hits[role] = tally.rule_hits.get(role, 0) + rule_hits(cases, pair, tally.attention)
     tally.rows += weights_HLM.shape[1]
     tally.sums += concentration(weights_HLM, tally.attention)
 
@@ -187,13 +200,16 @@ def _accuracy(tally: _Tally, role: str, head: int, tests: int) -> Estimate | Non
 
 def _baseline(tally: _Tally, role: str) -> float:
     cases = sum(tally.cases[role])
-    hits = float(tally.offset_hits[role].max()) if role in tally.offset_hits else tally.chance_hits[role]
+    hits = float(tally.rule_hits[role].max()) if role in tally.rule_hits else tally.chance_hits[role]
     return hits / cases if cases else 0.0
 
 
-def _best_accuracies(tallies: dict[str, _Tally], attention: Attention) -> dict[str, float]:
-    """Return, for each role, the accuracy of the best head among those of one kind of attention."""
-    return {role: max(_accuracies(tallies, attention.kind, role), default=0.0) for role in roles_of(attention)}
+def _best_accuracies(models: Sequence[dict[str, _Tally]], attention: Attention) -> dict[str, float]:
+    """Return, for each role, the accuracy of the best head of all models, among those of one kind of attention."""
+    return {
+        role: max((one for tallies in models for one in _accuracies(tallies, attention.kind, role)), default=0.0)
+        for role in roles_of(attention)
+    }
 
 
 def _accuracies(tallies: dict[str, _Tally], kind: str, role: str) -> Iterator[float]:

@@ -22,7 +22,8 @@ from regard.interpret.teacher_forcing import layer_vectors
 from regard.interpret.trace import Array
 from regard.models.build import build_untrained
 from regard.progress import Progress, Work
-from regard.statistics.intervals import Estimate, proportion
+from regard.statistics.estimate import Estimate
+from regard.statistics.intervals import proportion
 
 if TYPE_CHECKING:
     from regard.models.interface import AutoregressiveModel

@@ -14,7 +14,8 @@ import numpy as np
 from regard.data.synthetic import CoreferenceAnnotation, Pair, generator
 from regard.interpret.annotated_pairs import SEED
 from regard.interpret.trace import Array
-from regard.statistics.intervals import Estimate, proportion
+from regard.statistics.estimate import Estimate
+from regard.statistics.intervals import proportion
 
 TRAINING_PAIRS = 5_000  # the number of minimal pairs that baselines are trained on
 

@@ -24,7 +24,8 @@ from regard.interpret.teacher_forcing import Batch, MakeIntervention, attention_
 from regard.interpret.trace import Array
 from regard.models.build import build_untrained
 from regard.progress import Progress, Work
-from regard.statistics.intervals import Estimate, mean, proportion
+from regard.statistics.estimate import Estimate
+from regard.statistics.intervals import mean, proportion
 from regard.statistics.multiplicity import significance_threshold
 from regard.tokenizers.sentencepiece import SentencePieceTokenizer
 from regard.tokenizers.word_spans import WordSpan

@@ -12,7 +12,7 @@ import numpy as np
 
 from regard.data.synthetic import Pair
 from regard.interpret.annotated_pairs import AnnotatedPair, annotated_pair
-from regard.interpret.teacher_forcing import MakeIntervention, log_probabilities, make_batches
+from regard.interpret.teacher_forcing import MakeIntervention, encode_batches, log_probabilities
 from regard.interpret.trace import Array
 from regard.tokenizers.sentencepiece import SentencePieceTokenizer
 from regard.tokenizers.special_ids import EOS
@@ -68,7 +68,7 @@ class PronounTask:
         self._model = model
         self.contrasts = tuple(contrasts)
         self.pairs = [pair for contrast in contrasts for pair in (contrast.correct, contrast.incorrect)]
-        self.batches = make_batches(model, self.pairs)
+        self.batches = encode_batches(model, self.pairs)
 
     def preference(self, intervention: MakeIntervention | None = None) -> Array:
         """Return, for each contrast, the log-probability of the correct target minus that of the incorrect target."""

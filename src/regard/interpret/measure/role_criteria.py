@@ -19,7 +19,8 @@ from regard.settings.anatomy import Attention, Side
 from regard.tokenizers.special_ids import FIRST_SUBWORD
 from regard.tokenizers.word_spans import WordSpan, token_to_word_matrix
 
-# The number of most frequent subwords, which never count as rare. SentencePiece orders ids by decreasing frequency.
+# The number of first subwords of the vocabulary, which never count as rare. The ids of a unigram vocabulary are ordered
+# by decreasing probability. Those of a BPE vocabulary are in the order of the merges, which is only roughly the same.
 FREQUENT_SUBWORDS = 500
 
 # Distances in words. Each is a baseline that always attends to the word at this distance.
@@ -31,7 +32,7 @@ ROLE_DESCRIPTIONS = {
     "self": "the same token; in the decoder, the input token",
     "first": "the first token; in the decoder, BOS",
     "end": "EOS",
-    "rare": f"the rarest token of the sentence, if it is not one of the {FREQUENT_SUBWORDS} most frequent subwords",
+    "rare": f"the token that comes last in the vocabulary, if it is not one of the first {FREQUENT_SUBWORDS} subwords",
     "verb → subject": "from a verb to its subject",
     "verb → object": "from a verb to its object",
     "verb → instrument": "from a verb to its instrument",
@@ -92,7 +93,8 @@ def positional_hits(weights_HLM: Array, attention: Attention) -> Iterator[tuple[
 def rare_token_hits(weights_HLM: Array, pair: AnnotatedPair) -> tuple[Array, int, float]:
     """Return the hits of each head on the rarest token, the number of cases, and the hits expected by chance.
 
-    Every token except the rarest and EOS is a case. Byte tokens count as rarer than any subword.
+    The rarest token is the one with the highest id. Every token except the rarest and EOS is a case. Byte tokens count
+    as rarer than any subword.
     """
     ids = np.array(pair.source_ids[:-1])
     rank = np.where(ids < FIRST_SUBWORD, np.iinfo(np.int64).max, ids)
@@ -131,16 +133,24 @@ def relation_hits(weights_HLM: Array, columns: Sequence[WordSpan], relations: It
     return np.array(hits).reshape(-1, len(weights_HLM))
 
 
-def offset_hits(relations: Iterable[WordRelation], words: int) -> Array:
-    """Return the hits of baselines that do not use attention.
+def rule_hits(relations: Iterable[WordRelation], pair: AnnotatedPair, attention: Attention) -> Array:
+    """Return the hits of rules that use neither attention nor the words.
 
-    They choose the word at each of `OFFSETS`, then always the first word, then always the last word.
+    They choose the word at each of `OFFSETS`, the first word, the last word, and the word on the diagonal.
     """
-    total = np.zeros(len(OFFSETS) + 2)
+    columns = len(pair.source_words)
+    rows = columns if attention.queries == "source" else len(pair.target_words)
+    total = np.zeros(len(OFFSETS) + 3)
     for relation in relations:
-        guesses = [*(relation.word + offset for offset in OFFSETS), 0, words - 1]
+        guesses = [relation.word + offset for offset in OFFSETS]
+        guesses += [0, columns - 1, diagonal(relation.word, rows, columns)]
         total += [guess in relation.correct for guess in guesses]
     return total
+
+
+def diagonal(row: int, rows: int, columns: int) -> int:
+    """Return the column on the diagonal of a table: the word at the same relative position of the other sentence."""
+    return min(int((row + 0.5) * columns / rows), columns - 1)
 
 
 def _syntactic_relations(pair: AnnotatedPair) -> dict[str, list[WordRelation]]:

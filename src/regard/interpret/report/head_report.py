@@ -6,12 +6,13 @@ from dataclasses import dataclass
 from typing import Any
 
 from regard.interpret.address import locate_head
-from regard.interpret.measure.head_ablation import HeadMeasurement
+from regard.interpret.measure.head_ablation import COMPARISONS, HeadMeasurement
 from regard.interpret.measure.head_roles import (
     MIN_CASES,
     MIN_LIFT,
     POSITIONAL_ACCURACY,
     UNIFORM_ENTROPY,
+    UNTRAINED_MODELS,
     HeadProfile,
 )
 from regard.interpret.measure.role_criteria import POSITIONAL_ROLES, ROLE_DESCRIPTIONS
@@ -81,7 +82,7 @@ class HeadReport(HtmlReport):
 
     def html(self) -> str:
         """Return one self-contained page."""
-        columns = ["head", "role", "confidence", "entropy", "best role score", "loss without it", "BLEU without it"]
+        columns = ["head", "role", "confidence", "entropy", "best role score", "loss without it", "changed", "BLEU"]
         rows = [
             [
                 profile.address,
@@ -90,6 +91,7 @@ class HeadReport(HtmlReport):
                 f"{profile.entropy:.2f}",
                 _best_score(profile),
                 f"{self.measurement.ablation[profile.address, 'zeroed'].loss:+.3f}",
+                f"{self.measurement.ablation[profile.address, 'zeroed'].changed:.2f}",
                 f"{self.measurement.ablation[profile.address, 'zeroed'].bleu:+.1f}",
             ]
             for profile in self.measurement.profiles
@@ -127,17 +129,20 @@ class HeadReport(HtmlReport):
         pronoun = f", pronoun accuracy {zeroed.pronoun:+.2f}" if zeroed.pronoun else ""
         return (
             f"{profile.role or 'no role'}; {_best_score(profile)}; confidence {profile.confidence:.2f}, entropy "
-            f"{profile.entropy:.2f}; without it: loss {zeroed.loss:+.3f}, BLEU {zeroed.bleu:+.1f}{pronoun}; with "
-            f"uniform attention: loss {uniform.loss:+.3f}"
+            f"{profile.entropy:.2f} (n {profile.queries}); without it: loss {zeroed.loss:+.3f}, translations changed "
+            f"{zeroed.changed:.2f}, BLEU {zeroed.bleu:+.1f}{pronoun}; with uniform attention: loss {uniform.loss:+.3f}"
         )
 
     def _explanation(self) -> Iterator[str]:
         profiles = self.measurement.profiles
+        questions = sum(len(profile.role_scores) for profile in profiles)
         yield (
-            f"Intervals are Bonferroni-corrected for {format_count(len(profiles), 'head')}. Positional role: ≥ "
-            f"{POSITIONAL_ACCURACY:.0%} of rows attend to that position. Word role: accuracy at least "
-            f"{MIN_LIFT * 100:.0f} points above both baselines (best fixed offset; best head of an untrained model), "
-            f"with the lower confidence bound above both. Uniform: entropy ≥ {UNIFORM_ENTROPY:.0%} of its maximum."
+            f"Intervals of roles are Bonferroni-corrected for {questions} questions (every role of every head), those "
+            f"of ablation effects for {COMPARISONS} effects of {format_count(len(profiles), 'head')}; n is the number "
+            f"of cases. Positional role: ≥ {POSITIONAL_ACCURACY:.0%} of queries attend to that position. Word role: "
+            f"accuracy at least {MIN_LIFT * 100:.0f} points above both baselines (best rule without words; best head "
+            f"of {UNTRAINED_MODELS} untrained models). The lower confidence bound must be above both. Uniform: entropy "
+            f"≥ {UNIFORM_ENTROPY:.0%} of its maximum. BLEU has no interval: see how many translations change."
         )
         unmeasured = sorted(
             role for role in ROLE_DESCRIPTIONS if not any(_has_enough_cases(profile, role) for profile in profiles)
@@ -170,7 +175,7 @@ def _best_score(profile: HeadProfile) -> str:
         return "too few cases"
     role = profile.role if profile.role in scores else max(scores, key=lambda role: scores[role].lift)
     score = scores[role]
-    baseline = "random" if role in (*POSITIONAL_ROLES, "rare") else "best offset"
+    baseline = "random" if role in (*POSITIONAL_ROLES, "rare") else "best rule"
     return f"{role} {score.accuracy:.2f} ({baseline} {score.baseline:.2f}, untrained {score.untrained:.2f})"
 
 

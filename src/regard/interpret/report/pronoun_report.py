@@ -17,7 +17,7 @@ from regard.render.html_page import HtmlReport, page, paragraphs, picture, table
 from regard.render.svg import svg
 from regard.render.terminal import TerminalStyle
 from regard.render.units import format_count
-from regard.statistics.intervals import Estimate
+from regard.statistics.estimate import Estimate
 
 _QUERIES = {"it": "from “it”", "cue": "from the cue", "pronoun": "when writing the pronoun"}
 
