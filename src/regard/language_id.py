@@ -32,7 +32,8 @@ _OTHER_PRIOR = 0.1
 
 MIN_CONFIDENCE = 0.6  # below this probability, the language is unknown
 
-# A mismatch is reported if the expected language is less probable than this, unless the text has fewer letters.
+# A mismatch is reported if the expected language is less probable than this, unless the text has fewer letters. A text
+# that may be a name, with no longer word in small letters, is never a mismatch.
 _MISMATCH_PROBABILITY = 0.02
 _MISMATCH_LETTERS = 8
 
@@ -78,7 +79,7 @@ class LanguageProfile:
         """Count the n-grams of texts. The order of the texts makes no difference."""
         word_counts: Counter[str] = Counter()
         for text in texts:
-            word_counts.update(_words(text))
+            word_counts.update(map(str.lower, _words(text)))
         counts: Counter[str] = Counter()
         for word, count in word_counts.items():
             for ngram in _ngrams(word):
@@ -153,13 +154,13 @@ class LanguageIdentifier:
     def find_mismatch(self, text: str, expected: str | None) -> Identification | None:
         """Return in which language a text is, if it is almost certainly not in the expected one; otherwise None.
 
-        The language of the result is None if the text is in none of the languages that are loaded. Short texts, and an
-        expected language without a profile, are no mismatch.
+        The language of the result is None if the text is in none of the languages that are loaded. Short texts, names,
+        and an expected language without a profile, are no mismatch.
         """
         if expected not in self.languages:
             return None
         words = _words(text[:MAX_CHARACTERS])
-        if sum(map(len, words)) < _MISMATCH_LETTERS:
+        if sum(map(len, words)) < _MISMATCH_LETTERS or all(word[0].isupper() or len(word) < 3 for word in words):
             return None
         found = self._identify(words)
         return found if found.probabilities[expected] < _MISMATCH_PROBABILITY else None
@@ -167,7 +168,7 @@ class LanguageIdentifier:
     def _identify(self, words: list[str]) -> Identification:
         if not words or not self.languages:
             return Identification(None, 0.0, dict.fromkeys(self.languages, 0.0))
-        *languages, background = map(sum, zip(*map(self._of_word, words), strict=True))
+        *languages, background = map(sum, zip(*map(self._of_word, map(str.lower, words)), strict=True))
         highest = max(*languages, background)
         weights = [math.exp(_EVIDENCE * (value - highest)) for value in languages]
         total = sum(weights) + _OTHER_PRIOR * math.exp(_EVIDENCE * (background - highest))
@@ -189,11 +190,11 @@ class LanguageIdentifier:
 
 
 def _words(text: str) -> list[str]:
-    """Return the words of a text in lower case, without those that are in no language."""
+    """Return the words of a text, without those that are in no language."""
     text = _TAG.sub(" ", unicodedata.normalize("NFC", text).replace("\u2019", "'"))
     if _NO_LANGUAGE.search(text):
         text = _ASCII_TOKEN.sub(lambda token: " " if _NO_LANGUAGE.search(token[0]) else token[0], text)
-    return _WORD.findall(text.lower())
+    return _WORD.findall(text)
 
 
 def _ngrams(word: str) -> list[str]:
