@@ -83,7 +83,8 @@ def test_json_has_scores_tokens_and_alternatives(model: Path) -> None:
     assert len({each["text"] for each in (first, *first["alternatives"])}) > 1
     assert blank == {
         "source": "", "text": "", "score": 0.0, "log_probability": 0.0, "tokens": [], "log_probabilities": [],
-        "word_log_probabilities": [], "alternatives": [], "alignment": None, "warnings": [], "spans": [], "detected": None,
+        "word_log_probabilities": [], "alternatives": [], "alignment": None, "warnings": [], "spans": [],
+        "detected": None,
     }  # fmt: skip
 
 
