@@ -136,7 +136,10 @@ def test_a_mismatch_is_a_text_that_is_not_in_the_expected_language() -> None:
     assert found is not None and found.language is None
 
 
-@pytest.mark.parametrize(("text", "expected"), [("Oui.", "en"), ("", "en"), ("Jean-Pierre Lefèvre", "en"), (FRENCH[0], "de"), (FRENCH[0], None)])
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [("Oui.", "en"), ("", "en"), ("Jean-Pierre Lefèvre", "en"), (FRENCH[0], "de"), (FRENCH[0], None)],
+)
 def test_short_texts_and_unknown_expectations_are_no_mismatch(text: str, expected: str | None) -> None:
     assert BUNDLED.find_mismatch(text, expected) is None
 
