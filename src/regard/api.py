@@ -153,7 +153,7 @@ class Model:
         self._translator = translator
         self._build = build
         self._network: AutoregressiveModel | None = None
-        self._inspector = Inspector(translator, lambda: self.network, tokenizer, name=name)
+        self._inspector = Inspector(translator, lambda: self.network, tokenizer, name=name, languages=languages)
 
     def __enter__(self) -> Self:
         return self

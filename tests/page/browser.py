@@ -1,6 +1,7 @@
 """Opens pages in a real browser without a network."""
 
 import json
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -36,12 +37,14 @@ class OpenedPage:
     def text(self, selector: str) -> str:
         return self.page.inner_text(selector)
 
-    def choose(self, **choices: str) -> None:
-        for name, value in choices.items():
-            drawn = self.page.get_attribute("body", "data-drawn")
-            if self.page.input_value(f"#{name}") != value:
-                self.page.select_option(f"#{name}", value)
-                self.page.wait_for_function("before => document.body.dataset.drawn !== before", arg=drawn)
+    def choose(self, *, kind: str = "", address: str = "", units: str = "") -> None:
+        """Choose a kind of attention, a map of this kind, and whether it shows words or tokens."""
+        if kind and self.page.get_attribute(f'#kinds [value="{kind}"]', "aria-pressed") != "true":
+            self._draws(lambda: self.page.click(f'#kinds [value="{kind}"]'))
+        if address and self.page.input_value("#map-choice") != address:
+            self._draws(lambda: self.page.select_option("#map-choice", address))
+        if units and self.page.get_attribute(f'#units [value="{units}"]', "aria-pressed") != "true":
+            self._draws(lambda: self.page.click(f'#units [value="{units}"]'))
 
     def cell(self, row: int, column: int) -> Position:
         geometry = json.loads(self.page.get_attribute("#map", "data-geometry") or "")
@@ -50,3 +53,22 @@ class OpenedPage:
             "x": geometry["left"] + geometry["cell"] * column + half,
             "y": geometry["top"] + geometry["cell"] * row + half,
         }
+
+    def _draws(self, action: Callable[[], object]) -> None:
+        """Do something and wait until the page has drawn the result."""
+        drawn = self.page.get_attribute("body", "data-drawn")
+        action()
+        self.page.wait_for_function("before => document.body.dataset.drawn !== before", arg=drawn)
+
+
+def unfold(opened: OpenedPage, *folds: str) -> None:
+    """Open parts of the page, and all that is folded in them."""
+    for fold in folds:
+        opened.page.wait_for_selector(f"#{fold}")
+        opened.page.evaluate("id => document.getElementById(id).open = true", fold)
+        opened.page.wait_for_selector(f"#{fold} .fold > *")
+        opened.page.evaluate("id => document.querySelectorAll(`#${id} details`).forEach(d => d.open = true)", fold)
+
+
+def number(text: str) -> float:
+    return float(text.replace("−", "-"))

@@ -16,11 +16,12 @@ import numpy as np
 import pytest
 from axe_playwright_python.sync_playwright import Axe
 from playwright.sync_api import Browser
-from tests.page.browser import OpenedPage
+from tests.page.browser import OpenedPage, number, unfold
 
 from regard.errors import LookError
 from regard.interpret.look.arithmetic import head_arithmetic
-from regard.interpret.report.look_page import heads_that_fit
+from regard.interpret.look.attention_map import Row
+from regard.interpret.report.look_data import heads_that_fit
 from regard.interpret.report.view import View
 from regard.page.assets import bundled_script
 from regard.settings.decode import DecodeSettings
@@ -51,20 +52,19 @@ def opened(browser: Browser, saved: Path) -> Iterator[OpenedPage]:
     assert opened.errors == []
 
 
-TABS = ["attention", "arithmetic", "generation", "positions", "model"]
+FOLDS = ["arithmetic", "writing", "positions", "model"]
 
 
 @pytest.mark.parametrize("scheme", ["light", "dark"])
 @pytest.mark.parametrize("size", [{"width": 1280, "height": 900}, {"width": 390, "height": 844}], ids=["desk", "phone"])
-def test_axe_finds_no_violation_in_any_tab(browser, saved, scheme, size):
+def test_axe_finds_no_violation(browser, saved, scheme, size):
     opened = OpenedPage(browser, saved, viewport=size, color_scheme=scheme)
-    for tab in TABS:
-        opened.page.click(f"#tab-{tab}")
-        results = Axe().run(opened.page)
-        assert results.violations_count == 0, results.generate_report()
-    opened.page.click("#tab-attention")
-    opened.choose(form="lines")
-    assert Axe().run(opened.page).violations_count == 0
+    unfold(opened, *FOLDS)
+    results = Axe().run(opened.page)
+    assert results.violations_count == 0, results.generate_report()
+    opened.choose(kind="decoder.cross", units="tokens")
+    results = Axe().run(opened.page)
+    assert results.violations_count == 0, results.generate_report()
     # No element is wider than the screen.
     assert opened.page.evaluate("document.documentElement.scrollWidth <= window.innerWidth")
     opened.context.close()
@@ -78,11 +78,19 @@ def test_the_page_of_a_long_text_works(browser, model_of, tmp_path):
     opened = OpenedPage(browser, tmp_path / "a.html", viewport={"width": 390, "height": 844})
     assert Axe().run(opened.page).violations_count == 0
     assert opened.page.evaluate("document.documentElement.scrollWidth <= window.innerWidth")
+    opened.choose(kind="decoder.cross", address="decoder.2.cross.mean")
     last = len(view.trace.source.words) - 1
     opened.page.hover("#map", position=opened.cell(3, last))
-    assert opened.text("#readout").startswith(f"{view.attention('decoder.2.cross.mean').rows[3].description} → </s>: ")
+    assert opened.text("#readout").startswith(f"{described(view.attention('decoder.2.cross.mean').rows[3])} → end: ")
     opened.context.close()
     assert opened.errors == []
+
+
+def described(row: Row) -> str:
+    """Return what the page says of a row, in which special tokens have names of their own."""
+    names = {"<s>": "start", "</s>": "end"}
+    text = names.get(row.text, row.text)
+    return text if row.read is None else f"after {names.get(row.read, row.read)}, about to write {text}"
 
 
 @pytest.mark.parametrize("units", ["tokens", "words"])
@@ -95,29 +103,39 @@ def test_pointing_at_a_cell_shows_the_recorded_weight(opened, view, units):
         "decoder.1.cross.max",
         "decoder.1.self.mean",
     ):
-        stack, layer, sublayer, head = address.split(".")
-        opened.choose(kind=f"{stack}.{sublayer}", layer=layer, head=head)
+        opened.choose(kind=kind_of(address), address=address)
         found = view.attention(address, tokens=units == "tokens")
-        # The weight of a word is a sum over its tokens, and so are the rounding errors.
-        tolerance = 0.002 * (1 if units == "tokens" else 8)
+        tolerance = 0.0005 + 0.0001  # of the three decimals and of the 16 bits
+        names = {"<s>": "start", "</s>": "end"} if units == "words" else {}
         for row, column in ((0, 0), (len(found.rows) - 1, len(found.columns) // 2), (len(found.rows) // 2, 0)):
             opened.page.hover("#map", position=opened.cell(row, column))
             readout = opened.text("#readout")
-            assert readout.startswith(f"{found.rows[row].description} → {found.columns[column]}: "), readout
-            assert abs(float(readout.rpartition(" ")[2]) - found.values[row, column]) <= tolerance + 0.0005
-            assert opened.text("#row-list li .name") == found.ranked(row)[0][0] or len(set(found.values[row])) < len(
-                found.columns
+            text = (
+                described(found.rows[row])
+                if names
+                else found.rows[row].description.replace("predicting", "about to write")
             )
+            name = found.columns[column]
+            assert readout.startswith(f"{text} → {names.get(name, name)}: "), readout
+            assert abs(float(readout.rpartition(" ")[2]) - found.values[row, column]) <= tolerance
+            first = found.ranked(row)[0][0]
+            shown = opened.text("#row-list li .name")
+            assert shown == names.get(first, first) or len(set(found.values[row])) < len(found.columns)
+
+
+def kind_of(address: str) -> str:
+    stack, _, sublayer, _ = address.split(".")
+    return f"{stack}.{sublayer}"
 
 
 def test_maps_over_all_layers_have_correct_titles(opened, view):
-    opened.choose(units="tokens", layer="all", head="rollout")
+    opened.choose(units="tokens", kind="decoder.cross", address="decoder.cross.rollout")
     assert opened.text("#map-title").startswith("Rollout through 3 layers")
     found = view.attention("decoder.cross.rollout", tokens=True)
     opened.page.hover("#map", position=opened.cell(0, 1))
-    assert abs(float(opened.text("#readout").rpartition(" ")[2]) - found.values[0, 1]) <= 0.0025
-    opened.choose(head="max")
-    assert opened.text("#map-title").startswith("Maximum of 4 heads in each of 3 layers")
+    assert abs(float(opened.text("#readout").rpartition(" ")[2]) - found.values[0, 1]) <= 0.0006
+    opened.choose(address="decoder.cross.max")
+    assert opened.text("#map-title").startswith("All layers, maximum of 12 heads")
 
 
 def test_masked_cells_are_labelled(opened):
@@ -126,96 +144,114 @@ def test_masked_cells_are_labelled(opened):
     assert opened.text("#readout").endswith("masked, because it comes later")
 
 
-def test_the_keyboard_moves_between_cells_and_tabs_and_opens_the_arithmetic(opened, view):
-    opened.choose(units="tokens", kind="encoder.self", layer="1", head="2")
+def test_the_keyboard_moves_between_cells_and_opens_the_arithmetic(opened, view):
+    opened.choose(units="tokens", kind="encoder.self", address="encoder.1.self.2")
     opened.page.focus("#map")
+    for _ in view.trace.source.texts:
+        opened.page.keyboard.press("ArrowLeft")
     for key in ("ArrowDown", "ArrowRight", "ArrowRight", "ArrowUp", "ArrowDown"):
         opened.page.keyboard.press(key)
     found = view.attention("encoder.1.self.2", tokens=True)
     assert opened.text("#readout").startswith(f"{found.rows[1].text} → {found.columns[2]}: ")
     opened.page.keyboard.press("Enter")
-    assert opened.page.is_visible("#arithmetic") and not opened.page.is_visible("#attention")
-    assert opened.page.input_value("#arithmetic-head") == "encoder.1.self.2"
-    assert opened.page.input_value("#arithmetic-row") == "1"
-    opened.page.focus("#tab-arithmetic")
-    opened.page.keyboard.press("ArrowRight")
-    assert opened.page.is_visible("#generation")
+    assert opened.page.evaluate("document.activeElement.closest('#arithmetic') !== null")
+    opened.page.wait_for_function("document.getElementById('arithmetic-row').value === '1'")
+    assert opened.page.input_value("#arithmetic-key") == "2"
 
 
 def test_a_click_shows_the_arithmetic_with_the_recorded_numbers(opened, view):
-    opened.choose(units="tokens", kind="decoder.cross", layer="1", head="3")
+    opened.choose(units="tokens", kind="decoder.cross", address="decoder.1.cross.3")
     opened.page.click("#map", position=opened.cell(1, 2))
-    opened.page.wait_for_selector("#arithmetic-steps table")
+    opened.page.wait_for_function("document.getElementById('arithmetic-row').value === '1'")
+    opened.page.wait_for_function("document.getElementById('arithmetic-key').value === '2'")
+    unfold(opened, "arithmetic")
     expected = head_arithmetic(view.trace, "decoder.1.cross.3", 1)
-    rows = opened.page.locator("#arithmetic-steps table").nth(0).locator("tbody tr").all_inner_texts()
+    rows = opened.page.locator("#arithmetic table").nth(0).locator("tbody tr").all_inner_texts()
     for line, key in zip(rows, expected.keys, strict=True):
         name, *numbers = line.split("\t")
         assert name == key.token
-        assert [float(number) for number in numbers] == pytest.approx(
+        assert [number(each) for each in numbers] == pytest.approx(
             [key.score, key.scaled, key.exponential, key.weight], abs=1e-4
         )
-    products = opened.page.locator("#arithmetic-steps table").nth(1).locator("tbody tr").all_inner_texts()
-    numbers = np.array([[float(number) for number in line.split("\t")[1:]] for line in products])
+    products = opened.page.locator("#arithmetic table").nth(1).locator("tbody tr").all_inner_texts()
+    numbers = np.array([[number(each) for each in line.split("\t")[1:]] for line in products])
     key = expected.keys[2]
     assert numbers == pytest.approx(np.stack([expected.query, key.key, key.products], axis=1), abs=1e-4)
-    opened.page.locator("#arithmetic-steps summary").nth(3).click()
-    mixed = opened.page.locator("#arithmetic-steps table").nth(3).locator("tbody tr").all_inner_texts()
-    assert [float(line.split("\t")[1]) for line in mixed] == pytest.approx(list(expected.mixed), abs=1e-4)
+    mixed = opened.page.locator("#arithmetic table").nth(3).locator("tbody tr").all_inner_texts()
+    assert [number(line.split("\t")[1]) for line in mixed] == pytest.approx(list(expected.mixed), abs=1e-4)
     # Selecting another token shows its products.
-    opened.page.locator("#arithmetic-steps table").nth(0).locator("button").nth(0).click()
-    assert (
-        opened.page.locator("#arithmetic-steps summary")
-        .nth(1)
-        .inner_text()
-        .startswith(f"2. Score of {expected.keys[0].token}")
+    opened.page.locator("#arithmetic table").nth(0).locator("button").nth(0).click()
+    opened.page.wait_for_function("document.getElementById('arithmetic-key').value === '0'")
+    assert opened.text("#sum-products summary").startswith(f"{expected.keys[0].token}: ")
+
+
+def test_arcs_connect_words_and_the_finding_follows_the_selected_word(opened, view):
+    opened.choose(kind="encoder.self", address="encoder.1.self.1")
+    found = view.attention("encoder.1.self.1")
+    opened.page.locator("#sentence .line button").nth(2).click()
+    assert opened.text("#sentence .from bdi") == found.rows[2].text
+    assert opened.page.get_attribute("#sentence .line button >> nth=2", "aria-pressed") == "true"
+    name, weight = found.ranked(2)[0]
+    assert opened.text("#row-list li .name") == name
+    assert opened.text("#finding") == f"{found.rows[2].text} attends to {name}: {weight:.2f} · layer 1, head 1"
+    assert opened.page.locator("#sentence .arcs path").count() == int((found.values[2] >= 0.008).sum())
+    # The arrow keys move from word to word.
+    opened.page.keyboard.press("ArrowRight")
+    following = found.ranked(3)[0][0].replace("</s>", "end")
+    assert opened.text("#finding").startswith(f"{found.rows[3].text} attends to {following}: ")
+    # The finding also follows the pointer, and returns to the selected word.
+    opened.page.locator("#sentence .line button").nth(0).hover()
+    assert opened.text("#finding").startswith(f"{found.rows[0].text} attends to ")
+    opened.page.hover("#header")
+    assert opened.text("#finding").startswith(f"{found.rows[3].text} attends to ")
+
+
+def test_every_head_has_a_small_map_that_opens_it(opened, view):
+    for kind in ("encoder.self", "decoder.self", "decoder.cross"):
+        opened.choose(kind=kind)
+        tiles = opened.page.locator(".tile")
+        heads = [head for head in view.heads if kind_of(head) == kind]
+        assert [tile.get_attribute("title") for tile in tiles.all()] == heads
+    last = opened.page.locator(".tile").nth(-1)
+    last.click()
+    opened.page.wait_for_function("document.getElementById('map-title').textContent.startsWith('Layer 3, head 4')")
+    assert opened.page.input_value("#map-choice") == "decoder.3.cross.4"
+    assert last.get_attribute("aria-pressed") == "true"
+    found = view.attention("decoder.3.cross.4")
+    name, weight = found.ranked(0)[0]
+    name = {"</s>": "end"}.get(name, name)
+    assert last.get_attribute("aria-label") == f"Layer 3, head 4: looks most at {name}, {weight:.2f}"
+    # A small map shows dots.
+    assert last.locator("canvas").evaluate(
+        "c => c.getContext('2d').getImageData(0, 0, c.width, c.height).data.some(Boolean)"
     )
 
 
-def test_lines_connect_words_and_highlight_the_selected_one(opened, view):
-    opened.choose(form="lines", kind="encoder.self", layer="1", head="1")
-    found = view.attention("encoder.1.self.1")
-    opened.page.locator(".lines button").nth(2).click()
-    opened.page.wait_for_selector(".lines li.chosen >> nth=0")
-    assert opened.text(".lines li.chosen") == found.rows[2].text
-    assert opened.text("#row-list li .name") == found.ranked(2)[0][0]
-    assert opened.page.locator(".lines line").count() >= int((found.values[2] >= 0.02).sum())
-
-
-def test_every_head_has_a_thumbnail_that_opens_its_map(opened, view):
-    buttons = opened.page.locator(".heads button")
-    assert [button.get_attribute("aria-label") for button in buttons.all()] == list(view.heads)
-    last = buttons.nth(len(view.heads) - 1)
-    last.scroll_into_view_if_needed()
-    last.locator("canvas").wait_for()
-    last.click()
-    opened.page.wait_for_function("document.getElementById('map-title').textContent.startsWith('decoder.3.cross.4')")
-    assert last.get_attribute("aria-pressed") == "true"
-
-
-def test_generation_shows_every_step(opened, view):
-    opened.page.click("#tab-generation")
-    for number, step in enumerate(view.steps(), start=1):
+def test_writing_shows_every_step(opened, view):
+    unfold(opened, "writing")
+    for place, step in enumerate(view.steps(), start=1):
         assert opened.text("#step-text") == (
-            f"Step {number} of {len(view.steps())}: after {step.read}, generated {step.token} "
-            f"(probability {step.probability:.3f})."
+            f"Step {place} of {len(view.steps())}: after {step.read}, {step.token} had probability "
+            f"{step.probability:.3f}."
         )
         names = opened.page.locator("#alternatives .name").all_inner_texts()
         assert names == [name for name, _ in step.alternatives]
-        opened.page.click("#step-next")
+        if place < len(view.steps()):
+            opened.page.click("#step-next")
     assert opened.page.locator(".tree g").count() == sum(len(beams) for beams in view.search.steps)
     assert opened.page.locator("#beams ol li").count() == len(view.search.hypotheses)
 
 
 def test_positions_and_model_are_shown(opened, view):
-    opened.page.click("#tab-positions")
+    unfold(opened, "positions", "model")
+    opened.page.wait_for_selector("#positions-frame canvas")
     opened.page.hover("#positions-frame canvas", position={"x": 1, "y": 1})
     readout = opened.text("#positions-readout")
-    assert readout.startswith("position 0, dimension 1: ")
+    assert readout.startswith(f"position 0 ({view.trace.source.texts[0]}), dimension 1: ")
     assert float(readout.rpartition(" ")[2].replace("−", "-")) == pytest.approx(
         float(view.positional_encoding[0, 0]), abs=0.01
     )
-    opened.page.click("#tab-model")
-    assert "Cross-attention" in opened.page.locator("#model svg").text_content()
+    assert "Cross-attention" in opened.text("#model .stacks")
     assert f"{view.parameters:,} parameters" in opened.text("#model-text")
 
 
@@ -225,13 +261,12 @@ def test_hostile_text_is_shown_as_text(browser, model_of, tmp_path):
     )
     view.save(tmp_path / "a.html")
     opened = OpenedPage(browser, tmp_path / "a.html")
-    assert opened.text("#texts dd >> nth=0") == HOSTILE.replace("\u202e", "\\u{202e}").replace("\x07", "\\u{7}")
-    assert opened.text("#texts dd >> nth=1") == view.text
-    opened.choose(units="tokens", form="lines", kind="encoder.self")
-    shown = opened.page.locator(".lines ol >> nth=1").locator("li").all_inner_texts()
+    assert opened.text("#texts .text >> nth=0") == HOSTILE.replace("\u202e", "\\u{202e}").replace("\x07", "\\u{7}")
+    assert opened.text("#texts .text >> nth=1") == view.text
+    opened.choose(units="tokens", kind="encoder.self")
+    shown = opened.page.locator("#sentence .line bdi").all_inner_texts()
     assert shown == list(view.trace.source.texts)
-    for tab in TABS:
-        opened.page.click(f"#tab-{tab}")
+    unfold(opened, *FOLDS)
     opened.context.close()
     assert opened.requests == [(tmp_path / "a.html").as_uri()]
     assert opened.errors == []
@@ -241,11 +276,11 @@ def test_a_head_without_vectors_in_the_file_shows_a_command(browser, model_of, t
     view = model_of("pre").look(TEXT, DecodeSettings(beam_size=1, max_length_offset=9))
     view.save(tmp_path / "a.html", ["decoder.1.cross.2"])
     opened = OpenedPage(browser, tmp_path / "a.html")
-    opened.page.click("#tab-arithmetic")
-    assert opened.page.input_value("#arithmetic-head") == "decoder.1.cross.2"
-    opened.page.select_option("#arithmetic-head", "encoder.2.self.1")
-    opened.page.wait_for_selector("#arithmetic-steps .command")
-    assert "--trace encoder.2.self.1 --tokens --word" in opened.text("#arithmetic-steps .command")
+    opened.choose(kind="decoder.cross", address="decoder.1.cross.2")
+    opened.page.wait_for_selector("#arithmetic table")
+    opened.choose(kind="encoder.self", address="encoder.2.self.1")
+    opened.page.wait_for_selector("#arithmetic-body > .command")
+    assert "--trace encoder.2.self.1 --tokens --word" in opened.text("#arithmetic-body > .command >> nth=0")
     opened.context.close()
 
 
@@ -282,18 +317,20 @@ def test_maps_are_within_the_stated_error_and_vectors_are_exact(view, saved):
     data = json.loads(saved.read_text("utf-8").partition('id="data">')[2].partition("</script>")[0])
     for head in view.heads:
         weights = view.trace[f"{head}.weight"]
-        packed = np.frombuffer(zlib.decompress(base64.b64decode(data["maps"][head])), np.uint8).reshape(weights.shape)
-        assert np.abs(packed / 255 - weights).max() <= 0.002
-    assert set(data["numbers"]) == set(view.heads)  # the vectors of all heads fit for a short text
-    for head, vectors in data["numbers"].items():
-        for name, packed in vectors.items():
+        packed = np.frombuffer(zlib.decompress(base64.b64decode(data["maps"][head])), "<u2").reshape(weights.shape)
+        assert np.abs(packed / 65535 - weights).max() <= 0.00001
+    # The vectors of all heads fit for a short text.
+    assert set(data["vectors"]) == {*view.heads, "positions"}
+    for head in view.heads:
+        assert set(data["vectors"][head]) == {"query", "key", "value", "scaled", "weight"}
+        for name, packed in data["vectors"][head].items():
             found = np.frombuffer(zlib.decompress(base64.b64decode(packed)), np.float32)
             assert np.array_equal(found, view.trace[f"{head}.{name}"].ravel())
 
 
 def test_a_page_has_the_vectors_of_the_given_heads(view):
     data = view.html(["decoder.2.self.1"]).partition('id="data">')[2].partition("</script>")[0]
-    assert list(json.loads(data)["numbers"]) == ["decoder.2.self.1"]
+    assert list(json.loads(data)["vectors"]) == ["decoder.2.self.1", "positions"]
     with pytest.raises(
         LookError, match=r"decoder.2.self.mean is not one head; the address of a head is, for example, encoder.1.self.1"
     ):
@@ -302,14 +339,14 @@ def test_a_page_has_the_vectors_of_the_given_heads(view):
 
 def test_only_as_many_heads_as_fit_have_vectors(view, monkeypatch):
     assert len(heads_that_fit(view.trace)) == len(view.heads)
-    monkeypatch.setattr("regard.interpret.report.look_page._MAX_VECTOR_BYTES", 6000)
+    monkeypatch.setattr("regard.interpret.report.look_data._MAX_VECTOR_BYTES", 20000)
     chosen = heads_that_fit(view.trace)
     assert 0 < len(chosen) < len(view.heads)
     assert chosen[0] == "encoder.1.self.1"
 
 
 def test_the_bundled_script_has_no_import_and_no_closing_script_tag():
-    script = bundled_script()
+    script = bundled_script("file.js")
     assert not re.search(r"^(import|export)\b", script, re.MULTILINE)
     assert "</script" not in script
 

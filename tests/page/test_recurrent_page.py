@@ -3,12 +3,18 @@
 import pytest
 from axe_playwright_python.sync_playwright import Axe
 from tests.interpret.recurrent_models import recurrent_model
-from tests.page.browser import OpenedPage
+from tests.page.browser import OpenedPage, number, unfold
 
 from regard.interpret.look.arithmetic import head_arithmetic
-from regard.interpret.report import look_page
+from regard.interpret.look.opening import find_opening
+from regard.interpret.report import look_data
 
 TEXT, TARGET = "the old cat sees a tree.", "a red dog."
+
+
+def parts(opened: OpenedPage) -> list[str]:
+    """Return the headings of the parts of the page."""
+    return opened.page.locator(".inside > details h2").all_inner_texts()
 
 
 def rows(opened: OpenedPage, table: str, number: int) -> list[list[str]]:
@@ -35,32 +41,38 @@ def open_page(browser, tmp_path):
 def test_every_tab_of_a_model_with_additive_attention_shows_the_recorded_numbers(open_page):
     view = recurrent_model("lstm", "additive").look(TEXT, target=TARGET)
     opened = open_page(view, viewport={"width": 390, "height": 844}, color_scheme="dark")
-    shown = [tab.inner_text() for tab in opened.page.locator('[role="tab"]').all() if tab.is_visible()]
-    assert shown == ["Attention", "Arithmetic", "Generation", "States", "Model"]
-    assert not opened.page.is_visible("#all-heads")
-    assert opened.text("#map-title") == "decoder.2.cross.1: target attends to source"
-    for tab in ("Attention", "Arithmetic", "States"):
-        opened.page.click(f"#tab-{tab.lower()}")
-        results = Axe().run(opened.page)
-        assert results.violations_count == 0, results.generate_report()
+    opening = find_opening(view.trace)
+    assert opening
+    weight = view.attention("decoder.2.cross.1").values[opening.row].max()
+    assert parts(opened)[1:] == ["States of the recurrent layers", "Written token by token", "The model"]
+    assert parts(opened)[0].startswith("How ")
+    assert not opened.page.is_visible("#all-heads") and not opened.page.is_visible("#map-choice")
+    assert opened.text("#map-title") == "Layer 2, head 1: every word · Target → Source"
+    assert f": {weight:.2f} · layer 2, head 1" in opened.text("#finding").replace("\n", " ")
+    unfold(opened, "arithmetic", "states", "writing", "model")
+    results = Axe().run(opened.page)
+    assert results.violations_count == 0, results.generate_report()
     assert opened.page.evaluate("document.documentElement.scrollWidth <= window.innerWidth")
 
-    opened.page.click("#tab-arithmetic")
-    opened.page.evaluate("for (const step of document.querySelectorAll('#arithmetic-steps details')) step.open = true")
+    opened.page.select_option("#arithmetic-row", "0")
+    opened.page.select_option("#arithmetic-key", "0")
+    opened.page.wait_for_function(
+        "document.querySelector('#arithmetic tr.chosen') === document.querySelector('#arithmetic tbody tr')"
+    )
+    unfold(opened, "arithmetic")
     expected = head_arithmetic(view.trace, "decoder.2.cross.1", 0)
     assert expected.score_vector is not None and expected.keys[0].tanh is not None
-    for cells, key in zip(rows(opened, "#arithmetic-steps table", 0), expected.keys, strict=True):
-        assert [float(cell) for cell in cells[1:]] == pytest.approx([key.score, key.exponential, key.weight], abs=1e-4)
+    for cells, key in zip(rows(opened, "#arithmetic table", 0), expected.keys, strict=True):
+        assert [number(cell) for cell in cells[1:]] == pytest.approx([key.score, key.exponential, key.weight], abs=1e-4)
     for cells, *numbers in zip(
-        rows(opened, "#arithmetic-steps table", 1), expected.query, expected.keys[0].key, expected.keys[0].tanh,
+        rows(opened, "#arithmetic table", 1), expected.query, expected.keys[0].key, expected.keys[0].tanh,
         expected.score_vector, expected.keys[0].products, strict=True,
     ):  # fmt: skip
-        assert [float(cell) for cell in cells[1:]] == pytest.approx(numbers, abs=1e-4)
+        assert [number(cell) for cell in cells[1:]] == pytest.approx(numbers, abs=1e-4)
     for table, vector in ((3, expected.mixed), (4, expected.joined), (5, expected.output)):
-        found = [float(cells[1]) for cells in rows(opened, "#arithmetic-steps table", table)]
+        found = [number(cells[1]) for cells in rows(opened, "#arithmetic table", table)]
         assert found == pytest.approx(list(vector), abs=1e-4)
 
-    opened.page.click("#tab-states")
     assert opened.page.input_value("#state-layer") == "decoder.2"
     opened.page.select_option("#state-layer", "encoder.1.backwards")
     opened.page.select_option("#state-position", "2")
@@ -71,34 +83,32 @@ def test_every_tab_of_a_model_with_additive_attention_shows_the_recorded_numbers
     units = rows(opened, "#state-step table", 1)
     assert [int(cells[0]) - 1 for cells in units] == list(step.largest_changes(4))
     for cells in units:
-        found = [float(cell) for cell in cells[1:]]
+        found = [number(cell) for cell in cells[1:]]
         assert found == pytest.approx([vector[int(cells[0]) - 1] for vector in step.vectors.values()], abs=1e-4)
     assert f"= {step.worked('cell', int(units[0][0]) - 1)} = " in opened.text("#state-step .formulas")
-    assert opened.page.locator("#states .frame svg polyline").count() == 12
+    assert opened.page.locator("#states .norms polyline").count() == 12
 
 
 def test_the_page_of_a_model_without_attention_has_no_empty_part(open_page):
     view = recurrent_model("gru", "none").look(TEXT, target=TARGET)
     opened = open_page(view, ["decoder.1"], viewport={"width": 1280, "height": 900})
-    shown = [tab.inner_text() for tab in opened.page.locator('[role="tab"]').all() if tab.is_visible()]
-    assert shown == ["Generation", "States", "Model"]
-    assert "This model has no attention." in opened.text("#notes")
-    assert not opened.page.is_visible("#step-attention-part") and not opened.page.is_visible("#attention")
-    opened.page.click("#tab-states")
+    assert parts(opened) == ["States of the recurrent layers", "Written token by token", "The model"]
+    assert "This model has no attention." in opened.text("#no-attention")
+    assert opened.page.locator("#step-attention-part, #sentence, #map, #arithmetic").count() == 0
     opened.page.select_option("#state-layer", "decoder.2")
     opened.page.wait_for_selector("#state-step .command")
-    assert "This file does not contain the vectors of decoder.2." in opened.text("#state-step")
+    assert "This page does not contain the vectors of decoder.2." in opened.text("#state-step")
     assert "--trace decoder.2 --tokens --word" in opened.text("#state-step .command")
 
 
 def test_only_as_many_recurrent_layers_as_fit_have_vectors(monkeypatch):
     trace = recurrent_model("lstm").look(TEXT, target=TARGET).trace
-    assert len(look_page.recurrences_that_fit(trace)) == 6
-    monkeypatch.setattr(look_page, "_MAX_VECTOR_BYTES", 2000)
-    chosen = look_page.recurrences_that_fit(trace)
+    assert len(look_data.recurrences_that_fit(trace)) == 6
+    monkeypatch.setattr(look_data, "_MAX_VECTOR_BYTES", 2000)
+    chosen = look_data.recurrences_that_fit(trace)
     assert [one.address for one in chosen] == ["decoder.2"]
 
 
 def test_a_transformer_has_no_tab_for_states(open_page, model_of):
     opened = open_page(model_of("pre").look(TEXT, target=TARGET))
-    assert not opened.page.is_visible("#tab-states") and not opened.page.is_visible("#states")
+    assert opened.page.locator("#states").count() == 0

@@ -35,6 +35,11 @@ class Tokens:
             words.append(WordSpan(escape_control_characters(text.strip() or "␣"), begin, end))
         return cls(tuple(ids), tuple(texts), tuple(words))
 
+    @property
+    def special(self) -> tuple[int, ...]:
+        """The indices of the special tokens, such as BOS and EOS."""
+        return tuple(index for index, token_id in enumerate(self.ids) if token_id <= EOS)
+
     def units(self, *, tokens: bool = False) -> tuple[WordSpan, ...]:
         """Return the spans of the words or, if `tokens` is True, of the single tokens."""
         if not tokens:

@@ -1,137 +1,173 @@
-// The Arithmetic tab: the steps of one head for one token. Scaled scores and weights are the recorded ones, so that they are
-// right under an intervention too; the steps between them are computed here.
+// The arithmetic of one weight, number by number: query, key, score, softmax, weighted value; then the whole head.
 
-import { attentionOf, data, floatsOf, headAddresses } from "./provider.js";
-import { byId, digits, fillSelect, make, makeCommand, makeTable, quoted } from "./dom.js";
-import { change, listen, state } from "./state.js";
+import { fillSelect, make, makeCommand, makeFold, makeSelect, makeSvg, makeTable, makeWord, quoted } from "./dom.js";
+import { headArithmetic } from "./head_arithmetic.js";
+import { number, rich, t, whole } from "./strings.js";
 
-const openSteps = new Set([1, 2, 3]);
+const exact = (value) => number(value, 4);
+const HEIGHT = 44; // of a picture of a vector
 
-async function vectorsOf(head) {
-  const packed = Object.entries(data.numbers[head]);
-  const arrays = await Promise.all(packed.map(([name, numbers]) => floatsOf(`${head}.${name}`, numbers)));
-  return Object.fromEntries(packed.map(([name], i) => [name, arrays[i]]));
-}
+export async function showArithmetic(add, context) {
+  const { inspection, state, listen } = context;
+  const title = make("span", {});
+  const body = make("div", { id: "arithmetic-body" });
+  const [rowLabel, rowSelect] = makeSelect("arithmetic-row", t("sum.row"), (value) => draw(Number(value), chosen.column));
+  const [columnLabel, columnSelect] = makeSelect("arithmetic-key", t("sum.column"), (value) => draw(chosen.row, Number(value)));
+  const controls = make("div", { className: "controls" }, rowLabel, columnLabel);
+  add(makeFold({ id: "arithmetic", title, open: !matchMedia("(max-width: 42rem)").matches, draw: (content) => content.append(controls, body) }));
+  let chosen = { row: 0, column: 0 };
+  const opened = new Set();
 
-/** Return every number of one head for the query at index `row`, from the query vector to the output of the head. */
-export function compute({ query, key, value, scaled, weight, score_vector: scoreVector }, row, length, { head_width: width, causal, is_scaled: isScaled }) {
-  const q = query.subarray(row * width, (row + 1) * width);
-  const sqrtWidth = isScaled ? Math.sqrt(width) : 1;
-  const keys = Array.from({ length }, (_, j) => {
-    const k = key.subarray(j * width, (j + 1) * width);
-    const v = value.subarray(j * width, (j + 1) * width);
-    const tanh = scoreVector && Array.from(q, (element, i) => Math.tanh(element + k[i]));
-    const products = Array.from(q, (element, i) => (scoreVector ? scoreVector[i] * tanh[i] : element * k[i]));
-    const score = products.reduce((sum, product) => sum + product, 0);
-    return { k, v, tanh, products, score, scaled: scaled[row * length + j], weight: weight[row * length + j], allowed: !(causal && j > row) };
-  });
-  const maxScaled = Math.max(...keys.filter((entry) => entry.allowed).map((entry) => entry.scaled));
-  for (const entry of keys) entry.exponential = entry.allowed ? Math.exp(entry.scaled - maxScaled) : 0;
-  const exponentialSum = keys.reduce((sum, entry) => sum + entry.exponential, 0);
-  const mixed = Array.from({ length: width }, (_, i) => keys.reduce((sum, entry) => sum + entry.weight * entry.v[i], 0));
-  return { q, scoreVector, sqrtWidth, keys, maxScaled, exponentialSum, mixed };
-}
-
-function makeStep(number, title, ...inner) {
-  const details = make("details", { open: openSteps.has(number) }, make("summary", { textContent: `${number}. ${title}` }), make("div", { className: "inner" }, ...inner));
-  details.addEventListener("toggle", () => (details.open ? openSteps.add(number) : openSteps.delete(number)));
-  return make("li", {}, details);
-}
-
-function keyButton(text, arithmeticKey) {
-  const button = make("button", { textContent: text, ariaLabel: `show the products with ${text}` });
-  button.addEventListener("click", () => {
-    openSteps.add(2);
-    change({ arithmeticKey });
-  });
-  return button;
-}
-
-const numbered = (...vectors) => Array.from(vectors[0], (_, i) => ({ cells: [String(i + 1), ...vectors.map((vector) => digits(vector[i]))] }));
-
-function makeScores(arithmetic, names, at, { is_scaled: isScaled, steps }) {
-  const scaling = isScaled ? ` Scaling: divide by the square root of ${arithmetic.q.length} (${digits(arithmetic.sqrtWidth)}).` : "";
-  const rows = arithmetic.keys.map((entry, j) => {
-    const numbers = [...(isScaled ? [digits(entry.scaled)] : []), digits(entry.exponential), digits(entry.weight)];
-    const masked = numbers.map((_, i) => (i ? "" : "masked"));
-    return { cells: [keyButton(names[j], j), digits(entry.score), ...(entry.allowed ? numbers : masked)], chosen: j === at };
-  });
-  const replaced = data.intervention?.heads.includes(state.arithmeticHead) ? ` Intervention: ${data.intervention.description}.` : "";
-  const sum = digits(arithmetic.keys.reduce((total, entry) => total + entry.weight, 0));
-  return [
-    make("p", { textContent: `Score: ${steps.score}.${scaling} Softmax: subtract the maximum (${digits(arithmetic.maxScaled)}), exponentiate, divide by the sum (${digits(arithmetic.exponentialSum)}).${replaced} Select a token to see its products.` }),
-    makeTable("Scores and weights", ["token", "score", ...(isScaled ? ["scaled"] : []), "exp", "weight"], rows, ["sum", "", ...(isScaled ? [""] : []), digits(arithmetic.exponentialSum), sum]),
-  ];
-}
-
-function makeProducts({ q, scoreVector }, { k, tanh, products, score }) {
-  const columns = scoreVector ? ["query", "key", "tanh", "v", "product"] : ["query", "key", "product"];
-  const rows = scoreVector ? numbered(q, k, tanh, scoreVector, products) : numbered(q, k, products);
-  return makeTable("Products", ["element", ...columns], rows, ["sum", ...columns.slice(1).map(() => ""), digits(score)]);
-}
-
-/** The last step: the vectors after the head output if the file contains them, and the command that prints them. */
-function makeOutput({ joined, output }, row, width) {
-  const command = [make("p", { textContent: "This command prints these numbers and all other steps:" }), makeHeadCommand(state.arithmeticHead)];
-  if (!output) return command;
-  const [joinedWidth, outputWidth] = [2 * width, width];
-  return [
-    makeTable("Concatenation", ["element", "concatenation"], numbered(joined.subarray(row * joinedWidth, (row + 1) * joinedWidth))),
-    makeTable("Attention output", ["element", "output"], numbered(output.subarray(row * outputWidth, (row + 1) * outputWidth))),
-    ...command,
-  ];
-}
-
-function makeSteps(arithmetic, vectors, attention) {
-  const [names, at] = [attention.columns.tokens, state.arithmeticKey];
-  const { steps, residual } = attention;
-  const chosen = arithmetic.keys[at];
-  const added = residual ? ", and added to the input of the sublayer" : "";
-  return [
-    makeStep(1, "Scores and attention weights of all tokens", ...makeScores(arithmetic, names, at, attention)),
-    makeStep(2, `Score of ${names[at]}: ${steps.products}, element by element`,
-      make("p", { className: "note", textContent: `Query: ${steps.query}. Key: ${steps.key}.` }), makeProducts(arithmetic, chosen)),
-    makeStep(3, `Contribution of ${names[at]}: its value times its weight, ${digits(chosen.weight)}`,
-      makeTable("Value times weight", ["element", "value", "value × weight"], numbered(chosen.v, chosen.v.map((element) => chosen.weight * element)))),
-    makeStep(4, "Head output: the sum of all values times their weights",
-      makeTable("Head output", ["element", "output"], numbered(arithmetic.mixed))),
-    makeStep(5, `Attention output: ${steps.joined} are concatenated; the output is ${steps.output}${added}`,
-      ...makeOutput(vectors, state.arithmeticRow, arithmetic.q.length)),
-  ];
-}
-
-function makeHeadCommand(head) {
-  return makeCommand(`${data.command} --trace ${head} --tokens --word ${quoted(attentionOf(head).rows.tokens[state.arithmeticRow])}`);
-}
-
-async function drawArithmetic() {
-  const head = state.arithmeticHead;
-  const attention = attentionOf(head);
-  const { rows, columns, read } = attention;
-  state.arithmeticRow = Math.min(state.arithmeticRow, rows.tokens.length - 1);
-  state.arithmeticKey = Math.min(state.arithmeticKey, columns.tokens.length - 1);
-  byId("arithmetic-title").textContent = `${head}: attention of one token`;
-  byId("arithmetic-head").value = head;
-  fillSelect(byId("arithmetic-row"), rows.tokens.map((token, i) => [String(i), read ? `${read.tokens[i]} → ${token}` : token]), String(state.arithmeticRow));
-  if (!data.numbers[head]) {
-    byId("arithmetic-steps").replaceChildren(
-      make("p", { textContent: `This file does not contain the vectors of ${head}. This command prints them:` }), makeHeadCommand(head),
-      make("p", { textContent: "This command writes a page that contains them:" }),
-      makeCommand(`${data.command} --trace ${head} --html page.html`),
-    );
-    return;
+  async function draw(row, column) {
+    const { address } = state;
+    const map = inspection.maps.get(address);
+    chosen = { row, column };
+    controls.hidden = !map.head;
+    if (!map.head) {
+      title.textContent = t("sum.title.none");
+      body.replaceChildren(make("p", { className: "note", textContent: t("sum.combined") }));
+      return;
+    }
+    const { rows, columns, read } = map.attention;
+    fillSelect(rowSelect, rows.tokens.map((token, i) => [String(i), read ? `${read.tokens[i]} → ${token}` : token]), String(row));
+    fillSelect(columnSelect, columns.tokens.map((token, i) => [String(i), token]), String(column));
+    const [vectors, table] = await Promise.all([inspection.provider.vectors(address), inspection.table(address, "tokens")]);
+    if (address !== state.address || chosen.row !== row || chosen.column !== column) return;
+    title.textContent = t("sum.title", { weight: number(table.at(row, column)) });
+    if (!vectors) {
+      body.replaceChildren(make("p", { textContent: t("sum.missing", { address }) }), headCommand(inspection, map, row),
+        make("p", { textContent: t("sum.page") }), makeCommand(`${inspection.facts.command} --trace ${address} --html page.html`));
+      return;
+    }
+    const arithmetic = headArithmetic(vectors, row, columns.tokens.length, map.attention);
+    const names = { row: rows.tokens[row], columns: columns.tokens };
+    body.replaceChildren(...drawSteps(arithmetic, inspection, map, names, column),
+      drawTable(arithmetic, names, column, (j) => draw(row, j)), ...drawDetails(arithmetic, vectors, inspection, map, names, chosen, opened));
   }
-  const vectors = await vectorsOf(head);
-  if (head !== state.arithmeticHead) return;
-  const arithmetic = compute(vectors, state.arithmeticRow, columns.tokens.length, attention);
-  byId("arithmetic-steps").replaceChildren(make("ol", { className: "steps" }, ...makeSteps(arithmetic, vectors, attention)));
+
+  /** Of the tokens of the selected words, show the pair with the largest weight. */
+  async function follow() {
+    const { address, units } = state;
+    const [words, tokens] = await Promise.all([inspection.table(address, units), inspection.table(address, "tokens")]);
+    if (address !== state.address || units !== state.units) return;
+    const { begin, end } = words.rows[Math.min(state.row, words.rows.length - 1)];
+    const column = words.columns[state.column ?? words.top(state.row)];
+    let best = null;
+    for (let i = begin; i < end; i++) {
+      for (let j = column.begin; j < column.end; j++) if (!best || tokens.at(i, j) > best.weight) best = { row: i, column: j, weight: tokens.at(i, j) };
+    }
+    await draw(best.row, best.column);
+  }
+
+  await follow();
+  listen((changed) => changed.some((name) => ["address", "units", "row", "column"].includes(name)) && follow());
 }
 
-export function showArithmetic() {
-  state.arithmeticHead = Object.keys(data.numbers)[0] ?? headAddresses[0];
-  fillSelect(byId("arithmetic-head"), headAddresses.map((head) => [head, data.numbers[head] ? head : `${head} (not in this file)`]), state.arithmeticHead);
-  byId("arithmetic-head").addEventListener("change", (event) => change({ arithmeticHead: event.target.value }));
-  byId("arithmetic-row").addEventListener("change", (event) => change({ arithmeticRow: Number(event.target.value) }));
-  listen((changed) => changed.some((name) => name.startsWith("arithmetic")) && drawArithmetic());
-  return drawArithmetic();
+function drawSteps(arithmetic, inspection, map, names, column) {
+  const { q, keys, width, isScaled, scoreVector, sum, maximum } = arithmetic;
+  const { k, v, products, score, scaled, allowed, weight } = keys[column];
+  const [asking, offering] = [makeWord(names.row), makeWord(names.columns[column])];
+  const word = (element) => element.cloneNode(true);
+  const scale = largest([q, k]);
+  const { intervention } = inspection.facts;
+  const isReplaced = intervention?.heads.includes(map.address);
+  const softmax = t("sum.softmax", { scaled: number(scaled), power: significant(Math.exp(scaled)), sum: significant(sum * Math.exp(maximum)) });
+  const shareNote = !allowed ? t("sum.masked") : isReplaced ? t("sum.replaced") : softmax;
+  const divide = t("sum.divide", { width, root: number(Math.sqrt(width)) });
+  const steps = [
+    step(rich("sum.asks", { word: word(asking) }), drawVector(q, scale), few(q), t("sum.query", { count: width })),
+    operator(scoreVector ? "+" : "·"),
+    step(rich("sum.offers", { word: word(offering) }), drawVector(k, scale), few(k), t("sum.key", { count: width })),
+    operator("="),
+    step(t(scoreVector ? "sum.additive" : "sum.multiply"), drawVector(products, largest([products])), number(score), t("sum.score")),
+    ...(isScaled ? [operator("→"), step(t("sum.scale"), drawScale(Math.sqrt(width)), number(scaled), divide)] : []),
+    operator("→"),
+    step(t("sum.share"), drawShare(weight), number(weight), shareNote, "result"),
+    operator("×"),
+    step(rich("sum.passes", { word: word(offering), to: word(asking) }), drawVector(v.map((element) => element * weight), largest([v])), few(v.map((element) => element * weight)), t("sum.value", { count: width })),
+  ];
+  const isProjected = inspection.facts.width !== width;
+  const note = isProjected ? t("sum.note", { inputs: whole(inspection.facts.width), width }) : t("sum.note.only");
+  const warning = intervention ? [make("p", { className: "warning" }, t("sum.intervention", { name: intervention.name }), " ", make("span", { lang: "en", textContent: `${intervention.description}.` }))] : [];
+  return [make("p", { className: "note", textContent: note }), ...warning, make("div", { className: "sum-steps" }, ...steps)];
 }
+
+const step = (label, picture, value, term, style = "") => make("div", { className: `sum-step ${style}` },
+  make("span", { className: "label" }, ...[label].flat()), picture, make("span", { className: value.endsWith("…") ? "value few" : "value", textContent: value }), make("span", { className: "term", textContent: term }));
+const operator = (sign) => make("span", { className: "operator", ariaHidden: "true", textContent: sign });
+const few = (vector) => `${Array.from(vector.slice(0, 3), (each) => number(each)).join("  ")} …`;
+const significant = (value) => (value >= 1000 ? whole(Math.round(value)) : value >= 10 ? number(value, 1) : number(value, value < 0.01 ? 4 : 2));
+const largest = (vectors) => Math.max(...vectors.map((vector) => Math.max(...Array.from(vector, Math.abs)))) || 1;
+
+/** Bars of a vector: up and filled above zero, down and hollow below. */
+export function drawVector(vector, most) {
+  const middle = HEIGHT / 2;
+  const svg = makeSvg("svg", { class: "vector", viewBox: `0 0 ${4 * vector.length} ${HEIGHT}`, preserveAspectRatio: "none", "aria-hidden": "true" });
+  svg.append(makeSvg("path", { class: "axis", d: `M0 ${middle}H${4 * vector.length}` }));
+  vector.forEach((value, i) => {
+    const height = Math.max(0.4, Math.min(1, Math.abs(value) / most) * (middle - 1));
+    svg.append(makeSvg("rect", { class: value < 0 ? "negative" : "positive", x: 4 * i + 0.5, width: 2.8, y: value < 0 ? middle : middle - height, height }));
+  });
+  return svg;
+}
+
+function drawScale(root) {
+  const svg = makeSvg("svg", { class: "vector", viewBox: `0 0 100 ${HEIGHT}`, preserveAspectRatio: "none", "aria-hidden": "true" });
+  svg.append(makeSvg("rect", { class: "track", x: 0.5, y: 10, width: 99, height: 7 }), makeSvg("rect", { class: "positive", y: 25, width: 100 / root, height: 7 }));
+  return svg;
+}
+
+function drawShare(weight) {
+  const svg = makeSvg("svg", { class: "vector", viewBox: `0 0 100 ${HEIGHT}`, preserveAspectRatio: "none", "aria-hidden": "true" });
+  svg.append(makeSvg("rect", { class: "positive", y: 14, width: 100 * weight, height: 16 }), makeSvg("rect", { class: "track", x: 0.5, y: 14, width: 99, height: 16 }));
+  return svg;
+}
+
+function drawTable({ keys, isScaled, sum, maximum }, names, column, choose) {
+  const rows = keys.map((entry, j) => {
+    const button = make("button", { type: "button", className: "link", textContent: names.columns[j], ariaPressed: String(j === column) });
+    button.addEventListener("click", () => choose(j));
+    const numbers = [...(isScaled ? [exact(entry.scaled)] : []), exact(entry.exponential), exact(entry.weight)];
+    return { cells: [button, exact(entry.score), ...(entry.allowed ? numbers : numbers.map((_, i) => (i ? "" : t("sum.masked"))))], chosen: j === column };
+  });
+  const total = keys.reduce((all, { weight }) => all + weight, 0);
+  const head = [t("sum.token"), t("sum.col.score"), ...(isScaled ? [`÷ ${number(Math.sqrt(keys[0].k.length))}`] : []), `e^(${t(isScaled ? "sum.scaled" : "sum.col.score")} − ${number(maximum)})`, t("sum.col.weight")];
+  const foot = [t("sum.total"), "", ...(isScaled ? [""] : []), exact(sum), exact(total)];
+  return make("div", { className: "sum-table" }, make("h3", { textContent: t("sum.table") }), makeTable(t("sum.table"), head, rows, foot));
+}
+
+const numbered = (...vectors) => Array.from(vectors[0], (_, i) => ({ cells: [String(i + 1), ...vectors.map((vector) => exact(vector[i]))] }));
+
+/** The tables element by element, each folded. */
+function drawDetails(arithmetic, vectors, inspection, map, names, { row, column }, opened) {
+  const { q, scoreVector, keys, mixed, width } = arithmetic;
+  const { k, v, tanh, products, score, weight } = keys[column];
+  const { steps, residual } = map.attention;
+  const token = names.columns[column];
+  const heads = scoreVector ? ["query", "key", "tanh", "v"] : ["query", "key"];
+  const columns = scoreVector ? numbered(q, k, tanh, scoreVector, products) : numbered(q, k, products);
+  const fold = (id, summary, ...content) => {
+    const details = make("details", { id, className: "plain", open: opened.has(id) }, make("summary", {}, ...[summary].flat()), ...content);
+    details.addEventListener("toggle", () => (details.open ? opened.add(id) : opened.delete(id)));
+    return details;
+  };
+  const how = make("p", { className: "small", lang: "en", textContent: t("sum.query.how", steps) });
+  return [
+    fold("sum-products", t("sum.products", { token }), how, makeTable(t("sum.products", { token }), [t("sum.element"), ...heads, t("sum.product")], columns, [t("sum.total"), ...heads.map(() => ""), exact(score)])),
+    fold("sum-weighted", t("sum.weighted", { token, weight: exact(weight) }), makeTable(t("sum.contribution"), [t("sum.element"), "value", t("sum.contribution")], numbered(v, v.map((element) => weight * element)))),
+    fold("sum-mixed", t("sum.mixed"), makeTable(t("sum.mixed"), [t("sum.element"), t("sum.output")], numbered(mixed))),
+    fold("sum-joined", t("sum.joined", steps), ...drawOutput(vectors, row, width), ...(residual ? [make("p", { className: "small", textContent: t("sum.added") })] : []),
+      make("p", { textContent: t("sum.command") }), headCommand(inspection, map, row)),
+  ];
+}
+
+/** The vectors after the head output, if the provider has them: those of a single head. */
+function drawOutput({ joined, output }, row, width) {
+  if (!output) return [];
+  return [
+    makeTable(t("sum.concatenation"), [t("sum.element"), t("sum.concatenation")], numbered(joined.subarray(row * 2 * width, (row + 1) * 2 * width))),
+    makeTable(t("sum.output"), [t("sum.element"), t("sum.output")], numbered(output.subarray(row * width, (row + 1) * width))),
+  ];
+}
+
+const headCommand = ({ facts }, map, row) => makeCommand(`${facts.command} --trace ${map.address} --tokens --word ${quoted(map.attention.rows.tokens[row])}`);

@@ -1,25 +1,36 @@
-"""Reads the files of the page and bundles its JavaScript modules into one script."""
+"""Reads the files of the page, and bundles its JavaScript modules into one script."""
 
 import re
 from importlib.resources import files
 
-_IMPORT = re.compile(r'^import .* from "\./(\w+\.js)";\n', re.MULTILINE)
+_IMPORT = re.compile(r'^import (\{ .* \}) from "\./(\w+)\.js";\n', re.MULTILINE)
+_EXPORT = re.compile(r"^export (?=(?:async )?(?:function\*?|const|class) (\w+))", re.MULTILINE)
 
 
-def bundled_script() -> str:
-    """Return the JavaScript modules of the page as one script, each module after the modules it imports."""
+def bundled_script(entry: str) -> str:
+    """Return a JavaScript module and all modules that it imports as one script without imports.
+
+    Each module becomes a function that returns what the module exports, after the modules that it imports.
+    """
     modules: dict[str, str] = {}
 
     def add(name: str) -> None:
         if name in modules:
             return
-        text = read_asset(name)
-        for imported in _IMPORT.findall(text):
+        text = read_asset(f"{name}.js")
+        for _, imported in _IMPORT.findall(text):
             add(imported)
-        modules[name] = re.sub(r"^export ", "", _IMPORT.sub("", text), flags=re.MULTILINE)
+        exported = ", ".join(_EXPORT.findall(text))
+        body = _EXPORT.sub("", _IMPORT.sub(r"const \1 = \2_module;\n", text))
+        modules[name] = f"const {name}_module = (() => {{\n{body}return {{ {exported} }};\n}})();\n"
 
-    add("main.js")
-    return "\n".join(modules.values())
+    add(entry.removesuffix(".js"))
+    return "".join(modules.values())
+
+
+def bundled_style(*names: str) -> str:
+    """Return style sheets of the folder `page/` as one."""
+    return "\n".join(map(read_asset, names))
 
 
 def read_asset(name: str) -> str:

@@ -1,66 +1,40 @@
-// The data of the page. Attention maps and vectors are compressed (deflate, then base64) and decompressed on first use.
-// Which attentions the model has, and between which tokens, is in the data: no other module parses an address.
+// A provider gives the page the data of one inspection. No other module knows where the data comes from.
+//
+//   provider.facts()           everything but maps and vectors: texts, tokens, attentions, steps, stacks (look_data.py)
+//   provider.map(address)      the attention weights of a head, or of a kind over all layers, between tokens, as a
+//                              Float32Array in row-major order
+//   provider.vectors(address)  the recorded vectors of a head ("encoder.2.self.5": query, key, value, score, scaled,
+//                              weight, mixed), of a recurrent layer ("encoder.1.forwards") or of "positions" (table), as
+//                              an object of arrays; null if the provider does not have them
+//   provider.look(request)     a provider for another inspection; a request has text, target or without, and what it
+//                              leaves out stays as it is
+//   provider.refuses(request)  null if `look` will try, or a key of strings.js that says why it will not; a control
+//                              whose request is refused is not shown
+//
+// All but `refuses` return promises. This module has what providers share.
 
-export const data = JSON.parse(document.getElementById("data").textContent);
+const TYPES = { map: Uint16Array, vector: Float32Array, byte: Uint8Array };
 
-const unpacked = new Map();
-
-async function bytes(packed) {
+/** Decompress an array that `pack` of look_data.py made. `type` is "map", "vector" or "byte". */
+export async function unpack(packed, type) {
   const compressed = Uint8Array.from(atob(packed), (character) => character.charCodeAt(0));
   const stream = new Blob([compressed]).stream().pipeThrough(new DecompressionStream("deflate"));
-  return new Response(stream).arrayBuffer();
+  const numbers = new TYPES[type](await new Response(stream).arrayBuffer());
+  return type === "map" ? Float32Array.from(numbers, (number) => number / 65535) : numbers;
 }
 
-function once(key, unpack) {
-  if (!unpacked.has(key)) unpacked.set(key, unpack());
-  return unpacked.get(key);
+/** Decompress all vectors at an address. */
+export async function unpackAll(address, vectors) {
+  const type = address === "positions" ? "byte" : "vector";
+  const entries = Object.entries(vectors).map(async ([name, packed]) => [name, await unpack(packed, type)]);
+  return Object.fromEntries(await Promise.all(entries));
 }
 
-/** The attention weights at an address, as integers from 0 to 255 in row-major order. */
-export function weightsOf(address) {
-  return once(address, async () => new Uint8Array(await bytes(data.maps[address])));
+/** Return a function that computes each result once; `compute` gets a key. */
+export function remembered(compute) {
+  const results = new Map();
+  return (key) => {
+    if (!results.has(key)) results.set(key, compute(key));
+    return results.get(key);
+  };
 }
-
-/** A matrix of 32-bit floats in row-major order; it is stored under `name` after the first call. */
-export function floatsOf(name, packed) {
-  return once(name, async () => new Float32Array(await bytes(packed)));
-}
-
-/** The positional encoding as integers from 0 to 255. */
-export function positionBytes() {
-  return once("positions", async () => new Uint8Array(await bytes(data.positions.table)));
-}
-
-/**
- * Every attention in the order of computation. `rows` are the tokens that attend, `columns` those attended to, and
- * `read` the input tokens of the decoder, if its positions attend.
- */
-export const attentions = data.attentions.map((attention) => ({
-  ...attention,
-  rows: attention.queries === "source" ? data.source : data.written,
-  columns: attention.keys === "source" ? data.source : data.read,
-  read: attention.queries === "source" ? null : data.read,
-}));
-
-/** The first attention of a kind. All attentions of a kind have the same heads and the same tokens. */
-export const ofKind = (kind) => attentions.find((attention) => attention.kind === kind);
-
-/** The attention that the page shows first, or undefined if the model has none. */
-export const mainAttention = attentions.find(({ address }) => address === data.main_attention);
-
-/** The numbers of the heads of an attention, as texts. */
-export const headNumbers = ({ heads }) => Array.from({ length: heads }, (_, i) => String(i + 1));
-
-/** The address of every head in the order of computation. */
-export const headAddresses = attentions.flatMap((attention) => headNumbers(attention).map((head) => `${attention.address}.${head}`));
-
-/** The attention that a head belongs to. */
-export const attentionOf = (head) => attentions.find(({ address }) => head.startsWith(`${address}.`));
-
-/** The address of the attention of a kind in a layer, such as `encoder.2.self`; for "all" layers, the kind. */
-export function attentionAddress(kind, layer) {
-  return layer === "all" ? kind : attentions.find((attention) => attention.kind === kind && String(attention.layer) === layer).address;
-}
-
-/** For each kind of attention, which side attends to which side. */
-export const KINDS = Object.fromEntries(attentions.map(({ kind, direction }) => [kind, direction]));

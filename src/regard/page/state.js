@@ -1,30 +1,27 @@
-// The current selection, and the functions to call when it changes.
+// What the reader has selected, and who is told when it changes.
 
-import { mainAttention } from "./provider.js";
-
-const listeners = [];
-
-export const state = {
-  kind: mainAttention?.kind,
-  layer: String(mainAttention?.layer), // the number of a layer, or "all"
-  head: "mean", // the number of a head, "mean", "max" or, if all layers are selected, "rollout"
-  form: "map",
-  units: "words",
-  row: 0, // index of the selected word or token, as is column
-  column: 0,
-  arithmeticHead: null,
-  arithmeticRow: 0, // index of a token, as is arithmeticKey
-  arithmeticKey: 0,
-  stateLayer: null, // the address of a recurrent layer
-  statePosition: 0,
-  step: 0,
-};
-
-export function listen(listener) {
-  listeners.push(listener);
-}
-
-export function change(changes) {
-  Object.assign(state, changes);
-  for (const listener of listeners) listener(Object.keys(changes));
+export function makeState(initial) {
+  const listeners = [];
+  const state = {
+    address: null, // of the selected map
+    units: "words",
+    row: 0, // index of the selected word or token, as is column; a null column stands for the largest weight of the row
+    column: null,
+    hover: null, // the row and column under the pointer, which are shown instead of the selected ones
+    step: 0,
+    ...initial,
+  };
+  return {
+    state,
+    listen: (listener) => listeners.push(listener),
+    change(changes) {
+      const changed = Object.keys(changes).filter((name) => state[name] !== changes[name]);
+      if (!changed.length) return;
+      Object.assign(state, changes);
+      for (const listener of listeners) listener(changed);
+    },
+    /** The row that is shown, which is the one under the pointer if there is one. */
+    row: () => state.hover?.row ?? state.row,
+    column: () => (state.hover ? state.hover.column : state.column),
+  };
 }

@@ -6,7 +6,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Iterable, Sequence
 from html import escape
 
-from regard.page.assets import read_asset
+from regard.page.assets import bundled_style
 
 
 class HtmlReport(ABC):
@@ -30,7 +30,7 @@ def notebook_frame(page: str, title: str) -> str:
 
 def page(title: str, body: str, kind: str = "measurement") -> str:
     """Return a complete HTML page with a title (plain text), a body (HTML), and what kind of page it is."""
-    style = read_asset("page.css")
+    style = bundled_style("base.css", "report.css")
     policy = f"default-src 'none'; style-src '{csp_hash(style)}'; base-uri 'none'; form-action 'none'"
     return (
         '<!doctype html>\n<html lang="en">\n<head>\n<meta charset="utf-8">\n'

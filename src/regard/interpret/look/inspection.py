@@ -67,6 +67,7 @@ class Inspection:
     vocabulary: tuple[str, ...]  # the text of every token of the vocabulary
     parameters: int  # the number of parameters of the model
     positional_encoding: Array | None  # the encoding of the first positions, one row for each; None without positions
+    languages: tuple[str | None, str | None] = (None, None)  # of the source and of the target, if known
 
     def __repr__(self) -> str:
         return f"<view of {self.source!r} → {self.text!r}; .attention(), .arithmetic(), .steps(), .trace, .save()>"
@@ -190,9 +191,11 @@ class Inspector:
         tokenizer: SentencePieceTokenizer,
         *,
         name: str,
+        languages: tuple[str | None, str | None] = (None, None),
     ) -> None:
         """`network` returns the torch model. It is called only when needed, because it may have to build the model."""
-        self._translator, self._network, self._tokenizer, self._name = translator, network, tokenizer, name
+        self._translator, self._network, self._tokenizer = translator, network, tokenizer
+        self._name, self._languages = name, languages
 
     def inspect(self, text: str, decode: DecodeSettings, *, target: str | None, without: str | None) -> Inspection:
         """Translate a text, unless a target is given, and record the forward pass over the text and its target."""
@@ -223,6 +226,7 @@ class Inspector:
             vocabulary=tuple(map(escape_control_characters, self._tokenizer.tokens(range(self._tokenizer.size)))),
             parameters=sum(tensor.numel() for tensor in self._network().state_dict().values()),
             positional_encoding=self._positional_encoding(max(len(source.ids), len(written.ids))),
+            languages=self._languages,
         )
 
     def trace(self, source: Tokens, written: Tokens, without: str | None = None) -> Trace:

@@ -17,7 +17,7 @@ from regard.interpret.address import locate_head
 from regard.interpret.look.attention_map import AttentionMap, attention_map
 from regard.interpret.look.inspection import Inspector
 from regard.interpret.measure.head_roles import HeadProfile, measure_roles
-from regard.interpret.report.look_page import map_bytes
+from regard.interpret.report.look_data import map_integers
 from regard.interpret.report.sentence_text import show_map
 from regard.interpret.selftest.planted_model import PLANTED, planted_model, planted_sample
 from regard.interpret.trace import Trace, TracedAttention
@@ -112,7 +112,7 @@ def _shown_words(trace: Trace, map_: AttentionMap, head: str, row: int) -> Itera
     cells = re.findall(rf"<title>{label} → (.+?): ([\d.]+)</title>", html.unescape(map_.svg()))
     weights = {word: float(weight) for word, weight in cells}
     yield "picture", max(weights, key=lambda word: weights[word])
-    packed = map_bytes(trace[f"{head}.weight"])
+    packed = map_integers(trace[f"{head}.weight"])
     yield "page", map_.columns[int(np.argmax(packed[row]))]
 
 

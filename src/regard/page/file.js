@@ -1,0 +1,26 @@
+// The page that `regard look --html` writes: one file with the data in it, which works without a network.
+
+import { makeEmbeddedProvider } from "./embedded_provider.js";
+import { showHeader } from "./header.js";
+import { mount } from "./inside.js";
+import { makeTexts } from "./texts.js";
+import { setLanguage, uiLanguage } from "./strings.js";
+
+const data = JSON.parse(document.getElementById("data").textContent);
+
+async function show() {
+  const root = document.getElementById("main");
+  const provider = makeEmbeddedProvider(data);
+  showHeader(document.getElementById("header"), (language) => {
+    setLanguage(language);
+    show();
+  });
+  const inside = document.createElement("section");
+  inside.className = "inside";
+  root.replaceChildren(makeTexts(await provider.facts()), inside);
+  await mount(inside, provider);
+  document.body.dataset.ready = "yes";
+}
+
+setLanguage(uiLanguage());
+show();

@@ -1,0 +1,88 @@
+// The part "Inside" of the page: what the model computes for one text, from the sentence with its arcs to the numbers.
+//
+// mount(root, provider) shows it. The parts redraw when the selection changes (state.js). A new mount with another
+// provider keeps the selection, if the new inspection has the same map.
+
+import { showArithmetic } from "./arithmetic.js";
+import { showModel } from "./architecture.js";
+import { announce, make, makeButton, makeSegments } from "./dom.js";
+import { showAttention } from "./attention.js";
+import { kindName, loadInspection, whereOf } from "./inspection.js";
+import { showPositions } from "./positions.js";
+import { makeState } from "./state.js";
+import { showStates } from "./states.js";
+import { t, whole } from "./strings.js";
+import { showWriting } from "./writing.js";
+
+const kept = new WeakMap(); // the selection of each root
+
+/**
+ * Show an inspection in `root`. With `ask`, a text of more tokens than that is drawn only when the reader asks for it.
+ * The promise is kept when everything is drawn.
+ */
+export async function mount(root, provider, { ask = Infinity } = {}) {
+  const inspection = await loadInspection(provider);
+  const tokens = inspection.facts.source.tokens.length;
+  if (tokens > ask) {
+    const drawn = make("p", { className: "note" }, t("inside.long", { count: whole(tokens) }), " ", makeButton(t("inside.draw"), "", () => mount(root, provider)));
+    root.replaceChildren(drawn);
+    return;
+  }
+  const earlier = kept.get(root);
+  const { opening } = inspection.facts;
+  const first = opening ? { address: opening.address, row: opening.row, opened: opening.is_found } : {};
+  const selected = earlier && inspection.maps.has(earlier.address) ? earlier : first;
+  const context = { inspection, provider, ...makeState(selected) };
+  kept.set(root, context.state);
+  root.setAttribute("aria-label", t("inside"));
+  const parts = [makeBar(context)];
+  root.replaceChildren(...parts);
+  const add = (element) => { if (element) root.append(element); return element; };
+  if (inspection.mainAttention) {
+    await showAttention(add, context);
+    await showArithmetic(add, context);
+  }
+  if (inspection.facts.recurrences.length) await showStates(add, context);
+  await showWriting(add, context);
+  if (inspection.facts.positions) showPositions(add, context);
+  showModel(add, context);
+  add(makeFooter(inspection.facts));
+  document.body.dataset.drawn = String(Number(document.body.dataset.drawn ?? 0) + 1);
+}
+
+/** The heading, and the buttons that choose the kind of attention and the units. */
+function makeBar({ inspection, state, change, listen }) {
+  const bar = make("div", { className: "bar-top" }, make("h2", { textContent: t("inside") }));
+  if (!inspection.mainAttention) {
+    bar.append(make("p", { className: "note", id: "no-attention", textContent: `${t("inside.none")} ${inspection.facts.recurrences.length ? t("inside.states") : ""}` }));
+    return bar;
+  }
+  const kindOf = (address) => inspection.maps.get(address).attention.kind;
+  if (inspection.kinds.length > 1) {
+    const options = inspection.kinds.map(([first]) => [first.kind, kindName(inspection.facts, first)]);
+    const [kinds, markKind] = makeSegments(t("kinds"), options, (kind) => chooseKind(inspection, state, change, kind));
+    kinds.id = "kinds";
+    bar.append(kinds);
+    markKind(kindOf(state.address));
+    listen((changed) => changed.includes("address") && markKind(kindOf(state.address)));
+  }
+  const [units, markUnits] = makeSegments(t("units"), [["words", t("words")], ["tokens", t("tokens")]], (name) => change({ units: name, row: 0, column: null, hover: null }));
+  units.id = "units";
+  markUnits(state.units);
+  listen((changed) => changed.includes("units") && markUnits(state.units));
+  bar.append(units);
+  return bar;
+}
+
+/** Choose the same head in another kind of attention, or its last layer if it has fewer layers or heads. */
+async function chooseKind(inspection, state, change, kind) {
+  const layers = inspection.kinds.find(([first]) => first.kind === kind);
+  if (inspection.maps.get(state.address).attention.kind === kind) return;
+  const map = inspection.maps.get(`${layers.at(-1).address}.${layers.at(-1).heads > 1 ? "mean" : 1}`);
+  change({ address: map.address, row: 0, column: null, hover: null });
+  announce(`${kindName(inspection.facts, layers[0])}, ${whereOf(map)}`);
+}
+
+function makeFooter({ model, command }) {
+  return make("footer", { className: "footer small" }, make("p", {}, t("footer.model", { model })), make("code", { textContent: command }));
+}

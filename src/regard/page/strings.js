@@ -1,0 +1,257 @@
+// Every text of the interface, in English and in French. {name} stands for a value. {count:head|heads} is a number with
+// a noun that agrees with it, and {count?looks|look} only the word that agrees.
+
+const TABLE = {
+  separator: [", ", ", "],
+  title: ["A text and its translation", "Un texte et sa traduction"],
+  theme: ["Theme", "Thème"],
+  "theme.auto": ["Theme: auto", "Thème : auto"],
+  "theme.light": ["Theme: light", "Thème : clair"],
+  "theme.dark": ["Theme: dark", "Thème : sombre"],
+  language: ["Language of the page", "Langue de la page"],
+  source: ["source", "source"],
+  target: ["target", "cible"],
+  "texts.source": ["Text", "Texte"],
+  "texts.target": ["Translation", "Traduction"],
+  "texts.torch": ["Translation by torch", "Traduction par torch"],
+  "texts.full": ["Translation of the full model", "Traduction du modèle complet"],
+  "texts.differ": ["CTranslate2 and torch gave different translations. Inside shows CTranslate2’s.", "CTranslate2 et torch ont donné des traductions différentes. L’intérieur montre celle de CTranslate2."],
+  "texts.without": ["Translated without {without}.", "Traduit sans {without}."],
+  "texts.computed": ["Computed without {without}: {description}.", "Calculé sans {without} : {description}."],
+  "texts.kept": ["The translation is that of the full model.", "La traduction est celle du modèle complet."],
+
+  inside: ["Inside", "À l’intérieur"],
+  "inside.none": ["This model has no attention.", "Ce modèle n’a pas d’attention."],
+  "inside.states": ["It passes everything on in the states of its recurrent layers, below.", "Il transmet tout dans les états de ses couches récurrentes, ci-dessous."],
+  "inside.long": ["This text has {count} tokens. Drawing it may take a moment.", "Ce texte a {count} tokens. Le dessiner peut prendre un moment."],
+  "inside.draw": ["Draw it", "Le dessiner"],
+  kinds: ["Who looks at whom", "Qui regarde qui"],
+  units: ["Units", "Unités"],
+  words: ["Words", "Mots"],
+  tokens: ["Tokens", "Tokens"],
+  start: ["start", "début"],
+  end: ["end", "fin"],
+  "hint.point": ["Point at a word to see where it looks. Thicker line: more attention.", "Pointez un mot pour voir où il regarde. Trait plus épais : plus d’attention."],
+  "hint.touch": ["Tap a word to see where it looks. Thicker line: more attention.", "Touchez un mot pour voir où il regarde. Trait plus épais : plus d’attention."],
+  "hint.decoder": ["A word in the row is the one about to be written.", "Le mot de la ligne est celui qui va être écrit."],
+  "words.looking": ["Words that look", "Mots qui regardent"],
+  "words.seen": ["Words looked at", "Mots regardés"],
+  "word.weight": ["{word}, weight {weight}", "{word}, poids {weight}"],
+  "word.row": ["{word}: see where it looks", "{word} : voir où il regarde"],
+  "word.hidden": ["{word}, comes later, masked", "{word}, vient plus tard, masqué"],
+  "looks.at": ["looks at", "regarde"],
+
+  "finding.encoder": ["{word} attends to {to}", "{word} regarde {to}"],
+  "finding.decoder": ["After {read}, about to write {word}, it attends to {to}", "Après {read}, sur le point d’écrire {word}, il regarde {to}"],
+  "finding.value": [": {weight}", " : {weight}"],
+  "finding.shares": ["What one word gives away adds up to 1: {shares}, all others {rest}.", "Ce qu’un mot distribue fait 1 en tout : {shares}, tous les autres {rest}."],
+  "finding.shares.all": ["What one word gives away adds up to 1: {shares}.", "Ce qu’un mot distribue fait 1 en tout : {shares}."],
+  "finding.heads": ["A head is one of the model’s {count} ways of looking here; {same} of them {same?looks|look} most at {to}, by chance it would be about {chance}.", "Une tête est l’une des {count} façons de regarder du modèle ici ; {same} d’entre elles {same?regarde|regardent} surtout {to}, par hasard ce serait environ {chance}."],
+  "finding.only": ["This model has one head here.", "Ce modèle a une seule tête ici."],
+  "finding.combined": ["This combines several heads, so no single head need look like this.", "Ceci combine plusieurs têtes ; aucune tête ne regarde forcément ainsi."],
+  "finding.hint": ["A line shows where the model looks, not whether it matters.", "Un trait montre où le modèle regarde, pas si cela compte."],
+  "finding.test": ["So a line is a hint; removing the head is the test.", "Un trait est donc un indice ; retirer la tête est le test."],
+  "finding.command": ["The test is a command:", "Le test est une commande :"],
+  "finding.removed": ["The head is removed, so nothing reaches {word} through it.", "La tête est retirée ; rien n’atteint {word} par elle."],
+  "opened": ["Shown first, because no other weight on a word at least three words away stands out so much from the other heads.", "Montré d’abord, car aucun autre poids sur un mot à trois mots au moins ne se détache autant des autres têtes."],
+
+  "where.head": ["layer {layer}, head {head}", "couche {layer}, tête {head}"],
+  "where.mean": ["layer {layer}, mean of {count:head|heads}", "couche {layer}, moyenne de {count:tête|têtes}"],
+  "where.max": ["layer {layer}, maximum of {count:head|heads}", "couche {layer}, maximum de {count:tête|têtes}"],
+  "where.all.mean": ["all layers, mean of {count:head|heads}", "toutes les couches, moyenne de {count:tête|têtes}"],
+  "where.all.max": ["all layers, maximum of {count:head|heads}", "toutes les couches, maximum de {count:tête|têtes}"],
+  "where.all.rollout": ["rollout through {layers} layers", "rollout à travers {layers} couches"],
+  "where.rollout.note": ["Rollout: mean of heads in each layer, half for the residual connection", "Rollout : moyenne des têtes de chaque couche, moitié pour la connexion résiduelle"],
+
+  "heads.title": ["All {count} heads", "Les {count} têtes"],
+  "heads.note": ["A head is one way of looking. Band and caption: where {word} looks most.", "Une tête est une façon de regarder. Bande et légende : où {word} regarde le plus."],
+  "heads.layer": ["Layer {layer}", "Couche {layer}"],
+  "heads.head": ["Head {head}", "Tête {head}"],
+  "heads.label": ["Layer {layer}, head {head}: looks most at {to}, {weight}", "Couche {layer}, tête {head} : regarde surtout {to}, {weight}"],
+
+  "map.title": ["{where}: every word", "{where} : tous les mots"],
+  "map.note": ["Each row is a word that looks; each column, a word looked at. The area of a dot is the weight.", "Chaque ligne est un mot qui regarde ; chaque colonne, un mot regardé. L’aire d’un point est le poids."],
+  "map.choose": ["Map", "Carte"],
+  "map.layer": ["Layer {layer}", "Couche {layer}"],
+  "map.all": ["All layers", "Toutes les couches"],
+  "map.head": ["head {head}", "tête {head}"],
+  "map.mean": ["mean", "moyenne"],
+  "map.max": ["maximum", "maximum"],
+  "map.rollout": ["rollout", "rollout"],
+  "map.label": ["Map of {rows} rows and {columns} columns. Arrow keys move from cell to cell; Enter shows the arithmetic.", "Carte de {rows} lignes et {columns} colonnes. Les flèches passent d’une case à l’autre ; Entrée montre le calcul."],
+  "map.cell": ["{row} → {column}: {weight}", "{row} → {column} : {weight}"],
+  "map.masked": ["{row} → {column}: masked, because it comes later", "{row} → {column} : masqué, car il vient plus tard"],
+  "map.read": ["after {read}, about to write {word}", "après {read}, sur le point d’écrire {word}"],
+  "map.ranking": ["Where {word} looks", "Où {word} regarde"],
+  "map.more": ["Show all {count}", "Tout montrer ({count})"],
+  "map.rounding": ["Weights of words are sums over their tokens; the row of a word is the mean over its tokens.", "Le poids d’un mot est la somme sur ses tokens ; la ligne d’un mot est la moyenne sur ses tokens."],
+
+  "sum.title": ["How {weight} comes about", "D’où vient {weight}"],
+  "sum.title.none": ["How a weight comes about", "D’où vient un poids"],
+  "sum.note": ["For every word, this head turns {inputs} numbers into three short lists of {width}: what the word asks for, what it offers, and what it passes on. Bars up: above zero. Hollow bars down: below.", "Pour chaque mot, cette tête change {inputs} nombres en trois listes courtes de {width} : ce que le mot demande, ce qu’il offre et ce qu’il transmet. Barres vers le haut : au-dessus de zéro. Barres creuses vers le bas : en dessous."],
+  "sum.note.only": ["Bars up: above zero. Hollow bars down: below.", "Barres vers le haut : au-dessus de zéro. Barres creuses vers le bas : en dessous."],
+  "sum.combined": ["A map over several heads has no arithmetic of its own. Choose one head.", "Une carte de plusieurs têtes n’a pas de calcul propre. Choisissez une tête."],
+  "sum.row": ["Looks", "Regarde"],
+  "sum.column": ["Is looked at", "Est regardé"],
+  "sum.missing": ["This page does not contain the vectors of {address}. This command prints them:", "Cette page ne contient pas les vecteurs de {address}. Cette commande les affiche :"],
+  "sum.page": ["This command writes a page that contains them:", "Cette commande écrit une page qui les contient :"],
+  "sum.asks": ["What {word} asks for", "Ce que {word} demande"],
+  "sum.offers": ["What {word} offers", "Ce que {word} offre"],
+  "sum.multiply": ["Multiply number by number, add up", "Multiplier nombre par nombre, additionner"],
+  "sum.additive": ["Add number by number, tanh, times v, add up", "Additionner nombre par nombre, tanh, fois v, additionner"],
+  "sum.scale": ["Make it smaller", "Réduire"],
+  "sum.share": ["Its share among all the words", "Sa part parmi tous les mots"],
+  "sum.passes": ["What {word} passes on to {to}", "Ce que {word} transmet à {to}"],
+  "sum.query": ["query, {count} numbers", "query, {count} nombres"],
+  "sum.key": ["key, {count} numbers", "key, {count} nombres"],
+  "sum.score": ["score: how well they match", "score : à quel point ils s’accordent"],
+  "sum.divide": ["÷ √{width} = {root}", "÷ √{width} = {root}"],
+  "sum.weight": ["weight", "poids"],
+  "sum.softmax": ["softmax: e to the power {scaled} is {power}, of {sum} in all", "softmax : e puissance {scaled} fait {power}, sur {sum} en tout"],
+  "sum.value": ["weight × value, {count} numbers", "poids × value, {count} nombres"],
+  "sum.masked": ["masked: it comes later", "masqué : il vient plus tard"],
+  "sum.intervention": ["Computed without {name}:", "Calculé sans {name} :"],
+  "sum.replaced": ["replaced by the intervention", "remplacé par l’intervention"],
+  "sum.table": ["The same for every token", "La même chose pour chaque token"],
+  "sum.token": ["token", "token"],
+  "sum.scaled": ["scaled", "réduit"],
+  "sum.col.score": ["score", "score"],
+  "sum.col.weight": ["share", "part"],
+  "sum.total": ["sum", "somme"],
+  "sum.products": ["{token}: number by number", "{token} : nombre par nombre"],
+  "sum.element": ["element", "élément"],
+  "sum.query.how": ["Query: {query}. Key: {key}. Score: {score}.", "Query : {query}. Key : {key}. Score : {score}."],
+  "sum.weighted": ["{token}: value times weight {weight}", "{token} : value fois le poids {weight}"],
+  "sum.mixed": ["Head output: the sum of all values times their weights", "Sortie de la tête : la somme de toutes les values fois leurs poids"],
+  "sum.joined": ["Attention output: {joined} concatenated, then {output}", "Sortie de l’attention : {joined} concatenated, then {output}"],
+  "sum.added": ["The output is added to the input of the sublayer.", "La sortie est ajoutée à l’entrée de la sous-couche."],
+  "sum.command": ["This command prints these numbers and all other steps:", "Cette commande affiche ces nombres et toutes les autres étapes :"],
+  "sum.output": ["output", "sortie"],
+  "sum.concatenation": ["concatenation", "concaténation"],
+  "sum.product": ["product", "produit"],
+  "sum.contribution": ["value × weight", "value × poids"],
+
+  "writing.title": ["Written token by token", "Écrit token par token"],
+  "writing.note": ["The model writes one token at a time. Choose one to see what else it could have written there. Dotted: probability below {limit}.", "Le modèle écrit un token à la fois. Choisissez-en un pour voir ce qu’il aurait pu écrire là. Pointillé : probabilité sous {limit}."],
+  "writing.back": ["Previous", "Précédent"],
+  "writing.next": ["Next", "Suivant"],
+  "writing.step": ["Step {step} of {count}: after {read}, {token} had probability {probability}.", "Étape {step} sur {count} : après {read}, {token} avait la probabilité {probability}."],
+  "writing.tokens": ["Tokens of the translation", "Tokens de la traduction"],
+  "writing.top": ["Most probable tokens", "Tokens les plus probables"],
+  "writing.attention": ["Where it looks: {where}", "Où il regarde : {where}"],
+  "writing.beams": ["Beam search", "Recherche en faisceau"],
+  "writing.beams.note": ["Each column is one step, best beam first, with the log-probability so far. The thick line leads to the best hypothesis of the search by torch.", "Chaque colonne est une étape, le meilleur faisceau d’abord, avec la log-probabilité jusque-là. Le trait épais mène à la meilleure hypothèse de la recherche par torch."],
+  "writing.tree": ["Tree of beams", "Arbre des faisceaux"],
+  "writing.finished": ["Finished hypotheses, best score first", "Hypothèses terminées, meilleur score d’abord"],
+  "writing.hypothesis": ["{text} (score {score}, log-probability {log})", "{text} (score {score}, log-probabilité {log})"],
+  "writing.given": ["The target was given, so there was no search.", "La cible était donnée ; il n’y a pas eu de recherche."],
+  "writing.total": ["{token}: log-probability so far {log}", "{token} : log-probabilité jusque-là {log}"],
+
+  "positions.title": ["Where a word stands", "La place d’un mot"],
+  "positions.note": ["Attention alone cannot tell first from last. So every position has its own pattern of {width} numbers, which is added to the word there.", "L’attention seule ne distingue pas le premier du dernier. Chaque position a donc son propre motif de {width} nombres, ajouté au mot qui s’y trouve."],
+  "positions.sinusoid": ["Each pair of numbers holds a sine and a cosine, with a lower frequency than the pair before it (section 3.5 of the paper).", "Chaque paire de nombres contient un sinus et un cosinus, de fréquence plus basse que la paire précédente (section 3.5 de l’article)."],
+  "positions.learned": ["These numbers were learned during training.", "Ces nombres ont été appris pendant l’entraînement."],
+  "positions.rows": ["Rows: the first {rows} positions. Columns: the numbers, from −{max} (hollow) to {max} (full). Stored in steps of {step}.", "Lignes : les {rows} premières positions. Colonnes : les nombres, de −{max} (creux) à {max} (plein). Enregistrés par pas de {step}."],
+  "positions.point": ["Point at a cell to see its value.", "Pointez une case pour voir sa valeur."],
+  "positions.cell": ["position {row}{word}, dimension {column}: {value}", "position {row}{word}, dimension {column} : {value}"],
+  "positions.word": [" ({word})", " ({word})"],
+  "positions.label": ["Picture of {rows} positions with {width} dimensions", "Image de {rows} positions à {width} dimensions"],
+
+  "states.title": ["States of the recurrent layers", "États des couches récurrentes"],
+  "states.note": ["A recurrent layer reads one token after the other, and keeps what it needs in its state.", "Une couche récurrente lit un token après l’autre et garde le nécessaire dans son état."],
+  "states.layer": ["Recurrent layer", "Couche récurrente"],
+  "states.token": ["Token", "Token"],
+  "states.text.before": ["{title} with {width} units. The state before the step is that of the position before this one.", "{title} à {width} unités. L’état avant l’étape est celui de la position précédente."],
+  "states.text.after": ["{title} with {width} units. The state before the step is that of the position after this one.", "{title} à {width} unités. L’état avant l’étape est celui de la position suivante."],
+  "states.absent": ["{address} (not in this page)", "{address} (pas dans cette page)"],
+  "states.vectors": ["Vectors of this step", "Vecteurs de cette étape"],
+  "states.vector": ["vector", "vecteur"],
+  "states.units": ["units", "unités"],
+  "states.mean": ["mean", "moyenne"],
+  "states.smallest": ["smallest", "minimum"],
+  "states.largest": ["largest", "maximum"],
+  "states.unit": ["Unit {unit}, whose hidden state changes most", "Unité {unit}, dont l’état caché change le plus"],
+  "states.all": ["All units, largest change of the hidden state first", "Toutes les unités, plus grand changement de l’état caché d’abord"],
+  "states.col": ["unit", "unité"],
+  "states.command": ["This command prints the same step:", "Cette commande affiche la même étape :"],
+  "states.strip": ["{name}, one bar for each unit, from {low} to {high}", "{name}, une barre par unité, de {low} à {high}"],
+  "states.norms": ["Norms of the states at all positions", "Normes des états à toutes les positions"],
+  "states.norms.note": ["Blue: forwards. Orange, dashed: backwards. Thin: cell. A target position has the name of the token that it predicts.", "Bleu : vers l’avant. Orange tireté : vers l’arrière. Fin : cellule. Une position de la cible porte le nom du token qu’elle prédit."],
+
+  "model.title": ["The model", "Le modèle"],
+  "model.note": ["Every stage of the computation, from bottom to top, with the numbers of this sentence.", "Chaque étape du calcul, de bas en haut, avec les nombres de cette phrase."],
+  "model.text": ["{parameters} parameters. This text: {source} source tokens, {target} target tokens.", "{parameters} paramètres. Ce texte : {source} tokens source, {target} tokens cible."],
+  "model.layers": ["{stack}, {count:layer|layers}", "{stack}, {count:couche|couches}"],
+  "model.input": ["{tokens} tokens × {width} numbers: {input}", "{tokens} tokens × {width} nombres : {input}"],
+  "model.output": ["probabilities of every token of the vocabulary", "probabilités de chaque token du vocabulaire"],
+  "model.receives": ["gets the {what}", "reçoit : {what}"],
+
+  "footer.model": ["Model {model}", "Modèle {model}"],
+  "footer.local": ["Everything on this page was computed when it was written; it asks no server.", "Tout sur cette page a été calculé à son écriture ; elle n’interroge aucun serveur."],
+  "refused.file": ["This page is a file, which has only what was computed when it was written.", "Cette page est un fichier ; elle n’a que ce qui a été calculé à son écriture."],
+};
+
+export const LANGUAGES = [["en", "English"], ["fr", "Français"]];
+
+const selected = { index: 0, name: "en" };
+
+/** The language that the reader's browser prefers, if the page has it. */
+export function uiLanguage() {
+  return (navigator.language || "en").startsWith("fr") ? "fr" : "en";
+}
+
+export function setLanguage(name) {
+  selected.name = name;
+  selected.index = LANGUAGES.findIndex(([known]) => known === name);
+  document.documentElement.lang = name;
+}
+
+export const currentLanguage = () => selected.name;
+
+function filled(key, values, insert) {
+  const text = TABLE[key][selected.index];
+  const parts = text.split(/(\{\w+(?:[:?][^}]*)?\})/);
+  return parts.map((part) => {
+    const found = /^\{(\w+)(?:([:?])([^|]*)\|(.*))?\}$/.exec(part);
+    if (!found) return part;
+    const [, name, sign, one, many] = found;
+    if (!sign) return insert(values[name]);
+    const word = (selected.name === "fr" ? values[name] < 2 : values[name] === 1) ? one : many;
+    return sign === ":" ? `${values[name]} ${word}` : word;
+  });
+}
+
+/** A text of the interface with values in it. */
+export const t = (key, values = {}) => filled(key, values, String).join("");
+
+/** A text of the interface as a list of strings and elements, for values that are elements or lists of them. */
+export const rich = (key, values = {}) => filled(key, values, (value) => value).flat().filter((part) => part !== "");
+
+/** A number with a fixed number of decimals, in the notation of the language. */
+export function number(value, decimals = 2) {
+  const text = Math.abs(value).toFixed(decimals);
+  const sign = value < 0 && Number(text) !== 0 ? "−" : "";
+  return sign + (selected.name === "fr" ? text.replace(".", ",") : text);
+}
+
+/** A whole number with separators of thousands. */
+export const whole = (value) => value.toLocaleString(selected.name);
+
+/** A probability: two decimals, more if it is small. */
+export function probability(value) {
+  if (value < 0.001) return `< ${number(0.001, 3)}`;
+  return number(value, value < 0.01 ? 3 : 2);
+}
+
+/** The name of a language, such as "French", or null if it is unknown. */
+export function languageName(code) {
+  if (!code) return null;
+  try {
+    return new Intl.DisplayNames([selected.name], { type: "language", fallback: "none" }).of(code) ?? null;
+  } catch {
+    return null;
+  }
+}
+
+/** The lang property of an element with text in a language; empty if the language is unknown. */
+export const langOf = (code) => (languageName(code) ? { lang: code } : {});
