@@ -9,7 +9,7 @@ from pathlib import Path
 
 import click
 import pytest
-from tests.cli.runner import call, write
+from tests.cli.runner import call, sentences, write
 from tests.public_interface.describe import interface_lines
 from tests.public_interface.json_keys import key_paths
 
@@ -34,6 +34,7 @@ DATA_KEYS = {
     "measure alignment": {"selection_errors"},
     "bench translate": set[str](),
     "bench train": set[str](),
+    "bench serve": set[str](),
     "doctor --views": set[str](),
 }  # fmt: skip
 
@@ -74,17 +75,19 @@ def commands(model: Path, folder: Path, tmp_path_factory: pytest.TempPathFactory
         "measure alignment": ("measure", "alignment", "-m", model, "--count", 20),
         "bench translate": ("bench", "translate", "-m", model),
         "bench train": ("bench", "train", folder / "train.en", folder / "train.fr", *few),
+        "bench serve": ("bench", "serve", "-m", model, "--clients", 1),
         "doctor --views": ("doctor", "--views"),
     }
 
 
 @pytest.mark.parametrize("name", list(DATA_KEYS))
 def test_json_keys(name: str, commands: dict[str, tuple[object, ...]], monkeypatch: pytest.MonkeyPatch) -> None:
-    for module in ("training_speed", "translation_speed"):
+    for module in ("training_speed", "translation_speed", "server_load"):
         monkeypatch.setattr(f"regard.benchmark.{module}._SECONDS", 0.0)
     monkeypatch.setattr("regard.benchmark.training_speed._PEAK_WIDTH", 64)
+    monkeypatch.setattr("regard.benchmark.server_load._ROUNDS", 1)
     monkeypatch.setattr("regard.interpret.measure.pronoun_baselines.TRAINING_PAIRS", 50)
-    done = call(*commands[name], "--json", typed=b"a bo cat\ndog elf\n")
+    done = call(*commands[name], "--json", typed="".join(f"{text}\n" for text in sentences(40)).encode())
     assert done.code == 0, done.said
     text = done.output.decode("utf-8")
     value = json.loads(text.splitlines()[0] if name in ("translate", "score") else text)

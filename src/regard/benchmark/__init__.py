@@ -1,1 +1,1 @@
-"""Measurement of the speed of training and translation on this machine."""
+"""Measurement of the speed of training, translation and serving on this machine."""
