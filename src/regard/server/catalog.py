@@ -1,9 +1,11 @@
 """The models that are served, and the pairs of languages that they translate."""
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
+from types import MappingProxyType
+from typing import Any
 
 from regard.language_id import LanguageIdentifier, LanguageProfile
 from regard.model_folder import bundled
@@ -22,14 +24,11 @@ class ServedModel:
     folder: ModelFolder
     source: str
     target: str
+    decode: DecodeSettings
 
     @property
     def path(self) -> Path:
         return self.folder.path
-
-    @property
-    def decode(self) -> DecodeSettings:
-        return self.folder.decode
 
     @property
     def has_alignment(self) -> bool:
@@ -63,9 +62,9 @@ class Catalog:
             self._by_pair.setdefault((model.source, model.target), model)
 
     @classmethod
-    def load(cls, names: Sequence[str]) -> "Catalog":
-        """Verify and open model folders; without names, all bundled models."""
-        models = [_served(name) for name in names or bundled.available()]
+    def load(cls, names: Sequence[str], decode: Mapping[str, Any] = MappingProxyType({})) -> "Catalog":
+        """Verify and open model folders; without names, all bundled models. `decode` changes their decode settings."""
+        models = [_served(name, decode) for name in names or bundled.available()]
         taken = [model.name for model in models]
         if double := next((name for name in taken if taken.count(name) > 1), None):
             raise ServeError(f"two models are named {double}; clients choose by the name: rename one of the folders")
@@ -134,9 +133,10 @@ class Catalog:
         return ()
 
 
-def _served(name: str) -> ServedModel:
+def _served(name: str, decode: Mapping[str, Any]) -> ServedModel:
     folder = open_folder(Path(name))
     source, target = folder.languages
     if source is None or target is None:
         raise ServeError(f"{name}: the model does not say its languages; train it with --languages SOURCE TARGET")
-    return ServedModel(bundled.display_path(folder.path).name, folder, source, target)
+    settings = replace(folder.decode, **decode)
+    return ServedModel(bundled.display_path(folder.path).name, folder, source, target, settings)

@@ -66,6 +66,12 @@ class EnginePool:
     def engines(self) -> list[EngineProcess]:
         return [each for each in self._engines.values() if each and not each.died.is_set()]
 
+    def measure(self) -> None:
+        """Set the metrics of the processes that change all the time."""
+        for number, engine in self._engines.items():
+            self._metrics.engine_resident_bytes.labels(number).set(engine.resident_bytes if engine else 0)
+        self._metrics.cache_bytes.set(sum(each.cache_bytes for each in self.engines))
+
     def is_ready(self) -> bool:
         return any(each.is_alive() for each in self.engines)
 

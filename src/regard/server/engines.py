@@ -6,7 +6,7 @@ import socket
 import sys
 import time
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field
 from itertools import count
 from typing import Any
 
@@ -41,6 +41,7 @@ class EngineProcess:
     reader: asyncio.StreamReader
     writer: asyncio.StreamWriter
     resident_bytes: int = 0
+    cache_bytes: int = 0
     last_answer: float = 0.0
     was_silent: bool = False  # it was ended because it did not answer
     died: asyncio.Event = field(default_factory=asyncio.Event)
@@ -63,8 +64,7 @@ class EngineProcess:
         reader, writer = await asyncio.open_connection(sock=ours)
         engine = cls(process, reader, writer)
         try:
-            engine._send({"models": dict(options.models), "compute_type": options.compute_type,
-                          "cache_bytes": options.cache_bytes})  # fmt: skip
+            engine._send(asdict(options))
             first = await asyncio.wait_for(wire.read(reader), _START_SECONDS)
         except (OSError, EOFError, TimeoutError) as error:
             await engine.end()
@@ -118,6 +118,7 @@ class EngineProcess:
     def _heard(self, message: wire.Message) -> None:
         self.last_answer = time.monotonic()
         self.resident_bytes = message.get("resident_bytes", self.resident_bytes)
+        self.cache_bytes = message.get("cache_bytes", self.cache_bytes)
 
     async def _listen(self) -> None:
         try:

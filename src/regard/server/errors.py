@@ -84,3 +84,27 @@ class TranslationFailed(Refusal):
     """A text on which translation failed because of a fault in Regard."""
 
     status, code = 500, "internal_error"
+
+
+class MissingKey(Refusal):
+    """A request without a key to a server that asks for one. The status depends on the interface."""
+
+    status, code, reason = 401, "missing_key", "auth"
+
+
+class WrongKey(Refusal):
+    """A key that the server does not know."""
+
+    status, code, reason = 403, "wrong_key", "auth"
+
+
+class ForbiddenHost(Refusal):
+    """A request for another host, or from a web page that may not call the server."""
+
+    status, code, reason = 403, "forbidden_host", "host"
+
+
+class Hidden(Refusal):
+    """A route that this server does not offer."""
+
+    status, code = 404, "not_found"

@@ -1,16 +1,23 @@
 """What the routes ask for: translation, language identification, and looks inside."""
 
+import asyncio
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from pathlib import Path
+from types import MappingProxyType
 from typing import Any, Literal
 
 from regard.inference.result import Translation
 from regard.server.catalog import Catalog, Detection, ServedModel
 from regard.server.engine_pool import EnginePool
 from regard.server.engines import EngineOptions
-from regard.server.errors import BadRequest, TooLarge
+from regard.server.errors import BadRequest, Refusal, TooLarge
+from regard.server.keys import Key, read_keys
 from regard.server.metrics import Metrics
+from regard.server.origins import is_loopback_name
 from regard.server.queue import Lane, Queue
+from regard.server.quotas import Usage
+from regard.server.request_log import facts
 from regard.settings.serve import ServeSettings
 
 
@@ -44,8 +51,12 @@ class Work:
 class Service:
     """The models of a server and the processes that run them."""
 
-    def __init__(self, settings: ServeSettings, catalog: Catalog) -> None:
-        self.settings, self.catalog = settings, catalog
+    def __init__(self, settings: ServeSettings, decode: Mapping[str, Any] = MappingProxyType({})) -> None:
+        """Open models and keys; raise a `UserError` if they cannot be used. `decode` changes settings of all models."""
+        self.settings, self._decode = settings, decode
+        self.catalog = Catalog.load(settings.models, decode)
+        self.keys = read_keys(Path(settings.keys)) if settings.keys else None
+        self._usage = Usage(None)
         self.metrics = Metrics()
         self.queue = Queue(
             requests=settings.queue_requests,
@@ -53,24 +64,59 @@ class Service:
             documents=settings.queue_documents,
             engines=settings.engines,
         )
-        self.pool = EnginePool(self._options(catalog), self.queue, self.metrics)
+        self.pool = EnginePool(self._options(self.catalog), self.queue, self.metrics)
         self.is_draining = False
 
     async def start(self) -> None:
+        """Read the usage of keys, and start the engine processes."""
+        self._usage = Usage(Path(self.settings.state) if self.settings.state else None)
         await self.pool.start()
 
     async def end(self) -> None:
         await self.pool.end()
+        self._usage.close()
+
+    async def reload(self) -> None:
+        """Read keys and models again; keep the present ones if they cannot be used."""
+        keys = read_keys(Path(self.settings.keys)) if self.settings.keys else None
+        catalog = await asyncio.to_thread(Catalog.load, self.settings.models, self._decode)
+        await self.pool.reload(self._options(catalog))
+        self.keys, self.catalog = keys, catalog
+
+    @property
+    def is_private(self) -> bool:
+        """Whether only programs on this machine can reach the server."""
+        return bool(self.settings.unix_socket) or is_loopback_name(self.settings.host)
+
+    def usage(self, client: Client) -> tuple[int, int | None]:
+        """Return how many characters a client has used this month, and how many it may use; None is no limit."""
+        key = self._key(client)
+        return (self._usage.used(key.name), key.characters_per_month) if key else (0, None)
 
     async def translate(self, work: Work) -> list[Translation]:
         """Return the translation of each text; raise a `Refusal` if there is none.
 
-        Without a model for the pair, two models translate one after the other.
+        Without a model for the pair, two models translate one after the other. The characters of the texts are charged
+        to the key of the client if the translation succeeds.
         """
-        self._check_sizes(work)
-        models = self.catalog.route(work.source, work.target, work.model)
-        if not work.texts:
-            return []
+        try:
+            self._check_sizes(work)
+            models = self.catalog.route(work.source, work.target, work.model)
+            if not work.texts:
+                return []
+            characters = sum(map(len, work.texts))
+            if known := facts.get():
+                known.characters += characters
+                known.model = "+".join(model.name for model in models)
+                known.pair = f"{work.source}-{work.target}"
+            with self._usage.charge(self._key(work.client), characters):
+                return await self._translate(models, work)
+        except Refusal as refusal:
+            if refusal.reason:
+                self.metrics.refused.labels(refusal.reason).inc()
+            raise
+
+    async def _translate(self, models: tuple[ServedModel, ...], work: Work) -> list[Translation]:
         translations = await self._run(models[0], work.texts, work, is_last=len(models) == 1)
         for model in models[1:]:
             texts = tuple(each.text for each in translations)
@@ -86,9 +132,21 @@ class Service:
         """Return whether requests can be answered now."""
         return not self.is_draining and self.pool.is_ready()
 
+    def render_metrics(self) -> bytes:
+        """Return all metrics in the text format of Prometheus."""
+        self.metrics.queue_requests.set(self.queue.requests)
+        self.metrics.queue_tokens.set(self.queue.tokens)
+        self.pool.measure()
+        return self.metrics.render()
+
+    def _key(self, client: Client) -> Key | None:
+        keys = self.keys.keys if self.keys and client.name else ()
+        return next((key for key in keys if key.name == client.name), None)
+
     async def _run(self, model: ServedModel, texts: Sequence[str], work: Work, *, is_last: bool) -> list[Translation]:
         # The first of two models gives one translation, whatever was asked for.
-        decode = {name: value for name, value in work.decode.items() if is_last or name == "alignment"}
+        asked = {name: value for name, value in work.decode.items() if is_last or name == "alignment"}
+        decode = {**self._decode, **asked}
         lane = Lane(model.name, tuple(sorted(decode.items())), work.is_document)
         try:
             hash(lane)
@@ -96,7 +154,10 @@ class Service:
             raise BadRequest("a decode setting has a value of the wrong type") from None
         self.pool.check(lane, tuple(texts))
         deadline = self.settings.document_deadline if work.is_document else self.settings.deadline
-        results, _ = await self.queue.submit(lane, texts, work.client.turn, deadline)
+        results, wait = await self.queue.submit(lane, texts, work.client.turn, deadline)
+        if known := facts.get():
+            known.wait += wait
+            known.tokens += sum(len(each.tokens) for each in results)
         return results
 
     def _check_sizes(self, work: Work) -> None:

@@ -102,11 +102,12 @@ def _parse(overrides: Sequence[str], kind: str) -> dict[str, dict[str, Any]]:
         check_section(section)
         check_name(section, name, kind)
         hints = get_type_hints(section_class(section, kind))
-        result.setdefault(section, {})[name] = _typed(text, hints[name], f"{section}.{name}")
+        result.setdefault(section, {})[name] = typed(text, hints[name], f"{section}.{name}")
     return result
 
 
-def _typed(text: str, wanted: Any, where: str) -> Any:
+def typed(text: str, wanted: Any, where: str) -> Any:
+    """Return the value that a text stands for; raise a `SettingsError` if it has the wrong type."""
     if wanted is str:
         return text  # not stripped, because the user may want the spaces
     text = text.strip()

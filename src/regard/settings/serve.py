@@ -65,8 +65,8 @@ class ServeSettings:
             raise SettingsError(f"serve.port must be at most 65,535, got {self.port:,}")
         if self.root_path and (not self.root_path.startswith("/") or self.root_path.endswith("/")):
             raise SettingsError(f"serve.root_path starts with / and does not end with it, got {self.root_path!r}")
-        if self.drain_delay > 8:
-            raise SettingsError(f"serve.drain_delay must be at most 8 seconds, got {self.drain_delay}")
+        if self.drain_delay > 60:
+            raise SettingsError(f"serve.drain_delay must be at most 60 seconds, got {self.drain_delay}")
 
 
 _LISTS = ("models", "trusted_proxies", "allow_hosts", "allow_origins")

@@ -112,7 +112,8 @@ class _DeepL:
 
     async def usage(self, request: Request) -> Response:
         await read_inputs(request)
-        return JSONResponse({"character_count": 0, "character_limit": _UNLIMITED})
+        count, limit = self._service.usage(request.state.client)
+        return JSONResponse({"character_count": count, "character_limit": limit or _UNLIMITED})
 
     async def upload(self, request: Request) -> Response:
         inputs = await read_inputs(request)

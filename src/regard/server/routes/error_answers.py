@@ -21,8 +21,12 @@ Family = Literal["libretranslate", "deepl", "v1"]
 
 # Where an interface has another status for a reason than the reason has by itself.
 _STATUS: Mapping[Family, Mapping[str, int]] = {
-    "libretranslate": {"quota_exceeded": 403, "refused_text": 400},  # Mastodon takes 403 for a used-up quota
-    "deepl": {"refused_text": 400},
+    "libretranslate": {
+        "missing_key": 400,
+        "quota_exceeded": 403,
+        "refused_text": 400,
+    },  # Mastodon takes 403 for a used-up quota
+    "deepl": {"missing_key": 403, "refused_text": 400},
     "v1": {"quota_exceeded": 429, "bad_request": 422, "unknown_pair": 404},
 }
 

@@ -1,4 +1,4 @@
-"""Routes for those who run the server: whether it lives, and whether it is ready. They need no key."""
+"""Routes for those who run the server: whether it lives, whether it is ready, and its metrics."""
 
 from starlette.requests import Request
 from starlette.responses import JSONResponse, Response
@@ -20,7 +20,12 @@ def routes(service: Service) -> list[Route]:
             return JSONResponse({"status": "ok"})
         return JSONResponse({"status": "draining" if service.is_draining else "starting"}, 503)
 
+    async def metrics(_: Request) -> Response:
+        """Return all metrics in the text format of Prometheus."""
+        return Response(service.render_metrics(), media_type="text/plain; version=0.0.4; charset=utf-8")
+
     return [
+        Route("/metrics", metrics, methods=["GET"]),
         Route("/health", ready, methods=["GET"]),
         Route("/readyz", ready, methods=["GET"]),
         Route("/livez", live, methods=["GET"]),

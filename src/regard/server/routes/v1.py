@@ -13,7 +13,7 @@ from regard.documents.elements import MarkupOptions
 from regard.server.catalog import ServedModel
 from regard.server.errors import UnknownPair
 from regard.server.routes.inputs import InputError, check_text
-from regard.server.routes.reference_page import reference_page
+from regard.server.routes.reference_page import reference_page, style_policy
 from regard.server.routes.translation import Order, Translated, check_sizes, find_models, translate_order
 from regard.server.routes.v1_fields import (
     Candidate,
@@ -68,7 +68,8 @@ def router(service: Service) -> APIRouter:
     @routes.get("/docs", include_in_schema=False)
     async def docs() -> HTMLResponse:
         """Return the documentation, whose only style sheet is inside it."""
-        return HTMLResponse(reference_page(_openapi(routes)))
+        html = reference_page(_openapi(routes))
+        return HTMLResponse(html, headers={"Content-Security-Policy": style_policy(html)})
 
     return routes
 

@@ -1,0 +1,295 @@
+"""The checks that every request must pass before a route gets it, in this order: host, origin, size, state of the
+server, key, rate. Everything needs a key, if there are keys, except for the routes that are listed here.
+
+The body is read here, up to its limit, because a key may be in it. While a route works, the gate watches the
+connection: if the client closes it, the work is cancelled.
+"""
+
+import asyncio
+
+from starlette.datastructures import Headers
+from starlette.requests import Request
+from starlette.responses import Response
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
+
+from regard.errors import UserError
+from regard.server.errors import (
+    Draining,
+    ForbiddenHost,
+    Hidden,
+    MissingKey,
+    QueueFull,
+    Refusal,
+    TooLarge,
+    WrongKey,
+)
+from regard.server.keys import Key
+from regard.server.limits import RateLimiter
+from regard.server.origins import OriginRules
+from regard.server.proxies import Proxies, rate_subject, set_path
+from regard.server.request_log import facts
+from regard.server.routes.error_answers import error_answer, family_of
+from regard.server.routes.inputs import Inputs, find_key, read_inputs
+from regard.server.service import Client, Service
+
+# What a client may ask for without a key: pages, what there is to translate, and whether the server runs. A translated
+# file has a name that cannot be guessed, and clients download it without their key.
+OPEN_ROUTES = (
+    "/",
+    "/languages",
+    "/spec",
+    "/frontend/settings",
+    "/v2/languages",
+    "/health",
+    "/healthz",
+    "/livez",
+    "/readyz",
+    "/v1/docs",
+    "/v1/openapi.json",
+)
+OPEN_FOLDERS = ("/static/", "/download_file/")
+
+_STATE_ROUTES = (
+    "/health",
+    "/healthz",
+    "/livez",
+    "/readyz",
+    "/metrics",
+)  # answered while the server ends, and never limited
+
+_FILE_ROUTES = ("/translate_file", "/v2/document")
+
+_NOTHING = Inputs({}, {})
+
+_FORM_BYTES = 64 << 10  # of a form around a file
+
+_MAX_BODIES_BYTES = 64 << 20  # of all requests that are being received
+
+_DEFAULT_RATE = 120  # requests per minute of an address without a key, beyond the loopback interface
+
+
+class Gate:
+    """Lets requests pass to the application, or refuses them."""
+
+    def __init__(self, app: ASGIApp, service: Service) -> None:
+        self._app, self._service = app, service
+        settings = service.settings
+        self._is_private = service.is_private
+        self._origins = OriginRules(
+            settings.allow_hosts,
+            settings.allow_origins,
+            only_loopback=self._is_private and not settings.unix_socket,
+        )
+        self._proxies = Proxies(settings.trusted_proxies, is_unix_socket=bool(settings.unix_socket))
+        self._limiter = RateLimiter()
+        self._bodies_bytes = 0
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        if scope["type"] != "http":
+            await self._app(scope, receive, send)
+            return
+        headers = Headers(scope=scope)
+        set_path(scope, self._service.settings.root_path)
+        path = scope["path"].removeprefix(scope.get("root_path", ""))
+        origin = headers.get("origin")
+        if self._origins.shares_with(origin):
+            send = _sharing(send, str(origin))
+        if self._service.is_draining:
+            send = _closing(send)
+        body = _Body(self, _body_limit(self._service, path))
+        try:
+            self._check_origin(headers)
+            if scope["method"] == "OPTIONS" and self._origins.shares_with(origin):
+                await _preflight()(scope, receive, send)
+                return
+            await self._pass(scope, headers, path, body, receive, send)
+        except Refusal as refusal:
+            if refusal.reason:
+                self._service.metrics.refused.labels(refusal.reason).inc()
+            answer = error_answer(family_of(path), refusal)
+            if not body.is_complete and not self._service.is_draining:
+                answer.headers["Connection"] = "close"  # the rest of the body is not read
+            await answer(scope, receive, send)
+        finally:
+            body.release()
+
+    async def _pass(
+        self, scope: Scope, headers: Headers, path: str, body: "_Body", receive: Receive, send: Send
+    ) -> None:
+        body.check_announced(headers.get("content-length"))
+        if self._service.is_draining and path not in _STATE_ROUTES:
+            raise Draining("the server is restarting; try again", retry_after=5)
+        scope["scheme"] = self._proxies.scheme(scope, dict(headers))
+        address = self._proxies.client_address(scope, dict(headers))
+        keys = self._service.keys
+        if keys is None:
+            self._check_rate(None, address, path)
+        elif find_key(headers, _NOTHING) is not None or self._is_open(path):
+            # The key of most clients is in a header: refuse wrong ones before their body is read.
+            self._authenticate(scope, headers, address, path, find_key(headers, _NOTHING))
+        if not await body.read(receive):
+            return  # the client has closed the connection
+        if keys is not None and "client" not in scope.setdefault("state", {}):
+            request = Request(scope, body.replay(receive))
+            try:
+                given = find_key(headers, await read_inputs(request))
+            except UserError:
+                given = None
+            self._authenticate(scope, headers, address, path, given)
+        scope.setdefault("state", {}).setdefault("client", Client(address=address))
+        await self._run(scope, body, receive, send)
+
+    def _authenticate(self, scope: Scope, headers: Headers, address: str, path: str, given: str | None) -> None:
+        """Set the client of a request, or raise a `Refusal`."""
+        assert self._service.keys is not None
+        key = self._service.keys.find(given) if given else None
+        if not self._is_open(path):
+            if not given:
+                raise MissingKey("Please contact the server operator to get an API key")
+            if key is None:
+                raise WrongKey("Invalid API key")
+        self._check_rate(key, address, path)
+        client = Client(key.name, address, "valid") if key else Client(None, address, "wrong" if given else "missing")
+        scope.setdefault("state", {})["client"] = client
+        if key and (known := facts.get()):
+            known.key = key.name
+
+    def _is_open(self, path: str) -> bool:
+        return (
+            path in OPEN_ROUTES
+            or path.startswith(OPEN_FOLDERS)
+            or (path == "/metrics" and self._service.settings.metrics)
+        )
+
+    def _check_origin(self, headers: Headers) -> None:
+        host = headers.get("host", "")
+        if not self._origins.allows_host(host):
+            raise ForbiddenHost("this host name is not allowed; the operator can allow it with --allow-host")
+        if not self._origins.allows_origin(headers.get("origin"), host):
+            raise ForbiddenHost("web pages of this origin may not use this server")
+
+    def _check_rate(self, key: Key | None, address: str, path: str) -> None:
+        if path in _STATE_ROUTES:
+            if (
+                path == "/metrics"
+                and self._service.keys is None
+                and not (self._service.settings.metrics or self._is_private)
+            ):
+                raise Hidden("Not Found")
+            return
+        if key is not None:
+            if key.requests_per_minute is not None:
+                self._limiter.check(f"key {key.name}", key.requests_per_minute)
+            return
+        rate = self._service.settings.requests_per_minute
+        rate = (0 if self._is_private else _DEFAULT_RATE) if rate < 0 else rate
+        if rate:
+            self._limiter.check(rate_subject(address), rate)
+
+    async def _run(self, scope: Scope, body: "_Body", receive: Receive, send: Send) -> None:
+        """Run the application, and cancel it if the client closes the connection."""
+        work = asyncio.ensure_future(self._app(scope, body.replay(receive), send))
+        watch = asyncio.ensure_future(_disconnected(receive))
+        try:
+            await asyncio.wait([work, watch], return_when=asyncio.FIRST_COMPLETED)
+            if not work.done():
+                work.cancel()
+                self._service.metrics.cancelled.inc()
+            try:
+                await work
+            except asyncio.CancelledError:
+                if not work.cancelled():
+                    raise  # the server has given up this request
+        finally:
+            watch.cancel()
+            work.cancel()
+
+
+class _Body:
+    """The body of a request, which is read completely, but not beyond its limit."""
+
+    def __init__(self, gate: Gate, limit: int) -> None:
+        self._gate, self._limit = gate, limit
+        self._data = bytearray()
+        self.is_complete = False
+
+    def check_announced(self, length: str | None) -> None:
+        """Refuse a body that will be too large before any of it is read."""
+        if length is not None and length.isdigit() and int(length) > self._limit:
+            raise TooLarge(f"the request has more than {self._limit:,} bytes")
+
+    async def read(self, receive: Receive) -> bool:
+        """Read the body; return whether the client is still there."""
+        while not self.is_complete:
+            message = await receive()
+            if message["type"] == "http.disconnect":
+                return False
+            block = message.get("body", b"")
+            if len(self._data) + len(block) > self._limit:
+                raise TooLarge(f"the request has more than {self._limit:,} bytes")
+            if self._gate._bodies_bytes + len(block) > _MAX_BODIES_BYTES:
+                raise QueueFull("the server is receiving too much at once; try again later", retry_after=1)
+            self._gate._bodies_bytes += len(block)
+            self._data += block
+            self.is_complete = not message.get("more_body", False)
+        return True
+
+    def replay(self, receive: Receive) -> Receive:
+        """Return what gives the body to the application, and afterwards what the client does."""
+        messages: list[Message] = [{"type": "http.request", "body": bytes(self._data), "more_body": False}]
+
+        async def replayed() -> Message:
+            if messages:
+                return messages.pop()
+            await asyncio.Event().wait()  # the gate sees when the client closes the connection
+            return {"type": "http.disconnect"}
+
+        return replayed
+
+    def release(self) -> None:
+        self._gate._bodies_bytes -= len(self._data)
+        self._data = bytearray()
+
+
+async def _disconnected(receive: Receive) -> None:
+    while (await receive())["type"] != "http.disconnect":
+        pass
+
+
+def _body_limit(service: Service, path: str) -> int:
+    settings = service.settings
+    return settings.file_bytes + _FORM_BYTES if path in _FILE_ROUTES else settings.body_bytes
+
+
+def _sharing(send: Send, origin: str) -> Send:
+    """Return a `send` that lets pages of an origin read the answer."""
+
+    async def send_shared(message: Message) -> None:
+        if message["type"] == "http.response.start":
+            headers = [(b"access-control-allow-origin", origin.encode("latin-1")), (b"vary", b"Origin")]
+            message["headers"] = [*message.get("headers", []), *headers]
+        await send(message)
+
+    return send_shared
+
+
+def _closing(send: Send) -> Send:
+    """Return a `send` that asks the client to close the connection after the answer."""
+
+    async def send_closing(message: Message) -> None:
+        if message["type"] == "http.response.start":
+            message["headers"] = [*message.get("headers", []), (b"connection", b"close")]
+        await send(message)
+
+    return send_closing
+
+
+def _preflight() -> Response:
+    return Response(
+        status_code=204,
+        headers={
+            "Access-Control-Allow-Methods": "GET, POST",
+            "Access-Control-Allow-Headers": "Authorization, Content-Type, X-Request-ID",
+            "Access-Control-Max-Age": "600",
+        },
+    )

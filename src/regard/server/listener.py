@@ -1,0 +1,131 @@
+"""Listens for connections, and ends when the process gets a signal.
+
+The first SIGTERM or SIGINT lets requests finish: from then on /readyz and /health say 503, and new work is refused.
+After `drain_delay`, in which a load balancer may notice that, no connections are accepted any more. Ten seconds later
+at the latest, or with a second signal, the process ends. SIGHUP reads keys and models again.
+"""
+
+import asyncio
+import contextlib
+import logging
+import os
+import signal
+import socket
+import traceback
+from collections.abc import Callable, Coroutine, Iterator
+from pathlib import Path
+from typing import Any
+
+import uvicorn
+
+from regard.errors import UserError
+from regard.server.app import make_app
+from regard.server.errors import ServeError
+from regard.server.http_protocol import MAX_HEADER_BYTES, protocol_class
+from regard.server.service import Service
+
+_GRACE_SECONDS = 8  # for requests, after connections are no longer accepted
+_HARD_SECONDS = 10.0
+
+_logger = logging.getLogger(__name__)
+
+
+class Listener(uvicorn.Server):
+    """The server of an application, with its own signals."""
+
+    def __init__(self, service: Service, started: Callable[[str], None]) -> None:
+        settings = service.settings
+        super().__init__(
+            uvicorn.Config(
+                make_app(service),
+                host=settings.host,
+                port=settings.port,
+                uds=settings.unix_socket or None,
+                http=protocol_class(settings.receive_seconds),
+                h11_max_incomplete_event_size=MAX_HEADER_BYTES,
+                ws="none",
+                lifespan="off",
+                access_log=False,
+                server_header=False,
+                proxy_headers=False,
+                log_config=None,
+                log_level="error",
+                timeout_graceful_shutdown=_GRACE_SECONDS,
+            )
+        )
+        self._service, self._say_started = service, started
+        self._tasks: set[asyncio.Task[None]] = set()
+
+    async def startup(self, sockets: list[socket.socket] | None = None) -> None:
+        """Start the engine processes, then listen."""
+        loop = asyncio.get_running_loop()
+        for number in (signal.SIGINT, signal.SIGTERM):
+            loop.add_signal_handler(number, self._end)
+        loop.add_signal_handler(signal.SIGHUP, lambda: self._run(self._reload()))
+        loop.set_exception_handler(_log_error)
+        await self._service.start()
+        try:
+            await super().startup(sockets)
+        except SystemExit:
+            await self._service.end()
+            raise ServeError(f"cannot listen on {self.config.host}:{self.config.port}; choose another --port") from None
+        for address in self._addresses():
+            self._say_started(address)
+
+    async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
+        """Let requests finish, then end the engine processes."""
+        await super().shutdown(sockets)
+        await self._service.end()
+        if self.config.uds:
+            Path(self.config.uds).unlink(missing_ok=True)
+
+    @contextlib.contextmanager
+    def capture_signals(self) -> Iterator[None]:
+        """Leave the signals alone: `startup` sets what they do."""
+        yield
+
+    def _addresses(self) -> Iterator[str]:
+        if self.config.uds:
+            yield f"unix:{self.config.uds}"
+            return
+        for listener in self.servers:
+            host, port = listener.sockets[0].getsockname()[:2]
+            yield f"http://[{host}]:{port}" if ":" in host else f"http://{host}:{port}"
+
+    def _end(self) -> None:
+        if self._service.is_draining:
+            os._exit(1)
+        self._service.is_draining = True
+        self._run(self._drain())
+
+    async def _drain(self) -> None:
+        delay = self._service.settings.drain_delay
+        await asyncio.sleep(delay)
+        asyncio.get_running_loop().call_later(_HARD_SECONDS, os._exit, 1)
+        self.should_exit = True
+
+    async def _reload(self) -> None:
+        try:
+            await self._service.reload()
+        except UserError as error:
+            _logger.error("keys and models were not read again, the previous ones stay: %s", error)
+        else:
+            _logger.info("keys and models were read again")
+
+    def _run(self, work: Coroutine[Any, Any, None]) -> None:
+        task = asyncio.create_task(work)
+        self._tasks.add(task)
+        task.add_done_callback(self._tasks.discard)
+
+
+def _log_error(_: asyncio.AbstractEventLoop, context: dict[str, Any]) -> None:
+    """Log an error of a task without its message, which may quote a text."""
+    error = context.get("exception")
+    where = traceback.extract_tb(error.__traceback__)[-1:] if error else []
+    place = f" in {where[0].filename}:{where[0].lineno}" if where else ""
+    _logger.error("%s: %s%s", context["message"].split(":")[0], type(error).__name__, place)
+
+
+def serve(service: Service, started: Callable[[str], None]) -> None:
+    """Serve until the process is told to end; `started` gets the address once the server can be reached."""
+    Listener(service, started).run()
