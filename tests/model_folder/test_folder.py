@@ -326,6 +326,8 @@ def test_a_missing_entry_of_the_settings_is_named(folder: Path, lost: str) -> No
             "alignment_head names a head that the model",
         ),
         ({"alignment_head": {"head": 3}}, "alignment_head is {'head': 3}; restore"),
+        ({"calibration_temperature": "warm"}, "calibration_temperature is 'warm', not a number from 0.1 to 10"),
+        ({"calibration_temperature": 0}, "calibration_temperature is 0, not a number from 0.1 to 10"),
     ],
 )
 def test_entries_of_the_wrong_type_are_refused(folder: Path, change: dict, message: str) -> None:

@@ -22,7 +22,7 @@ from regard.inference.search.hypothesis import Hypothesis
 from regard.inference.windows import Window, WindowReader
 from regard.inference.writer import Writer
 from regard.language_id import LanguageIdentifier
-from regard.model_folder.folder import DEFAULT_DECODE, AlignmentHead
+from regard.model_folder.folder import DEFAULT_DECODE, UNCALIBRATED, AlignmentHead
 from regard.settings.decode import DecodeSettings
 from regard.spans.glossary import Glossary
 from regard.tokenizers.protocol import Tokenizer
@@ -44,13 +44,16 @@ class Translator:
         decode: DecodeSettings = DEFAULT_DECODE,
         identifier: LanguageIdentifier | None = None,
         source_language: str | None = None,
+        calibration_temperature: float = UNCALIBRATED,
     ) -> None:
         """Make a translator; `max_positions` is the maximum number of tokens of a source or target, including EOS.
 
         `decode` is used by calls that do not give decode settings. Texts that are in another language than
-        `source_language`, as far as `identifier` knows, get a warning.
+        `source_language`, as far as `identifier` knows, get a warning. `calibration_temperature` is that of
+        `calibrated_probability`; translation does not use it.
         """
         self.decode = decode
+        self.calibration_temperature = calibration_temperature
         self.backend = backend
         self.tokenizer = tokenizer
         self.reader = Reader(tokenizer, max_positions, has_alignment=alignment_head is not None)

@@ -22,7 +22,7 @@ from regard.language_id import LanguageIdentifier
 from regard.machine.cpu import cpu_count
 from regard.model_folder import bundled
 from regard.model_folder.compatibility import check_compatible
-from regard.model_folder.folder import ModelFolder
+from regard.model_folder.folder import UNCALIBRATED, ModelFolder
 from regard.model_folder.loader import open_folder
 
 if TYPE_CHECKING:
@@ -72,6 +72,7 @@ def make_translator(
         max_positions=min(folder.settings.max_positions for folder in folders),
         alignment_head=alignment_head,
         decode=folders[0].decode,
+        calibration_temperature=folders[0].calibration_temperature if len(folders) == 1 else UNCALIBRATED,
         identifier=LanguageIdentifier(folders[0].language_profiles),
         source_language=folders[0].languages[0],
     )

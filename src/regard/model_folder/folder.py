@@ -29,6 +29,8 @@ FORMAT = 2
 
 DEFAULT_DECODE = DecodeSettings()
 
+UNCALIBRATED = 1.0  # the calibration temperature that changes nothing
+
 TOKENIZER_FILE = "tokenizer.model"
 
 HASHED = ["settings.json", TOKENIZER_FILE, "weights.safetensors"]
@@ -52,6 +54,7 @@ class ModelFolder:
     tokenizer: SentencePieceTokenizer
     decode: DecodeSettings = DEFAULT_DECODE  # how the model translates, unless a call says otherwise
     alignment: AlignmentHead | None = None
+    calibration_temperature: float = UNCALIBRATED  # for the probabilities that are reported; never used in search
     language_profiles: Mapping[str, LanguageProfile] = field(default_factory=dict)  # by language; may be empty
 
     @property
@@ -84,6 +87,7 @@ def describe_folder(
     model: dict[str, Any],
     alignment_head: dict[str, Any] | None,
     decode: dict[str, Any] | None = None,
+    calibration_temperature: float = UNCALIBRATED,
 ) -> dict[str, Any]:
     """Return the content of a `settings.json` of the current format."""
     return {
@@ -96,4 +100,5 @@ def describe_folder(
         "tokenizer": {"source": TOKENIZER_FILE, "target": TOKENIZER_FILE},
         "decode": decode or {},
         "alignment_head": alignment_head,
+        **({} if calibration_temperature == UNCALIBRATED else {"calibration_temperature": calibration_temperature}),
     }

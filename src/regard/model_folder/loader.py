@@ -11,7 +11,7 @@ from platformdirs import user_cache_path
 from regard.data.formats.records import LanguagePair
 from regard.errors import FolderError, UserError
 from regard.model_folder.bundled import available, resolve
-from regard.model_folder.folder import FORMAT, HASHED, TOKENIZER_FILE, AlignmentHead, ModelFolder
+from regard.model_folder.folder import FORMAT, HASHED, TOKENIZER_FILE, UNCALIBRATED, AlignmentHead, ModelFolder
 from regard.model_folder.language_profiles import PROFILES_FILE, read_profiles
 from regard.model_folder.upgrade import upgrade_settings
 from regard.model_folder.verification import HOW_TO_FIX
@@ -44,6 +44,8 @@ _SUPPORTED = {
     "tokenizer": {"source": TOKENIZER_FILE, "target": TOKENIZER_FILE},
 }
 
+_MIN_TEMPERATURE = 0.1  # of the calibration; the largest one is its reciprocal
+
 _MAX_TOKENIZER_BYTES = 1 << 26  # a larger file is refused; a tokenizer with 37,000 tokens has under 1 MB
 
 
@@ -67,6 +69,7 @@ def open_folder(path: Path) -> ModelFolder:
         languages = _languages(contents["directions"])
         decode = _decode_settings(contents["decode"])
         alignment = _alignment_head(contents["alignment_head"], settings)
+        temperature = _calibration_temperature(contents.get("calibration_temperature", UNCALIBRATED))
     except UserError as error:
         raise FolderError(f"{path / 'settings.json'}: {error}") from None
     tokenizer = SentencePieceTokenizer.load(path / TOKENIZER_FILE)
@@ -77,7 +80,7 @@ def open_folder(path: Path) -> ModelFolder:
                 f"is {getattr(settings, name)}; use the tokenizer that was saved with the model"
             )
     profiles = read_profiles(path, languages) if PROFILES_FILE in manifest else {}
-    return ModelFolder(path, settings, languages, tokenizer, decode, alignment, profiles)
+    return ModelFolder(path, settings, languages, tokenizer, decode, alignment, temperature, profiles)
 
 
 def _check_kind(path: Path) -> None:
@@ -165,6 +168,12 @@ def _alignment_head(saved: dict[str, Any] | None, settings: ModelSettings) -> Al
             "alignment_head names a head that the model does not have; run `regard measure alignment` again"
         )
     return head
+
+
+def _calibration_temperature(saved: Any) -> float:
+    if isinstance(saved, int | float) and _MIN_TEMPERATURE <= saved <= 1 / _MIN_TEMPERATURE:
+        return float(saved)
+    raise FolderError(f"calibration_temperature is {saved!r:.60}, not a number from 0.1 to 10; {HOW_TO_FIX}")
 
 
 def _read_alignment_file(path: Path) -> dict[str, Any] | None:

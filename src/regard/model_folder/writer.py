@@ -1,15 +1,23 @@
-"""Writes a model folder, or stores the alignment head in an existing one."""
+"""Writes a model folder, or stores the alignment head or the calibration in an existing one."""
 
 import shutil
 from collections.abc import Mapping
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from pathlib import Path
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
 from regard.data.formats.records import LanguagePair
 from regard.language_id import LanguageProfile
-from regard.model_folder.folder import DEFAULT_DECODE, HASHED, TOKENIZER_FILE, AlignmentHead, describe_folder
+from regard.model_folder.folder import (
+    DEFAULT_DECODE,
+    HASHED,
+    TOKENIZER_FILE,
+    UNCALIBRATED,
+    AlignmentHead,
+    ModelFolder,
+    describe_folder,
+)
 from regard.model_folder.language_profiles import PROFILES_FILE, write_profiles
 from regard.model_folder.loader import open_folder
 from regard.settings.decode import DecodeSettings
@@ -39,7 +47,7 @@ def save_folder(
 
     make_folder(path)
     (path / "manifest.json").unlink(missing_ok=True)
-    write_json(path / "settings.json", _contents(settings, languages, decode, None))
+    write_json(path / "settings.json", _contents(settings, languages, decode))
     write_atomically(path / TOKENIZER_FILE, tokenizer.data)
     write_atomically(path / "weights.safetensors", save(weights))
     write_atomically(path / "card.md", card)
@@ -53,15 +61,29 @@ def save_alignment_head(path: Path, head: AlignmentHead) -> None:
     A folder of an older format is upgraded. What only the older format had is removed: the file with the alignment
     head, and the folder of CTranslate2 files, which is not used any more.
     """
-    folder = open_folder(path)
-    contents = _contents(folder.settings, folder.languages, folder.decode, head)
-    replace_file(path, "settings.json", json_text(contents))
+    _replace_settings(replace(open_folder(path), alignment=head))
     (path / "alignment.json").unlink(missing_ok=True)
     shutil.rmtree(path / "fast", ignore_errors=True)
 
 
+def save_calibration(path: Path, temperature: float) -> None:
+    """Store the temperature for reported probabilities in the settings of a model folder of the current format."""
+    _replace_settings(replace(open_folder(path), calibration_temperature=temperature))
+
+
+def _replace_settings(folder: ModelFolder) -> None:
+    contents = _contents(
+        folder.settings, folder.languages, folder.decode, folder.alignment, folder.calibration_temperature
+    )
+    replace_file(folder.path, "settings.json", json_text(contents))
+
+
 def _contents(
-    settings: ModelSettings, languages: LanguagePair, decode: DecodeSettings, alignment: AlignmentHead | None
+    settings: ModelSettings,
+    languages: LanguagePair,
+    decode: DecodeSettings,
+    alignment: AlignmentHead | None = None,
+    calibration_temperature: float = UNCALIBRATED,
 ) -> dict[str, Any]:
     model = asdict(settings)
     return describe_folder(
@@ -70,4 +92,5 @@ def _contents(
         model=model,
         decode=decode.stored_with_model(),
         alignment_head=asdict(alignment) if alignment else None,
+        calibration_temperature=calibration_temperature,
     )
