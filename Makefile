@@ -31,7 +31,7 @@ lint: $(READY) ## Check style, types, wording and the direction of imports
 	$(BIN)/lint-imports
 
 bench: $(READY) ## Run the measurements in bench/
-	@set -e; for script in $(sort $(filter-out bench/compare_checkouts.py bench/check_%.py,$(wildcard bench/*.py))); do echo "== $$script"; $(BIN)/python $$script; done
+	@set -e; for script in $(sort $(filter-out bench/compare_checkouts.py bench/check_%.py bench/serve_%.py,$(wildcard bench/*.py))); do echo "== $$script"; $(BIN)/python $$script; done
 	@$(if $(wildcard bench/*.py),,echo "bench/ has no measurements yet")
 
 clean: ## Remove everything make created, the virtual environment included

@@ -108,6 +108,8 @@ class ServerProcess:
         assert self.process.stderr
         with self.process.stderr:
             for line in self.process.stderr:
+                if line.startswith("{"):
+                    continue  # the log of requests
                 self.messages.append(line.rstrip("\n"))
                 if found := re.search(r"serving at (http://\S+)", line):
                     self.url = found[1]

@@ -1,0 +1,99 @@
+"""Try what must not break `regard serve`, thousands of times: the figures of the server in docs/reliability.md.
+
+    python bench/serve_campaigns.py                              # all campaigns
+    python bench/serve_campaigns.py mutated malformed --count 200
+    python bench/serve_campaigns.py --list                       # names and numbers of attempts
+    python bench/serve_campaigns.py none                         # only writes the page
+
+Only servers that the campaigns start on the loopback interface are attacked. Results are appended to
+bench/results/serve_campaigns.jsonl, unless --count changes the number of attempts, and docs/reliability.md gets the
+latest result of each campaign. The exit code is 1 if something happened that must not happen.
+"""
+
+import argparse
+import inspect
+import sys
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from types import ModuleType
+
+from campaigns import malformed_messages, mutated_requests
+from campaigns.outcome import Outcome
+from common.environments import ROOT
+from common.results import append
+from pages.serve_campaigns import write_section
+
+from regard.benchmark.server_process import ServerProcess
+
+
+@dataclass(frozen=True)
+class Campaign:
+    """A campaign, its number of attempts, and whether it depends on the speed of the machine."""
+
+    module: ModuleType
+    count: int
+    timed: bool = False
+
+    @property
+    def run(self) -> Callable[..., Outcome]:
+        run: Callable[..., Outcome] = self.module.run
+        return run
+
+
+CAMPAIGNS = {
+    "mutated": Campaign(mutated_requests, 10_000),
+    "malformed": Campaign(malformed_messages, 10_000),
+}
+
+RESULTS = ROOT / "bench" / "results" / "serve_campaigns.jsonl"
+PAGE = ROOT / "docs" / "reliability.md"
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("names", nargs="*", default=list(CAMPAIGNS), help="campaigns; none only writes the page")
+    parser.add_argument("--count", type=int, help="another number of attempts; the result is not kept")
+    parser.add_argument("--list", action="store_true", help="print the names of the campaigns")
+    parser.add_argument("--results", type=Path, default=RESULTS)
+    parser.add_argument("--out", type=Path, default=PAGE)
+    options = parser.parse_args()
+    if options.list:
+        for name, campaign in CAMPAIGNS.items():
+            print(f"{name:12} {campaign.count:>7,}  {(campaign.module.__doc__ or '').splitlines()[0]}")
+        return
+    if unknown := set(options.names) - {*CAMPAIGNS, "none"}:
+        parser.error(f"unknown: {', '.join(sorted(unknown))}; the campaigns are {', '.join(CAMPAIGNS)}")
+    bad = [name for name in options.names if name != "none" and not run(name, options)]
+    write_section(options.results, options.out, {name: each.module.SENTENCE for name, each in CAMPAIGNS.items()})
+    if bad:
+        sys.exit(f"faults in: {', '.join(bad)}")
+
+
+def run(name: str, options: argparse.Namespace) -> bool:
+    """Run a campaign, print and keep its result, and return whether it found no fault."""
+    campaign = CAMPAIGNS[name]
+    count = options.count or campaign.count
+    began = time.monotonic()
+    if "server" in inspect.signature(campaign.run).parameters:
+        server = ServerProcess.start([])
+        try:
+            outcome = campaign.run(server, count)
+        finally:
+            server.end()
+            for line in server.messages:
+                print(f"  server: {line}")
+    else:
+        outcome = campaign.run(count)
+    print(f"{name}: {campaign.module.SENTENCE.format(**outcome.facts)}")
+    print(f"{name}: {outcome.fault_count} faults, {time.monotonic() - began:.0f} s", flush=True)
+    for fault in outcome.faults:
+        print(f"  fault: {fault}")
+    if options.count is None:
+        append(options.results, campaign=name, **outcome.facts, faults=outcome.fault_count)
+    return not outcome.fault_count
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,36 @@
+"""A sample of each campaign of bench/serve_campaigns.py finds no fault."""
+
+import importlib
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from regard.benchmark.server_process import ServerProcess
+
+BENCH = Path(__file__).parents[2] / "bench"
+
+SAMPLES = {"mutated_requests": 150, "malformed_messages": 100}  # campaigns of one server
+
+
+@pytest.fixture(scope="module")
+def server() -> Iterator[ServerProcess]:
+    running = ServerProcess.start([])
+    yield running
+    running.end()
+
+
+@pytest.fixture
+def campaign(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> Any:
+    """Return a module of bench/campaigns/, imported as a script of bench/ imports it."""
+    monkeypatch.setattr(sys, "path", [str(BENCH), *sys.path])
+    return importlib.import_module(f"campaigns.{request.param}")
+
+
+@pytest.mark.parametrize(("campaign", "count"), SAMPLES.items(), ids=list(SAMPLES), indirect=["campaign"])
+def test_a_sample_finds_no_fault(campaign: Any, count: int, server: ServerProcess) -> None:
+    outcome = campaign.run(server, count)
+    assert outcome.faults == []
+    assert campaign.SENTENCE.format(**outcome.facts)
