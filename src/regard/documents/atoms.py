@@ -4,6 +4,7 @@ A part is a run of letters, a run of punctuation or a protected part. Punctuatio
 linked word is. What is linked to nothing belongs to the smallest element that contains its neighbours.
 """
 
+from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
@@ -13,6 +14,8 @@ from regard.inference.alignment import Link
 from regard.inference.result import Range
 
 _MAX_RUNS = 64  # of a word of the source that are compared with those of the words that are linked to it
+
+_NEIGHBOURS = 3  # words before and after an element, of which one may give a link to it
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,7 +64,9 @@ class _Finder:
         self._source_runs, self._target_runs = source_runs, target_runs
         self._linked: dict[int, int] = {}  # by target word: the source word
         for source_word, target_word in links:
-            self._linked.setdefault(target_word, source_word)
+            if source_word < len(source_runs.words) and target_word < len(target_runs.words):
+                self._linked.setdefault(target_word, source_word)
+        self._link_lost_elements()
         self._kept = kept
         self._owners: dict[int, Element] = {}  # by run of the source
 
@@ -71,11 +76,37 @@ class _Finder:
             runs = [self._target_runs.all[index] for index in self._target_runs.of_word(number)]
             runs = [run for run in runs if run.word == number]  # a protected part may have several words
             linked = self._linked.get(number)
-            if linked is None or linked >= len(self._source_runs.words):
+            if linked is None:
                 found += (self._protected(run) or _Open(run, None, None) for run in runs)
             else:
                 found += self._word(number, runs, linked)
         return self._closed(found)
+
+    def _link_lost_elements(self) -> None:
+        """Link a word of the translation to each element without a link, if a neighbour has several words.
+
+        Most models attend to the noun when they write an adjective before it: "old dogs" becomes "vieux chiens", and
+        both words are linked to "dogs".
+        """
+        targets: dict[int, list[int]] = defaultdict(list)  # by source word
+        for target_word, source_word in sorted(self._linked.items()):
+            targets[source_word].append(target_word)
+        for element in self._source.markup:
+            if not isinstance(element, Element) or not self._source_runs.count(element.begin, element.end):
+                continue
+            first, last = (self._source_runs.word(at) for at in (element.begin, element.end - 1))
+            if any(targets.get(word) for word in range(first, last + 1)):
+                continue
+            after = (word for word in range(last + 1, last + 1 + _NEIGHBOURS) if len(targets.get(word, ())) > 1)
+            before = (word for word in range(first - 1, first - 1 - _NEIGHBOURS, -1) if len(targets.get(word, ())) > 1)
+            if (donor := next(after, None)) is not None:
+                taken, new = targets[donor].pop(0), first
+            elif (donor := next(before, None)) is not None:
+                taken, new = targets[donor].pop(), last
+            else:
+                continue
+            self._linked[taken] = new
+            targets[new].append(taken)
 
     def _protected(self, run: Run) -> _Open | None:
         if run.kind != "protected":

@@ -50,9 +50,8 @@ def read_file(name: str, data: bytes) -> File:
     """Return the document of a file."""
     suffix = PurePath(name).suffix.lower()
     if suffix not in SUFFIXES:
-        raise DataError(
-            f"files of the type {suffix or 'without a suffix'} cannot be translated, only {_list(SUFFIXES)}"
-        )
+        files = f"files of the type {suffix}" if suffix else "files without a suffix"
+        raise DataError(f"{files} cannot be translated, only {_list(SUFFIXES)}")
     mark, encoding = next((one for one in _ENCODING_MARKS if data.startswith(one[0])), (b"", "utf-8"))
     if not mark and suffix in HTML_SUFFIXES:
         encoding = _declared_encoding(data)

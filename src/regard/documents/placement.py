@@ -35,6 +35,8 @@ def needs_alignment(source: SegmentText) -> bool:
 
 def place(source: SegmentText, translation: Translation, markup: Format) -> str:
     """Return a translation with the markup of its source."""
+    if not source.markup and not source.kept:
+        return escape(translation.text, markup)
     return _Writer(source, translation, markup).write()
 
 
@@ -79,6 +81,7 @@ class _Writer:
         for index in reversed(range(len(self._runs.all))):
             self._translated[index] = index if index in self._first else self._translated[index + 1]
         self._written = self._written_kept = 0  # characters of the translation, and protected parts in them
+        self._ended = False  # the space after the text is written
         self._out: list[str] = []
 
     def write(self) -> str:
@@ -126,7 +129,10 @@ class _Writer:
             number = bisect_left(borders, (place, 0)) - 1
             if number >= 0 and place < borders[number][1]:  # not inside of another element
                 place = borders[number][is_after]
-            yield _Placed(place, place, is_after, order, self._raw(one))
+            # Markup may follow the space after the text, which the translator does not see.
+            space = "" if self._ended or one.begin <= len(self._source.text) else " "
+            self._ended |= space != ""
+            yield _Placed(place, place, is_after, order, space + self._raw(one))
 
     def _ranges(self, element: Element, begin: int, end: int) -> dict[Element, Range]:
         """Return the range of atoms of each element directly inside of an element."""

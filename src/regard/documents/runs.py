@@ -40,12 +40,13 @@ class Runs:
         end = 0
         for begin, stop in (*protected, (len(text), len(text))):
             for match in _RUN.finditer(text, end, begin):
-                yield Run("word" if match["word"] else "sign", match.start(), match.end(), self._word(match.start()))
+                yield Run("word" if match["word"] else "sign", match.start(), match.end(), self.word(match.start()))
             if begin < stop:
-                yield Run("protected", begin, stop, self._word(begin))
+                yield Run("protected", begin, stop, self.word(begin))
             end = stop
 
-    def _word(self, index: int) -> int:
+    def word(self, index: int) -> int:
+        """Return the number of the word that has a character, or of the last word before it."""
         return max(0, bisect_right(self._word_begins, index) - 1)
 
     def of_word(self, number: int) -> range:

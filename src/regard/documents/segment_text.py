@@ -125,15 +125,18 @@ class _Reader:
             if result.text.endswith(" "):
                 result.text = result.text[:-1]
                 is_text = isinstance(last, Token) and last.kind == "text"
-                result.space_after = last.raw[len(last.raw.rstrip(_SPACES)) :] if is_text else " "
+                result.space_after = last.raw[len(last.raw.rstrip(_SPACES)) :] if is_text else ""
         result.root.end = len(result.text)
         return result
 
     def _add(self, item: Item) -> None:
         if isinstance(item, Protected):
             shown = "".join(decode(one.raw, self._options.format) for one in item.content if one.kind == "text")
-            # The model should see that there is something, such as the name of a person that a program puts in.
-            self._protect(item.raw, shown or (item.raw if item.name in self._options.ignore_tags else ""))
+            if item.name == "sup":
+                shown = ""  # the number of a footnote, or an exponent
+            elif not shown and item.name in self._options.ignore_tags:
+                shown = item.raw  # the model should see that a program puts something here
+            self._protect(item.raw, shown)
         elif item.kind == "text":
             self._text(item.raw)
         elif item.kind == "cdata":

@@ -8,10 +8,13 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
+from regard.documents.characters import decode
 from regard.documents.elements import OPTIONAL_END, MarkupOptions, Splits, is_protected, splitting
 from regard.documents.scanner import Format, Token
 
 MAX_DEPTH = 32  # a tag that is inside of more elements separates segments
+
+_MAX_SUPERSCRIPT = 8  # tokens
 
 
 @dataclass(frozen=True, slots=True)
@@ -108,14 +111,24 @@ def _items(tokens: Sequence[Token], ends: dict[int, int], options: MarkupOptions
     while index < len(tokens):
         token, end = tokens[index], index + 1
         item: Item = token
-        if token.kind in ("start", "empty") and is_protected(token, options):
-            end = ends.get(index, end)
-            inside = tuple(tokens[index:end])
-            content = inside[1:-1] if inside[-1].name == token.name else inside[1:]
-            if token.kind == "start" or token.name in options.ignore_tags:
-                item = Protected("".join(one.raw for one in inside), token.name, content)
+        if token.kind == "start":
+            some = tokens[index : min(ends[index], index + _MAX_SUPERSCRIPT + 1)]
+            if is_protected(token, options) or _is_superscript(some, options):
+                end = ends[index]
+                inside = tokens[index:end]
+                content = inside[1:-1] if inside[-1].name == token.name else inside[1:]
+                item = Protected("".join(one.raw for one in inside), token.name, tuple(content))
+        elif token.kind == "empty" and token.name in options.ignore_tags:
+            item = Protected(token.raw, token.name, ())
         yield index, item
         index = end
+
+
+def _is_superscript(tokens: Sequence[Token], options: MarkupOptions) -> bool:
+    """Return whether some tokens are an element with a number or a sign, such as that of a footnote or an exponent."""
+    if options.format != "html" or tokens[0].name != "sup" or len(tokens) > _MAX_SUPERSCRIPT:
+        return False
+    return not any(map(str.isalpha, "".join(decode(one.raw, "html") for one in tokens if one.kind == "text")))
 
 
 def _separating(items: Iterable[tuple[int, Item]], partners: dict[int, int], splits: Splits) -> set[int]:
