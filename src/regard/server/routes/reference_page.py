@@ -11,6 +11,8 @@ from regard.render.html_page import page, table
 
 Schema = Mapping[str, Any]
 
+_LIMITS = (("minimum", "≥"), ("maximum", "≤"), ("maxLength", "of length ≤"), ("maxItems", "of length ≤"))
+
 
 def reference_page(openapi: Schema) -> str:
     """Return the page for an OpenAPI schema."""
@@ -84,9 +86,12 @@ def _plain(schema: Schema) -> str:
     if "prefixItems" in schema:
         return f"[{', '.join(_plain(each) for each in schema['prefixItems'])}]"
     if schema.get("type") == "array":
-        return f"list of {_plain(schema['items'])}"
-    limits = [f"{sign} {schema[name]:g}" for name, sign in (("minimum", "≥"), ("maximum", "≤")) if name in schema]
-    return " ".join([schema.get("type", "object"), *limits])
+        return " ".join(["list", *_limits(schema), "of", _plain(schema["items"])])
+    return " ".join([schema.get("type", "object"), *_limits(schema)])
+
+
+def _limits(schema: Schema) -> list[str]:
+    return [f"{sign} {schema[name]:,g}" for name, sign in _LIMITS if name in schema]
 
 
 def _content(body: Schema) -> Schema:

@@ -63,24 +63,37 @@ def router(service: Service) -> APIRouter:
 
     @routes.get("/openapi.json", include_in_schema=False)
     async def schema() -> JSONResponse:
-        return JSONResponse(_openapi(routes))
+        return JSONResponse(_openapi(service, routes))
 
     @routes.get("/docs", include_in_schema=False)
     async def docs() -> HTMLResponse:
         """Return the documentation, whose only style sheet is inside it."""
-        html = reference_page(_openapi(routes))
+        html = reference_page(_openapi(service, routes))
         return HTMLResponse(html, headers={"Content-Security-Policy": style_policy(html)})
 
     return routes
 
 
-def _openapi(routes: APIRouter) -> dict[str, Any]:
-    return get_openapi(
+def _openapi(service: Service, routes: APIRouter) -> dict[str, Any]:
+    """Return the schema, with the limits of this server."""
+    schema = get_openapi(
         title="/v1",
         version=__version__,
         description="Translation with scores, warnings, word alignment, and a look inside the model.",
         routes=routes.routes,
     )
+    settings = service.settings
+    for name, request in schema["components"]["schemas"].items():
+        if not name.endswith("Request"):
+            continue
+        fields = request["properties"]
+        for text in fields["text"].get("anyOf", [fields["text"]]):
+            if text["type"] == "array":
+                text["maxItems"] = settings.batch_limit
+            text.get("items", text)["maxLength"] = settings.char_limit
+        if "n_best" in fields:
+            fields["n_best"]["maximum"] = 1 + settings.alternatives_limit
+    return schema
 
 
 def _texts(service: Service, text: str | list[str]) -> list[str]:

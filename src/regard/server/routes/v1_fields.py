@@ -2,15 +2,22 @@
 
 from typing import Annotated, Any, Literal
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import BaseModel, BeforeValidator, ConfigDict, Field
 
 Language = Annotated[str, Field(min_length=1, max_length=35, examples=["en"])]
+
+# In JSON, 2.0 is a whole number, too.
+WholeNumber = Annotated[int, BeforeValidator(lambda value: int(value) if _is_whole(value) else value)]
 
 Texts = str | Annotated[list[str], Field(min_length=1)]
 
 SOURCE = "language of the text; without it, or with null, the language is identified"
 TARGET = "language of the translation"
 MODEL = "name of a model (see /v1/models); without it, the first model that translates between the two languages"
+
+
+def _is_whole(value: object) -> bool:
+    return isinstance(value, float) and value.is_integer()
 
 
 class _Request(BaseModel):
@@ -32,7 +39,7 @@ class TranslateRequest(LanguagesRequest):
 
     text: Texts = Field(description="text, or list of texts", examples=["I am tired."])
     format: Literal["text", "html", "xml"] = Field(default="text", description="html and xml keep the tags of the text")
-    n_best: int = Field(default=1, ge=1, description="number of translations of each text, best first")
+    n_best: WholeNumber = Field(default=1, ge=1, description="number of translations of each text, best first")
     words: bool = Field(default=False, description="also return the words of text and translation")
 
 
@@ -40,8 +47,10 @@ class AlternativesRequest(LanguagesRequest):
     """A translation to continue differently from one of its words."""
 
     text: str = Field(description="text to translate", examples=["I am tired."])
-    word: int = Field(ge=0, description="number of the word of the translation, counted from 0, that is to be replaced")
-    count: int = Field(default=5, ge=1, le=20, description="number of alternatives")
+    word: WholeNumber = Field(
+        ge=0, description="number of the word of the translation, counted from 0, that is to be replaced"
+    )
+    count: WholeNumber = Field(default=5, ge=1, le=20, description="number of alternatives")
 
 
 class LookRequest(LanguagesRequest):
