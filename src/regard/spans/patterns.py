@@ -135,7 +135,7 @@ _SPAN = re.compile(
 
 _KINDS = {f"k{number}": kind for number, (kind, _) in enumerate([*_WORD_PATTERNS, *_OTHER_PATTERNS])}
 
-_TRIMMED = ".,;:!?'\"’”»…*_"
+_TRIMMED = ".,;:!?'\"’”»…*"
 
 _BRACKETS = {")": "(", "]": "[", "}": "{"}
 
