@@ -24,6 +24,11 @@ def test_look_and_translate_give_the_same_text(model: Path) -> None:
     assert "encoder.1.self.2.weight" in found["numbers"]
 
 
+def test_look_says_that_it_does_not_protect_spans(model: Path) -> None:
+    done = call("look", "--model", model, "a {name} cat")
+    assert "`regard translate` puts a stand-in in the place of {name}" in done.said
+
+
 @pytest.mark.parametrize(
     ("words", "said"),
     [

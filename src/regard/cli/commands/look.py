@@ -64,6 +64,7 @@ def look(
     from regard.api import load
     from regard.cli.look_output import model_lines, save_svg, view_lines
     from regard.render.terminal import terminal_style
+    from regard.spans.patterns import find_spans
 
     loaded = load(model)
     decode = replace(loaded.decode, **changes)
@@ -75,6 +76,8 @@ def look(
         raise UserError("--word is for the terminal; --html and --json contain every word; leave it out")
     if tokens and svg is None and (html or as_json):
         raise UserError("--tokens is for the terminal and --svg; --html shows both, --json has tokens; leave it out")
+    if decode.protect and (spans := find_spans(text)):
+        say(f"the model gets the text as it is here; `regard translate` puts a stand-in in the place of {spans[0].text}")
     view = loaded.look(text, decode, target=target, without=without)
     if html is not None:
         view.save(html, trace)
