@@ -2,13 +2,14 @@
 
 import asyncio
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 from types import MappingProxyType
 from typing import Any, Literal
 
 from regard.inference.result import Translation
 from regard.server.catalog import Catalog, Detection, ServedModel
+from regard.server.chaining import chain, text_between
 from regard.server.engine_pool import EnginePool
 from regard.server.engines import EngineOptions
 from regard.server.errors import BadRequest, Refusal, TooLarge
@@ -19,6 +20,8 @@ from regard.server.queue import Lane, Queue
 from regard.server.quotas import Usage
 from regard.server.request_log import facts
 from regard.settings.serve import ServeSettings
+
+_BOTH = ("alignment", "protect")  # decode settings that the first of two models needs too
 
 
 @dataclass(frozen=True)
@@ -119,9 +122,9 @@ class Service:
     async def _translate(self, models: tuple[ServedModel, ...], work: Work) -> list[Translation]:
         translations = await self._run(models[0], work.texts, work, is_last=len(models) == 1)
         for model in models[1:]:
-            texts = tuple(each.text for each in translations)
+            texts = tuple(map(text_between, translations))
             second = await self._run(model, texts, work, is_last=True)
-            translations = list(map(_chained, translations, second))
+            translations = list(map(chain, translations, second))
         return translations
 
     def identify(self, text: str) -> list[Detection]:
@@ -145,7 +148,7 @@ class Service:
 
     async def _run(self, model: ServedModel, texts: Sequence[str], work: Work, *, is_last: bool) -> list[Translation]:
         # The first of two models gives one translation, whatever was asked for.
-        asked = {name: value for name, value in work.decode.items() if is_last or name == "alignment"}
+        asked = {name: value for name, value in work.decode.items() if is_last or name in _BOTH}
         decode = {**self._decode, **asked}
         lane = Lane(model.name, tuple(sorted(decode.items())), work.is_document)
         try:
@@ -171,26 +174,3 @@ class Service:
     def _options(self, catalog: Catalog) -> EngineOptions:
         models = {model.name: str(model.path) for model in catalog.models()}
         return EngineOptions(models, self.settings.cache_bytes, self.settings.engines)
-
-
-def _chained(first: Translation, second: Translation) -> Translation:
-    """Return the translation by two models: source of the first, text of the second."""
-    links = None
-    if first.alignment is not None and second.alignment is not None:
-        sources: dict[int, list[int]] = {}
-        for source, middle in first.alignment:
-            sources.setdefault(middle, []).append(source)
-        links = tuple(
-            dict.fromkeys((source, target) for middle, target in second.alignment for source in sources.get(middle, ()))
-        )
-    return replace(
-        second,
-        source=first.source,
-        alignment=links,
-        alternatives=tuple(replace(_chained(first, each)) for each in second.alternatives),
-        warnings=(
-            *(replace(each, target=None) for each in first.warnings),
-            *(replace(each, source=None) for each in second.warnings),
-        ),
-        spans=(),  # their places in the source are those of the text between the two models
-    )

@@ -66,3 +66,10 @@ def test_ours(chained: RunningServer, german: str) -> None:
     assert [word["text"] for word in found["words"]] == german.split()
     sources = [found["source_words"][number]["text"] for word in found["words"] for number in word["source"]]
     assert sources == ["am", "tired."]  # of the words of the text between, "Je suis fatigué.", two have links
+
+
+def test_what_is_protected_stays_through_both_models(chained: RunningServer) -> None:
+    tag = "<code>a &lt; b</code>"
+    body = {"q": f"<p>Have you <b>ever</b> seen {tag}?</p>", "source": "en", "target": "de", "format": "html"}
+    text = chained.post("/translate", json=body).json()["translatedText"]
+    assert tag in text and text.count("&lt;") == 1 and text.count("<b>") == 1 and "keep" not in text

@@ -77,7 +77,9 @@ def look(
     if tokens and svg is None and (html or as_json):
         raise UserError("--tokens is for the terminal and --svg; --html shows both, --json has tokens; leave it out")
     if decode.protect and (spans := find_spans(text)):
-        say(f"the model gets the text as it is here; `regard translate` puts a stand-in in the place of {spans[0].text}")
+        say(
+            f"the model gets the text as it is here; `regard translate` puts a stand-in in the place of {spans[0].text}"
+        )
     view = loaded.look(text, decode, target=target, without=without)
     if html is not None:
         view.save(html, trace)

@@ -178,6 +178,7 @@ def _markup(inputs: Inputs) -> MarkupOptions | None:
                 non_splitting_tags=frozenset(inputs.get_names("non_splitting_tags")),
                 ignore_tags=frozenset(inputs.get_names("ignore_tags")),
                 find_structure=str(inputs.get("outline_detection")).lower() not in ("0", "false"),
+                collapse_space=True if inputs.get_text("split_sentences") in ("0", "nonewlines") else None,
             )
         case _:
             raise InputError("Value for 'tag_handling' not supported.")
