@@ -296,7 +296,7 @@ class Model:
 
     def iter_measure_pronouns(self, count: int = sample_sizes.PRONOUNS) -> "Work[PronounReport]":
         """Measure pronouns as `measure_pronouns` does, and also yield the progress."""
-        from regard.data.synthetic import minimal_pairs
+        from regard.data.synthetic.generator import balanced_minimal_pairs
         from regard.interpret.annotated_pairs import SEED, SPLIT, check_languages
         from regard.interpret.measure.pronoun_experiment import run_pronoun_experiment
         from regard.interpret.report.pronoun_report import PronounReport
@@ -304,7 +304,7 @@ class Model:
 
         check_languages(self.languages, "pronouns")
         pairs = []
-        for pair in islice(minimal_pairs(SEED, SPLIT), count):
+        for pair in islice(balanced_minimal_pairs(SEED, SPLIT), count):
             pairs.append(pair)
             yield Progress("making pairs", len(pairs), count)
         found = yield from run_pronoun_experiment(

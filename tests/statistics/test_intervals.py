@@ -2,11 +2,10 @@
 
 import numpy as np
 import pytest
-from scipy.stats import binom, norm
+from scipy.stats import binom
 
 from regard.statistics.estimate import Estimate
 from regard.statistics.intervals import mean, proportion, proportion_change
-from regard.statistics.multiplicity import z_score
 
 
 def estimate(hits: int, cases: int, tests: int = 1) -> Estimate:
@@ -64,8 +63,6 @@ def test_if_all_cases_are_hits_the_clusters_count():
 
 def test_intervals_are_wider_for_many_tests():
     assert estimate(50, 100, 48).low < estimate(50, 100).low < estimate(50, 100).high < estimate(50, 100, 48).high
-    assert z_score(1) == pytest.approx(1.96, abs=0.001)
-    assert z_score(50) == pytest.approx(3.29, abs=0.001)  # 0.1 % in total on both sides
 
 
 @pytest.mark.parametrize("clusters", [23, 120])
@@ -107,7 +104,6 @@ def test_intervals_of_means_are_those_of_student():
     samples = rng.integers(300, size=(2000, 300))
     low, high = np.quantile([np.average(draws[rows], weights=weights[rows]) for rows in samples], (0.025, 0.975))
     assert (weighted.low, weighted.high) == pytest.approx((low, high), abs=0.02)
-    assert z_score(7) == pytest.approx(norm.ppf(1 - 0.05 / 14))
 
 
 def test_equal_values_have_no_interval():

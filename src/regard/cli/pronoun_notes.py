@@ -42,7 +42,7 @@ def pronouns_line(
     A pronoun is right if the model finds it more probable than the other pronoun.
     """
     contrasts = [contrast(pair, tokenizer) for members in pairs for pair in members]
-    both = pronoun_accuracy("", PronounTask(model, contrasts).preference() > 0).pair_accuracy.value
+    both = pronoun_accuracy("", PronounTask(model, contrasts).preference() > 0, pairs).pair_accuracy.value
     bar = "█" * round(_BAR * both)
     return (
         f"    “it” {bar:·<{_BAR}} the right pronoun in both sentences of {both:.0%} of {len(pairs)} minimal pairs "

@@ -70,6 +70,30 @@ class HeadIntervention:
         return allowed_BLM / allowed_BLM.sum(dim=-1, keepdim=True)
 
 
+class ReplacedOutputs(HeadIntervention):
+    """A lens that replaces the outputs of heads, for example by their mean over many sentences.
+
+    `outputs` has a tensor for each head that can be broadcast to the outputs of a batch (B, L, E).
+    """
+
+    def __init__(self, outputs: "Mapping[str, Tensor]") -> None:
+        super().__init__(outputs, "replaced")
+        self._outputs = outputs
+
+    def _replacement(self, head: str, weights_BLM: "Tensor", mask: "Tensor | None", first_row: int) -> "Tensor":
+        return weights_BLM
+
+    def outputs(self, name: str, outputs_BHLE: "Tensor", first_row: int = 0) -> "Tensor":
+        if name not in self._heads:
+            return outputs_BHLE
+        changed_BHLE = outputs_BHLE.clone()
+        for head in self._heads[name]:
+            new = self._outputs[f"{name}.{head + 1}"]
+            rows = slice(first_row, first_row + outputs_BHLE.size(2))
+            changed_BHLE[:, head] = new[:, rows] if new.dim() == 3 and new.size(1) > 1 else new
+        return changed_BHLE
+
+
 class ForcedAttention(HeadIntervention):
     """A lens that makes chosen queries of some heads attend only to chosen keys, with equal weights.
 

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from regard.interpret.address import locate_head
 from regard.interpret.annotated_pairs import AnnotatedPair
 from regard.interpret.interventions import HeadIntervention
 from regard.interpret.trace import Array
@@ -134,6 +135,28 @@ def layer_vectors(model: "AutoregressiveModel", pairs: Sequence[AnnotatedPair], 
             length = _length(pairs[index], stack.side)
             vectors[index] = np.stack([layer[row, :length] for layer in layers])
     return vectors
+
+
+def head_outputs(
+    model: "AutoregressiveModel", pairs: Sequence[AnnotatedPair], heads: Sequence[str]
+) -> dict[str, list[Array]]:
+    """Return the outputs of some heads on each pair, as arrays (L, E)."""
+    import torch
+
+    places = {head: locate_head(head) for head in heads}
+    anatomy = model.anatomy()
+    outputs: dict[str, list[Array]] = {head: [np.empty(0)] * len(pairs) for head in heads}
+    for batch in make_batches(model, pairs):
+        lens = _LayerRecorder([f"{attention}.mixed" for attention, _ in places.values()])
+        with torch.inference_mode():
+            model(batch.source, batch.input_BT, lens)
+        for head, (address, number) in places.items():
+            attention = anatomy.attention(address)
+            assert attention is not None
+            mixed_BLE = lens.recorded[f"{address}.mixed"][:, number].cpu().numpy()
+            for row, index in enumerate(batch.indices):
+                outputs[head][index] = mixed_BLE[row, : _length(pairs[index], attention.queries)]
+    return outputs
 
 
 def log_probabilities(

@@ -8,7 +8,7 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor, nn
 
-from regard.models.lens import Lens, record
+from regard.models.lens import Lens, record, replace_outputs
 
 
 def attend(
@@ -38,7 +38,7 @@ def attend(
     if mask is not None:
         record(lens, name, mask=mask)
         scores_BHLM = scores_BHLM.masked_fill(~mask, float("-inf"))
-    mixed_BHLE = lens.weights(name, scores_BHLM.softmax(dim=-1)) @ v_BHME
+    mixed_BHLE = replace_outputs(lens, name, lens.weights(name, scores_BHLM.softmax(dim=-1)) @ v_BHME)
     record(lens, name, mixed=mixed_BHLE)
     return mixed_BHLE
 

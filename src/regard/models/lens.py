@@ -1,7 +1,7 @@
 """The lens: an observer of a forward pass that records tensors and may replace attention weights."""
 
 from collections import defaultdict
-from typing import Protocol
+from typing import Protocol, runtime_checkable
 
 import torch
 from torch import Tensor
@@ -23,6 +23,19 @@ class Lens(Protocol):
         A model whose attention depends on the attention of the position before calls this method once for each
         position; `first_row` is then the number of positions before it in the same forward pass.
         """
+
+
+@runtime_checkable
+class OutputLens(Protocol):
+    """A lens that may also replace the outputs of heads."""
+
+    def outputs(self, name: str, outputs_BHLE: Tensor, first_row: int = 0) -> Tensor:
+        """Return the outputs of all heads of one attention sublayer that the model is to use."""
+
+
+def replace_outputs(lens: Lens | None, name: str, outputs_BHLE: Tensor) -> Tensor:
+    """Return the outputs of heads: the given ones, or those of the lens if it replaces outputs."""
+    return lens.outputs(name, outputs_BHLE) if isinstance(lens, OutputLens) else outputs_BHLE
 
 
 def record(lens: Lens | None, name: str, **tensors: Tensor) -> None:
@@ -64,6 +77,12 @@ class StepLens:
     def weights(self, name: str, weights_BHLM: Tensor, first_row: int = 0) -> Tensor:
         self._row += 1
         return self._lens.weights(name, weights_BHLM, first_row=self._row - 1)
+
+    def outputs(self, name: str, outputs_BHLE: Tensor, first_row: int = 0) -> Tensor:
+        """Replace the outputs of the position whose weights came last."""
+        if not isinstance(self._lens, OutputLens):
+            return outputs_BHLE
+        return self._lens.outputs(name, outputs_BHLE, first_row=self._row - 1)
 
     def finish(self) -> None:
         """Pass the joined tensors to the other lens. The axis of the positions is the last but one."""

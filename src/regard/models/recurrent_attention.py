@@ -13,7 +13,7 @@ from typing import Self
 import torch
 from torch import Tensor, nn
 
-from regard.models.lens import Lens, record
+from regard.models.lens import Lens, record, replace_outputs
 
 
 @dataclass(frozen=True)
@@ -60,7 +60,7 @@ class RecurrentAttention(nn.Module):
         weights_BLM = scores_BLM.softmax(dim=-1)
         if lens is not None:
             weights_BLM = lens.weights(name, weights_BLM[:, None])[:, 0]
-        context_BLD = weights_BLM @ source.values_BMD
+        context_BLD = replace_outputs(lens, name, (weights_BLM @ source.values_BMD)[:, None])[:, 0]
         joined_BLD = torch.cat([context_BLD, state_BLD], dim=-1)
         output_BLD = torch.tanh(self.output(joined_BLD))
         record(lens, name, mixed=context_BLD[:, None], joined=joined_BLD, output=output_BLD)

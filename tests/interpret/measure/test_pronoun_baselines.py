@@ -22,8 +22,8 @@ SENTENCES = [sentence for both in MINIMAL_PAIRS for sentence in both]
 
 
 def test_accuracy_counts_sentences_and_pairs():
-    result = pronoun_accuracy("some", np.array([True, True, True, False, False, False]))
-    assert (result.accuracy.value, result.accuracy.count) == (0.5, 3)
+    result = pronoun_accuracy("some", np.array([True, True, True, False, False, False]), MINIMAL_PAIRS[:3])
+    assert (result.accuracy.value, result.accuracy.count) == (0.5, 6)
     assert result.pair_accuracy.value == pytest.approx(1 / 3)
 
 
@@ -32,14 +32,15 @@ def test_a_baseline_that_cannot_see_the_cue_is_right_in_one_sentence_of_each_pai
     results = {result.name: result for result in baselines(MINIMAL_PAIRS)}
     for name in ("always the first noun", "always the nearest noun", "the two nouns alone"):
         assert (results[name].accuracy.value, results[name].pair_accuracy.value) == (0.5, 0)
+        assert results[name].by_construction
     for result in results.values():
         assert 0.4 < result.accuracy.value < 0.75 and result.pair_accuracy.value < 0.6, result
     assert list(results) == [
         "always the first noun",
         "always the nearest noun",
-        "the cue alone",
         "the two nouns alone",
-        "the words without their order",
+        "the cue alone",
+        "the words without their order, linear",
     ]
 
 

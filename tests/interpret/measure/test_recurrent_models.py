@@ -8,6 +8,7 @@ from regard.interpret.annotated_pairs import synthetic_sample
 from regard.interpret.measure import probes, pronoun_experiment
 from regard.interpret.measure.head_ablation import measure_heads
 from regard.interpret.measure.probe_tasks import TASKS
+from regard.interpret.measure.pronoun_interventions import control_heads
 from regard.progress import run_to_end
 from regard.render.terminal import TerminalStyle
 
@@ -34,12 +35,8 @@ def test_pronouns_are_measured_without_positions_and_without_a_control_head(monk
     monkeypatch.setattr(pronoun_experiment, "baselines", lambda pairs: ())
     report = recurrent_model("gru", "dot").measure_pronouns(count=4)
     assert [system.name for system in report.experiment.baselines] == ["this model"]
-    assert [one.name for one in report.experiment.interventions] == [
-        "removed",
-        "forced to the distractor",
-        "forced to the antecedent",
-    ]
-    assert "With 1 test (one per head and query)" in "\n".join(report.lines(TerminalStyle(80)))
+    assert "corrected for 1 question (one per head and query)" in "\n".join(report.lines(TerminalStyle(80)))
+    assert control_heads(("decoder.2.cross.1",), recurrent_model("gru", "dot").network) == ()
 
 
 def test_probes_measure_the_recurrent_layers(monkeypatch):

@@ -136,14 +136,14 @@ def _training_pairs() -> "Iterator[Pair]":
 def _look(model: "Model") -> None:
     """Print the pronoun accuracy, and what "it" attends to in the best head of the encoder, for two sentences."""
     from regard.data.synthetic import FAMOUS
-    from regard.interpret.measure.pronoun_experiment import famous_word
+    from regard.interpret.measure.famous_sentences import famous_word
     from regard.interpret.report.pronoun_report import baseline_lines
     from regard.interpret.report.sentence_text import show_row
     from regard.render.terminal import terminal_style
 
     experiment = show_work(model.iter_measure_pronouns(MINIMAL_PAIRS)).experiment
     style = terminal_style(os.environ, sys.stdout.isatty())
-    lines = [f"Accuracy on “it”, on {MINIMAL_PAIRS} held-out minimal pairs:", "", *baseline_lines(experiment)]
+    lines = ["Accuracy on “it”, on held-out minimal pairs:", "", *baseline_lines(experiment)]
     for source, _ in FAMOUS[:2]:
         view = model.look(source)
         lines += ["", style.strong(source), view.text]
@@ -152,7 +152,7 @@ def _look(model: "Model") -> None:
             words = view.trace.source.words
             for word in dict.fromkeys(famous_word(one, words) for one in ("it", place)):
                 lines += show_row(view.attention(head), words.index(word), style)
-    click.echo("\n".join([*lines, "", *experiment.famous[2:], experiment.verdict]))
+    click.echo("\n".join([*lines, "", *experiment.famous[2:], experiment.verdict.text]))
 
 
 def _what_next(model: str) -> None:

@@ -1,6 +1,7 @@
 """Endless streams of sentence pairs of one split. Each pair comes from a template that is sampled by its weight."""
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
+from itertools import cycle
 from typing import NamedTuple
 
 from regard.data.synthetic.grammar.phrases import Draft
@@ -76,13 +77,13 @@ def _sample_ambiguous_pronoun_pair(rng: Rng) -> Pair:
     return coreference.scene_pair(coreference.sample_scene(rng), "x" if rng.bernoulli(0.5) else "y")
 
 
-def sample_minimal_pairs(rng: Rng) -> Iterator[tuple[Pair, Pair]]:
-    """Yield minimal pairs (see `minimal_pairs`), whatever split they belong to.
+def sample_minimal_pairs(rng: Rng, frames: Sequence[coreference.Frame] = ()) -> Iterator[tuple[Pair, Pair]]:
+    """Yield minimal pairs (see `minimal_pairs`) of these frames or of all, whatever split they belong to.
 
     Which of the two sentences comes first is random.
     """
     while True:
-        scene = coreference.sample_scene(rng, ("mf", "fm"))
+        scene = coreference.sample_scene(rng, ("mf", "fm"), rng.choice(frames) if frames else None)
         first, second = coreference.scene_pair(scene, "x"), coreference.scene_pair(scene, "y")
         yield (first, second) if rng.bernoulli(0.5) else (second, first)
 
@@ -108,6 +109,22 @@ def minimal_pairs(seed: int, split: str = "test") -> Iterator[tuple[Pair, Pair]]
     _check(split)
     sampled = sample_minimal_pairs(Rng(seed, f"flips/{split}"))  # "flips" is part of the seed; do not rename it
     return ((first, second) for first, second in sampled if split_of(first) == split == split_of(second))
+
+
+def balanced_minimal_pairs(seed: int, split: str = "test") -> Iterator[tuple[Pair, Pair]]:
+    """Return an endless stream of minimal pairs that takes every relation between the two nouns in turn.
+
+    Sentences of one relation resemble each other, so statistics over relations need equally many of each.
+    """
+    _check(split)
+    by_name: dict[str, list[coreference.Frame]] = {}
+    for frame in (*coreference.frames(True), *coreference.frames(False)):
+        by_name.setdefault(frame.name, []).append(frame)
+    streams = [
+        sample_minimal_pairs(Rng(seed, f"balanced/{split}/{name}"), frames) for name, frames in sorted(by_name.items())
+    ]
+    for stream in cycle(streams):
+        yield next((first, second) for first, second in stream if split_of(first) == split == split_of(second))
 
 
 def _check(split: str) -> None:

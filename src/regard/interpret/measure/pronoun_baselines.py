@@ -1,7 +1,8 @@
 """Baselines for the pronoun task: simple predictors that use only part of the information in a sentence.
 
 Each baseline predicts the gender of the pronoun in both sentences of a minimal pair. The baselines that have to be
-trained are trained on minimal pairs of the train split.
+trained are trained on minimal pairs of the train split. Three of them give the same answer in both sentences of a pair,
+so that they are right in exactly half of the sentences by construction.
 """
 
 from collections import Counter
@@ -24,39 +25,55 @@ _STEPS, _LEARNING_RATE, _MOMENTUM, _WEIGHT_DECAY = 150, 0.3, 0.9, 1e-4
 
 @dataclass(frozen=True)
 class PronounAccuracy:
-    """How often a system chooses the correct pronoun: in single sentences, and in both sentences of a minimal pair."""
+    """How often a system chooses the correct pronoun: in single sentences, and in both sentences of a minimal pair.
+
+    `swappable` is the accuracy in the sentences whose two nouns are of the same class, so that each could have either
+    role. In the other sentences, the classes of the nouns and the cue may give the antecedent away.
+    """
 
     name: str
     accuracy: Estimate
     pair_accuracy: Estimate
+    swappable: Estimate | None
+    by_construction: bool = False  # whether the accuracies follow from the rule and have no error
 
 
-def pronoun_accuracy(name: str, correct: Array) -> PronounAccuracy:
+def pronoun_accuracy(
+    name: str, correct: Array, minimal_pairs: Sequence[tuple[Pair, Pair]], *, by_construction: bool = False
+) -> PronounAccuracy:
     """Compute the accuracy of a system; `correct` says for each sentence whether its pronoun is correct.
 
     The two sentences of a minimal pair follow each other.
     """
     pairs = np.asarray(correct, dtype=float).reshape(-1, 2)
-    accuracy, pair_accuracy = (
-        proportion(hits, np.ones(len(pairs))) for hits in (pairs.mean(axis=1), pairs.all(axis=1))
-    )
+    frames = frames_of(minimal_pairs)
+    accuracy = proportion(pairs.sum(axis=1), np.full(len(pairs), 2), clusters=frames)
+    pair_accuracy = proportion(pairs.all(axis=1), np.ones(len(pairs)), clusters=frames)
+    swaps = np.array([coreference_of(first).both_roles for first, _ in minimal_pairs])
+    swappable = proportion(pairs.sum(axis=1) * swaps, 2 * swaps, clusters=frames)
     assert accuracy is not None and pair_accuracy is not None
-    return PronounAccuracy(name, accuracy, pair_accuracy)
+    return PronounAccuracy(name, accuracy, pair_accuracy, swappable, by_construction)
 
 
-def baselines(minimal_pairs: Iterable[tuple[Pair, Pair]]) -> list[PronounAccuracy]:
+def frames_of(minimal_pairs: Iterable[tuple[Pair, Pair]]) -> list[str]:
+    """Return the name of the relation between the two nouns of each minimal pair."""
+    return [coreference_of(first).frame or "" for first, _ in minimal_pairs]
+
+
+def baselines(minimal_pairs: Sequence[tuple[Pair, Pair]]) -> list[PronounAccuracy]:
     """Return the accuracy of each baseline on these minimal pairs."""
     test = [sentence for both in minimal_pairs for sentence in both]
     train = [one for both in islice(generator.minimal_pairs(SEED, "train"), TRAINING_PAIRS) for one in both]
     first = np.array([it.antecedent < _distractor(it) for it in map(coreference_of, test)])
     feminine = np.array([coreference_of(sentence).gender == "f" for sentence in test])
     bag = BagOfWords(map(words_of, train), [coreference_of(sentence).gender == "f" for sentence in train])
+    by_nouns, by_cue = MajorityGender(nouns_of, train)(test), MajorityGender(cue_of, train)(test)
     return [
-        pronoun_accuracy("always the first noun", first),
-        pronoun_accuracy("always the nearest noun", ~first),
-        pronoun_accuracy("the cue alone", MajorityGender(cue_of, train)(test) == feminine),
-        pronoun_accuracy("the two nouns alone", MajorityGender(nouns_of, train)(test) == feminine),
-        pronoun_accuracy("the words without their order", bag(map(words_of, test)) == feminine),
+        pronoun_accuracy("always the first noun", first, minimal_pairs, by_construction=True),
+        pronoun_accuracy("always the nearest noun", ~first, minimal_pairs, by_construction=True),
+        pronoun_accuracy("the two nouns alone", by_nouns == feminine, minimal_pairs, by_construction=True),
+        pronoun_accuracy("the cue alone", by_cue == feminine, minimal_pairs),
+        pronoun_accuracy("the words without their order, linear", bag(map(words_of, test)) == feminine, minimal_pairs),
     ]
 
 

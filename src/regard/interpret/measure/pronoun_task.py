@@ -61,6 +61,35 @@ def _with_target(pair: AnnotatedPair, target: str, tokenizer: SentencePieceToken
     return replace(pair, target=target, target_ids=(*tokenizer.encode([target])[0], EOS), target_words=())
 
 
+MinimalPair = tuple[PronounContrast, PronounContrast]
+
+# The words whose attention to the two nouns is measured, and the kind of attention that is used for each word.
+QUERIES = {"it": ("source", "source"), "cue": ("source", "source"), "pronoun": ("target", "source")}
+
+
+def noun_columns(pair: AnnotatedPair) -> tuple[range, range]:
+    """Return the positions of the tokens of the antecedent, and those of the distractor."""
+    it = pair.annotations.coreference if pair.annotations else None
+    assert it is not None and it.distractor is not None
+    antecedent, distractor = pair.source_words[it.antecedent], pair.source_words[it.distractor]
+    return range(antecedent.begin, antecedent.end), range(distractor.begin, distractor.end)
+
+
+def query_rows(sentence: PronounContrast, pair: AnnotatedPair) -> dict[str, range]:
+    """Return the token positions of each query.
+
+    The positions of the pronoun depend on whether the target of `pair` ends with the correct or the incorrect pronoun.
+    """
+    it = pair.annotations.coreference if pair.annotations else None
+    assert it is not None and it.cue is not None
+    words = pair.source_words
+    return {
+        "it": range(words[it.at].begin, words[it.at].end),
+        "cue": range(words[it.cue].begin, words[it.cue].end),
+        "pronoun": range(sentence.begin, len(pair.target_ids) - 1),
+    }
+
+
 class PronounTask:
     """A set of pronoun contrasts that a model can score several times, with and without interventions."""
 

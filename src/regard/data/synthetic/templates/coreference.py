@@ -168,12 +168,12 @@ def _frame(name: str, row: dict[str, Any], classes: tuple[str, str]) -> Frame:
     )
 
 
-def sample_scene(rng: Rng, genders: tuple[str, ...] = GENDERS) -> Scene:
+def sample_scene(rng: Rng, genders: tuple[str, ...] = GENDERS, frame: Frame | None = None) -> Scene:
     """Sample a scene. `genders` lists the possible genders of x and y: "mf" is a masculine x and a feminine y.
 
-    In half of the scenes, x and y could swap roles. In half of the scenes, x is the subject.
+    Without a given frame, x and y could swap roles in half of the scenes. In half of the scenes, x is the subject.
     """
-    frame = rng.choice(frames(rng.bernoulli(0.5)))
+    frame = frame or rng.choice(frames(rng.bernoulli(0.5)))
     wording = rng.choice(frame.wordings["x" if rng.bernoulli(0.5) else "y"])
     x, y = _sample_nouns(rng, frame, rng.choice(genders))
     conjunction = "because" if rng.bernoulli(0.7) else rng.choice(("since", "even though"))
