@@ -1,6 +1,6 @@
 // The arithmetic of one weight, number by number: query, key, score, softmax, weighted value; then the whole head.
 
-import { fillSelect, make, makeCommand, makeFold, makeSelect, makeSvg, makeTable, makeWord, quoted } from "./dom.js";
+import { fillSelect, make, makeCommand, makeFold, makeSelect, makeSvg, makeTable, makeToken, makeWord, plain, quoted } from "./dom.js";
 import { headArithmetic } from "./head_arithmetic.js";
 import { number, rich, t, whole } from "./strings.js";
 
@@ -42,7 +42,7 @@ export async function showArithmetic(add, context) {
     const arithmetic = headArithmetic(vectors, row, columns.tokens.length, map.attention);
     const names = { row: rows.tokens[row], columns: columns.tokens };
     body.replaceChildren(...drawSteps(arithmetic, inspection, map, names, column),
-      drawTable(arithmetic, names, column, (j) => draw(row, j)), ...drawDetails(arithmetic, vectors, inspection, map, names, chosen, opened));
+      make("div", { className: "sum-below" }, drawTable(arithmetic, names, column, (j) => draw(row, j)), make("div", {}, ...drawDetails(arithmetic, vectors, inspection, map, names, chosen, opened))));
   }
 
   /** Of the tokens of the selected words, show the pair with the largest weight. */
@@ -66,7 +66,7 @@ export async function showArithmetic(add, context) {
 function drawSteps(arithmetic, inspection, map, names, column) {
   const { q, keys, width, isScaled, scoreVector, sum, maximum } = arithmetic;
   const { k, v, products, score, scaled, allowed, weight } = keys[column];
-  const [asking, offering] = [makeWord(names.row), makeWord(names.columns[column])];
+  const [asking, offering] = [makeWord(plain(names.row)), makeWord(plain(names.columns[column]))];
   const word = (element) => element.cloneNode(true);
   const scale = largest([q, k]);
   const { intervention } = inspection.facts;
@@ -125,7 +125,7 @@ function drawShare(weight) {
 
 function drawTable({ keys, isScaled, sum, maximum }, names, column, choose) {
   const rows = keys.map((entry, j) => {
-    const button = make("button", { type: "button", className: "link", textContent: names.columns[j], ariaPressed: String(j === column) });
+    const button = make("button", { type: "button", className: "link", ariaPressed: String(j === column) }, makeToken(names.columns[j]));
     button.addEventListener("click", () => choose(j));
     const numbers = [...(isScaled ? [exact(entry.scaled)] : []), exact(entry.exponential), exact(entry.weight)];
     return { cells: [button, exact(entry.score), ...(entry.allowed ? numbers : numbers.map((_, i) => (i ? "" : t("sum.masked"))))], chosen: j === column };

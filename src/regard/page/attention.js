@@ -1,22 +1,25 @@
 // The sentence with its finding, all heads, and one enlarged map: three drawings of the same selection.
 
 import { announce, fillBars, fillSelect, make, makeSelect, makeWord } from "./dom.js";
-import { showFinding, testCommand } from "./finding.js";
+import { showFinding } from "./finding.js";
 import { makeHeadGrid } from "./head_grid.js";
 import { capital, kindName, whereOf } from "./inspection.js";
 import { cellText, makeMap } from "./map.js";
+import { makeRemovalPart } from "./removal_part.js";
 import { makeSentence } from "./sentence.js";
 import { rich, t } from "./strings.js";
 
 const FIRST = 6; // words in the ranking before the rest is asked for
 
 export async function showAttention(add, context) {
-  const { inspection, state, change, listen, row, column } = context;
+  const { inspection, state, change, listen, row, column, signal } = context;
   const { facts } = inspection;
   const hint = make("p", { className: "small" });
   const sentenceHost = make("div", { className: "sentence", id: "sentence" });
-  const findingHost = make("div", {});
-  add(make("div", { className: "card stage" }, hint, sentenceHost, findingHost));
+  const finding = make("p", { className: "finding", id: "finding" });
+  const honest = make("p", { className: "note honest", id: "honest" });
+  const removal = await makeRemovalPart(context);
+  add(make("div", { className: "card stage" }, hint, sentenceHost, make("div", { className: "finding-row" }, finding, removal.button), honest, removal.panel));
 
   const gridHost = make("section", { id: "all-heads" });
   const mapTitle = make("h3", { id: "map-title" });
@@ -33,7 +36,6 @@ export async function showAttention(add, context) {
 
   let allShown = false;
   let parts = null; // what is shown: the tables, and the drawings of the present kind and units
-  const heads = () => [...inspection.maps.values()].filter((map) => map.head && map.attention.kind === parts.map.attention.kind);
   const select = (cell) => change({ column: null, ...cell, hover: null });
   const point = (cell) => {
     if (cell?.row === state.hover?.row && cell?.column === state.hover?.column) return;
@@ -46,22 +48,20 @@ export async function showAttention(add, context) {
     const [address, units] = [state.address, state.units];
     const kindChanged = parts?.map.attention.kind !== map.attention.kind || parts.units !== units;
     const layers = inspection.kinds.find(([{ kind }]) => kind === map.attention.kind);
-    const next = { map, units, layers };
     const all = [...inspection.maps.values()].filter((one) => one.head && layers.includes(one.attention));
-    [next.table, ...next.tables] = await Promise.all([map, ...all].map((one) => inspection.table(one.address, units)));
+    const [table, ...tables] = await Promise.all([map, ...all].map((one) => inspection.table(one.address, units)));
+    const before = await removal.tableBefore(address, units, table);
     if (address !== state.address || units !== state.units) return false; // the reader was faster
-    Object.assign(state, { row: Math.min(state.row, next.table.rows.length - 1) });
-    const before = parts;
-    parts = { ...before, ...next };
+    state.row = Math.min(state.row, table.rows.length - 1);
+    parts = { ...parts, map, units, layers, table, tables, before };
     if (kindChanged) {
-      const isTouch = matchMedia("(hover: none)").matches;
-      hint.textContent = t(isTouch ? "hint.touch" : "hint.point");
+      hint.textContent = t(matchMedia("(hover: none)").matches ? "hint.touch" : "hint.point");
       fillSelect(mapSelect, mapOptions(inspection, map.attention.kind), address);
       const isOnly = all.length < 2;
       gridHost.hidden = isOnly;
       mapLabel.hidden = isOnly;
       two.classList.toggle("single", isOnly);
-      parts.grid = isOnly ? null : makeHeadGrid(gridHost, inspection, layers, (chosen) => change({ address: chosen.address, column: null, hover: null }));
+      parts.grid = isOnly ? null : makeHeadGrid(gridHost, inspection, layers, (chosen) => change({ address: chosen.address, column: null, hover: null }), facts.has_effects && ((mode) => change({ mode })));
     }
     makeDrawings();
     return true;
@@ -69,7 +69,7 @@ export async function showAttention(add, context) {
 
   function makeDrawings() {
     const language = facts.languages[parts.map.attention.keys === "source" ? 0 : 1];
-    parts.sentence = makeSentence(sentenceHost, parts.table, { select: (i) => select({ row: i }), point: (i) => point(i === null ? null : { row: i }), language });
+    parts.sentence = makeSentence(sentenceHost, parts.before ?? parts.table, { select: (i) => select({ row: i }), point: (i) => point(i === null ? null : { row: i }), language });
     parts.drawing = makeMap(mapFrame, parts.table, { point, pick: select, open: openArithmetic });
     mapTitle.textContent = capital(`${t("map.title", { where: whereOf(parts.map) })} · ${kindName(facts, parts.map.attention)}`);
     mapSelect.value = state.address;
@@ -78,11 +78,11 @@ export async function showAttention(add, context) {
   function draw() {
     const { map, table, tables, sentence, drawing, grid } = parts;
     const i = row();
-    const removed = facts.without === map.address;
-    sentence.draw(i, { chosen: state.row, dashed: removed });
-    const note = state.opened && !state.hover ? t("opened") : null;
-    showFinding(findingHost, { inspection, map, table, heads: tables, row: i, removed, note });
-    grid?.draw({ tables, row: i, address: map.address, gone: facts.without });
+    const isRemoved = removal.draw(map);
+    sentence.draw(i, { chosen: state.row, dashed: isRemoved });
+    const note = state.opened && !state.hover && !isRemoved ? t(`opened.${state.opened}`) : null;
+    showFinding(finding, honest, { map, table, heads: tables, row: i, removal: removal.finding(map), note, canRemove: !removal.button.hidden });
+    grid?.draw({ tables, row: i, address: map.address, gone: isRemoved ? map.address : facts.without, ...removal.captions(map) });
     const cell = { row: i, column: column() ?? table.top(i) };
     drawing.draw(cell);
     readout.textContent = cellText(table, cell);
@@ -97,25 +97,28 @@ export async function showAttention(add, context) {
   await load();
   draw();
   listen(async (changed) => {
-    if (changed.some((name) => ["address", "units", "row", "column"].includes(name))) state.opened = false;
+    if (changed.some((name) => ["address", "units", "row", "column"].includes(name))) state.opened = null;
     if (changed.includes("address") || changed.includes("units")) {
       if (!(await load())) return;
       draw();
-    } else if (changed.some((name) => ["row", "column", "hover"].includes(name))) {
+    } else if (changed.some((name) => ["row", "column", "hover", "removed", "mode"].includes(name))) {
+      if (changed.includes("removed") || changed.includes("mode")) await removal.load();
       draw();
       if (changed.includes("column") && state.column !== null) announce(readout.textContent);
     }
   });
   let width = sentenceHost.clientWidth;
-  new ResizeObserver(() => {
+  const observer = new ResizeObserver(() => {
     if (sentenceHost.clientWidth === width) return;
     width = sentenceHost.clientWidth;
     makeDrawings();
     draw();
-  }).observe(sentenceHost);
+  });
+  observer.observe(sentenceHost);
+  signal.addEventListener("abort", () => observer.disconnect());
   const recolour = () => { parts.grid?.refreshColours(); draw(); };
-  document.addEventListener("themechange", recolour);
-  matchMedia("(prefers-color-scheme: dark)").addEventListener("change", recolour);
+  document.addEventListener("themechange", recolour, { signal });
+  matchMedia("(prefers-color-scheme: dark)").addEventListener("change", recolour, { signal });
 }
 
 function mapOptions(inspection, kind) {

@@ -8,8 +8,8 @@ const ROW_HEIGHT = 40;
 const LONGEST = 11; // characters of a token
 
 /** Return the drawing of the search and a function that marks a step of it. */
-export function drawBeams({ search }) {
-  if (!search) return { element: make("p", { className: "note", id: "beams", textContent: t("writing.given") }), mark: () => {} };
+export function drawBeams({ search, is_given: isGiven }) {
+  if (!search) return { element: make("p", { className: "note", id: "beams", textContent: isGiven ? t("writing.given") : "" }), mark: () => {} };
   const tree = drawTree(search);
   const element = make("details", { className: "plain", id: "beams" },
     make("summary", { textContent: t("writing.beams") }),

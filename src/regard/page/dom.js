@@ -29,6 +29,9 @@ export function makeToken(text) {
   return make("bdi", { className: "token-text" }, ...(space ? [make("span", { className: "space", textContent: space })] : []), text.slice(space.length));
 }
 
+/** A token without the sign for a space. */
+export const plain = (token) => token.replace(/^\u2581/, "") || token;
+
 export function makeButton(text, className, action, properties = {}) {
   const button = make("button", { type: "button", className: `button ${className}`, textContent: text, ...properties });
   button.addEventListener("click", action);

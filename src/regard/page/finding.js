@@ -1,6 +1,6 @@
 // One finding in one line, and below it what the line does not say.
 
-import { announce, make, makeCommand, makeWord, listOf } from "./dom.js";
+import { announce, make, makeWord, listOf } from "./dom.js";
 import { whereOf } from "./inspection.js";
 import { number, rich, t } from "./strings.js";
 
@@ -15,17 +15,18 @@ export function findingOf(table, row) {
   return rich("finding.decoder", { word: emphasised(text), to: emphasised(to), read: emphasised(read) });
 }
 
-/** Show the finding about the selected row. */
-export function showFinding(root, { inspection, map, table, heads, row, removed, note, canRemove }) {
-  const weight = table.at(row, table.top(row));
-  const where = make("span", { className: "where" }, ` · ${whereOf(map)}`);
-  const line = make("p", { className: "finding", id: "finding" }, ...findingOf(table, row), t("finding.value", { weight: number(weight) }), where);
-  root.replaceChildren(line, make("p", { className: "note honest", id: "honest" }, ...honest(inspection, map, table, heads, row, removed, canRemove), ...(note ? [" ", note] : [])));
+/**
+ * Show the finding about the selected row. `removal` is the finding without the head, if it is removed, and `note` says
+ * why this is shown.
+ */
+export function showFinding(line, below, { map, table, heads, row, removal, note, canRemove }) {
+  const where = () => make("span", { className: "where" }, ` · ${whereOf(map)}`);
+  line.replaceChildren(...(removal ?? [...findingOf(table, row), t("finding.value", { weight: number(table.at(row, table.top(row))) }), where()]));
+  below.replaceChildren(...(removal ? [t("finding.removed")] : honest(map, table, heads, row, canRemove)), ...(note ? [" ", note] : []));
   announce(line.textContent);
 }
 
-function honest(inspection, map, table, heads, row, removed, canRemove) {
-  if (removed) return rich("finding.removed", { word: makeWord(table.rows[row].text) });
+function honest(map, table, heads, row, canRemove) {
   const parts = shares(table, row);
   const to = table.top(row);
   const same = heads.filter((head) => head.top(row) === to).length;
@@ -48,6 +49,3 @@ function shares(table, row) {
   const rest = 1 - largest.reduce((sum, j) => sum + Number(table.at(row, j).toFixed(2)), 0);
   return rich("finding.shares", { shares: shown, rest: number(Math.max(0, rest)) });
 }
-
-/** The command that tests a finding, for a page that cannot compute. */
-export const testCommand = ({ facts }, address) => make("div", {}, t("finding.command"), makeCommand(`${facts.command} --without ${address}`));

@@ -2,15 +2,18 @@
 // is the word where it looks most, so that the grid can be read as text.
 
 import { drawDots } from "./dots.js";
-import { make, makeCanvas, makeWord, themeColours } from "./dom.js";
+import { make, makeCanvas, makeSegments, makeWord, plain, themeColours } from "./dom.js";
 import { number, rich, t } from "./strings.js";
 
 const SIZE = 84; // of a small map in pixels
 const MOST_COLUMNS = 8;
 const AT_ONCE = 100_000; // weights; with more than this, only the maps in view are drawn
 
-/** Show the heads of `layers` in `root`. `choose(map)` is called for a click; returns { draw(state) }. */
-export function makeHeadGrid(root, inspection, layers, choose) {
+/**
+ * Show the heads of `layers` in `root`. `choose(map)` is called for a click, and `setMode`, if the effects of removing
+ * heads are known, with "look" or "remove": what the captions show.
+ */
+export function makeHeadGrid(root, inspection, layers, choose, setMode) {
   const count = layers.reduce((sum, { heads }) => sum + heads, 0);
   const perRow = Math.min(MOST_COLUMNS, Math.max(...layers.map(({ heads }) => heads)));
   const title = make("h3", { textContent: t("heads.title", { count }) });
@@ -28,7 +31,9 @@ export function makeHeadGrid(root, inspection, layers, choose) {
     return made;
   });
   grid.addEventListener("keydown", (event) => moveFocus(event, tiles, perRow));
-  root.replaceChildren(make("div", { className: "heading" }, make("div", {}, title, note)), grid);
+  const [modes, markMode] = makeSegments(t("heads.mode"), [["look", t("heads.mode.look")], ["remove", t("heads.mode.remove")]], setMode);
+  modes.id = "heads-mode";
+  root.replaceChildren(make("div", { className: "heading" }, make("div", {}, title, note), ...(setMode ? [modes] : [])), grid);
 
   const visible = new Set();
   let last = null;
@@ -53,26 +58,42 @@ export function makeHeadGrid(root, inspection, layers, choose) {
       for (const tile of tiles) tile.background = null;
     },
     /** Draw the tables of all heads, with the row of one word, and caption each. */
-    draw({ tables, row, address, gone = null }) {
+    draw({ tables, row, address, gone, removals }) {
       const to = tables[tiles.findIndex(({ map }) => map.address === address)]?.top(row);
-      note.replaceChildren(...rich("heads.note", { word: makeWord(tables[0].rows[row].text) }));
+      markMode(removals ? "remove" : "look");
+      if (removals) note.replaceChildren(...rich("heads.note.remove", { word: makeWord(plain(removals.token)), before: number(removals.before) }));
+      else note.replaceChildren(...rich("heads.note", { word: makeWord(tables[0].rows[row].text) }));
       tiles.forEach((tile, i) => {
-        const top = tables[i].top(row);
-        const word = tables[i].columns[top].text;
-        const weight = number(tables[i].at(row, top));
         const isChosen = tile.map.address === address;
-        tile.word.textContent = word;
-        tile.number.textContent = weight;
+        const top = tables[i].top(row);
+        if (removals) captionRemoval(tile, removals);
+        else captionLook(tile, tables[i], row, top);
         tile.button.setAttribute("aria-pressed", String(isChosen));
-        tile.button.setAttribute("aria-label", t("heads.label", { layer: tile.map.layer, head: tile.map.head, to: word, weight }));
         tile.button.tabIndex = isChosen || (to === undefined && i === 0) ? 0 : -1;
-        tile.button.classList.toggle("same", top === to);
+        tile.button.classList.toggle("same", !removals && top === to);
         tile.button.classList.toggle("gone", tile.map.address === gone);
       });
       last = { tables, row };
       paint(last);
     },
   };
+}
+
+function captionLook({ map, button, word, number: weight }, table, row, top) {
+  const values = { to: table.columns[top].text, weight: number(table.at(row, top)) };
+  word.textContent = values.to;
+  weight.textContent = values.weight;
+  button.classList.remove("changed");
+  button.setAttribute("aria-label", t("heads.label", { layer: map.layer, head: map.head, ...values }));
+}
+
+function captionRemoval({ map, button, word, number: weight }, { token, of }) {
+  const { after, changes } = of.get(map.address);
+  word.textContent = changes ? "≠" : "";
+  weight.textContent = number(after);
+  button.classList.toggle("changed", changes);
+  const label = t("heads.label.remove", { layer: map.layer, head: map.head, word: plain(token), after: number(after) });
+  button.setAttribute("aria-label", changes ? label + t("heads.label.changed") : label);
 }
 
 function makeTile(map, choose) {

@@ -30,9 +30,14 @@ export async function mount(root, provider, { ask = Infinity } = {}) {
   }
   const earlier = kept.get(root);
   const { opening } = inspection.facts;
-  const first = opening ? { address: opening.address, row: opening.row, opened: opening.is_found } : {};
+  const first = opening ? { address: opening.address, row: opening.row, opened: opening.rule } : {};
   const selected = earlier && inspection.maps.has(earlier.address) ? earlier : first;
-  const context = { inspection, provider, ...makeState(selected) };
+  const remount = async (next) => {
+    ended.abort();
+    await mount(root, next);
+  };
+  const ended = new AbortController();
+  const context = { inspection, provider, remount, signal: ended.signal, ...makeState(selected) };
   kept.set(root, context.state);
   root.setAttribute("aria-label", t("inside"));
   const parts = [makeBar(context)];

@@ -6,8 +6,9 @@
 //   provider.vectors(address)  the recorded vectors of a head ("encoder.2.self.5": query, key, value, score, scaled,
 //                              weight, mixed), of a recurrent layer ("encoder.1.forwards") or of "positions" (table), as
 //                              an object of arrays; null if the provider does not have them
+//   provider.effects()         what removing each head alone does to the translation of the full model; null if unknown
 //   provider.look(request)     a provider for another inspection; a request has text, target or without, and what it
-//                              leaves out stays as it is
+//                              leaves out stays as it is; { without: null } is the full model
 //   provider.refuses(request)  null if `look` will try, or a key of strings.js that says why it will not; a control
 //                              whose request is refused is not shown
 //
@@ -37,4 +38,16 @@ export function remembered(compute) {
     if (!results.has(key)) results.set(key, compute(key));
     return results.get(key);
   };
+}
+
+/** Decompress what `look_effects` made: for each head, the probability of each target token without it. */
+export async function unpackEffects({ heads, probabilities, changes }) {
+  const numbers = await unpack(probabilities, "vector");
+  const steps = numbers.length / heads.length;
+  return new Map(
+    heads.map((head, i) => [head, {
+      probabilities: numbers.subarray(i * steps, (i + 1) * steps),
+      changes: changes.filter(([at]) => at === i).map(([, step, token, after, before]) => ({ step, token, after, before })),
+    }]),
+  );
 }

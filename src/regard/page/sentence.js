@@ -30,7 +30,10 @@ export function makeSentence(host, table, { select, point, language, below = fal
       const element = rowOf(i) === null ? make("span", {}, text) : make("button", { type: "button", tabIndex: -1 }, text);
       element.className = `token${unit.isSpecial ? " special" : ""}${/^[^\p{L}\p{N}]$/u.test(unit.text) ? " glued" : ""}`;
       element.append(make("span", { className: "weight", ariaHidden: "true" }));
-      if (rowOf(i) !== null) wordElements[rowOf(i)] = element;
+      if (rowOf(i) !== null) {
+        wordElements[rowOf(i)] = element;
+        element.dataset.row = rowOf(i);
+      }
       line.append(element);
     }
     return line;

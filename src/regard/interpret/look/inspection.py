@@ -4,7 +4,7 @@
 """
 
 from collections.abc import Callable, Sequence
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -16,6 +16,7 @@ from regard.interpret.address import split_last
 from regard.interpret.interventions import intervene
 from regard.interpret.look.arithmetic import HeadArithmetic, find_token, head_arithmetic
 from regard.interpret.look.attention_map import AttentionMap, attention_map
+from regard.interpret.look.head_effects import MAX_WORK, HeadEffects, effects_work, measure_head_effects
 from regard.interpret.look.recurrent_steps import (
     RecurrentStep,
     StateNorms,
@@ -68,6 +69,8 @@ class Inspection:
     parameters: int  # the number of parameters of the model
     positional_encoding: Array | None  # the encoding of the first positions, one row for each; None without positions
     languages: tuple[str | None, str | None] = (None, None)  # of the source and of the target, if known
+    original: "Inspection | None" = None  # what the full model computes, if something is removed
+    _network: "Callable[[], AutoregressiveModel] | None" = field(default=None, repr=False, compare=False)
 
     def __repr__(self) -> str:
         return f"<view of {self.source!r} → {self.text!r}; .attention(), .arithmetic(), .steps(), .trace, .save()>"
@@ -90,6 +93,20 @@ class Inspection:
         recurrence = find_recurrence(self.trace, address)
         side = self.trace.source if recurrence.side == "source" else self.trace.written
         return recurrent_step(self.trace, recurrence, get_word(word, side.units(tokens=tokens)).begin)
+
+    def head_effects(self) -> HeadEffects | None:
+        """Return what removing each attention head alone does to the translation of the full model.
+
+        Return None if this would take long, or if the model has no attention.
+        """
+        full = self.original or self
+        return measure_head_effects(full._network(), full.trace) if full._network and self.has_head_effects else None
+
+    @property
+    def has_head_effects(self) -> bool:
+        """Whether `head_effects` returns something."""
+        full = self.original or self
+        return bool(full._network and full.heads) and effects_work(full.trace, full.parameters) <= MAX_WORK
 
     def norms(self) -> tuple[StateNorms, ...]:
         """Return the norms of the states of all recurrent layers over the positions."""
@@ -203,17 +220,16 @@ class Inspector:
 
         source = self.source(text)
         written = self._sentence(target, "the target") if target is not None else None
-        chosen, search, full_model = None, None, None
+        chosen, search, full_model, original = None, None, None, None
         headless = without_head(self._network(), without)
         if written is None:
             (request,) = self._translator.reader.sources([(text, bool(decode.prefix))], decode)
             full_model = self._translator.backend.generate([request], replace(decode, scores=True)).result()[0][0]
             search = trace_search(headless or self._network(), request, self._tokenizer.generable, decode)
             chosen = search.hypotheses[0] if headless else full_model
-            # A translation that reached its length limit has no EOS.
-            end = [EOS] if len(chosen.token_ids) < request.limit else []
-            written = self._tokens([*chosen.token_ids, *end])
-        return Inspection(
+            written = self._written(chosen, request.limit)
+            original = self._written(full_model, request.limit)
+        inspection = Inspection(
             model=self._name,
             source=text,
             text=self._text(written),
@@ -227,7 +243,18 @@ class Inspector:
             parameters=sum(tensor.numel() for tensor in self._network().state_dict().values()),
             positional_encoding=self._positional_encoding(max(len(source.ids), len(written.ids))),
             languages=self._languages,
+            _network=self._network,
         )
+        if without is None:
+            return inspection
+        full = replace(inspection, text=self._text(original or written), score=full_model.score if full_model else None,
+                       torch_text=None, full_model_text=None, without=None, search=None,
+                       trace=self.trace(source, original or written))  # fmt: skip
+        return replace(inspection, original=full)
+
+    def _written(self, hypothesis: Hypothesis, limit: int) -> Tokens:
+        """Return the tokens of a translation. One that reached its length limit has no EOS."""
+        return self._tokens([*hypothesis.token_ids, *([EOS] if len(hypothesis.token_ids) < limit else [])])
 
     def trace(self, source: Tokens, written: Tokens, without: str | None = None) -> Trace:
         """Run the model on a source and a target with teacher forcing, and record every number."""

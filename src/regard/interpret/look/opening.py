@@ -1,9 +1,10 @@
 """Chooses what a reader sees first: a head, and the word whose attention it shows.
 
-The rule looks for one strong attention weight that is worth pointing out. For each head of the first kind of attention
-in which a text attends to itself, it takes the weight from a word to another word at least three words away, and
-subtracts the mean weight that the other heads put there. The largest difference is shown. Special tokens and
-punctuation do not count. A text that is too short for three words takes the nearest words too.
+Only the first kind of attention in which a text attends to itself counts. The head is the one that is removed, if one
+is; otherwise, if the effects of removing heads are known, the head whose removal changes the probability of one target
+token most; otherwise any. The word is the one with the weight that stands out most: the weight from the word to another
+word at least three words away, less the mean weight that the other heads put there. Special tokens and punctuation do
+not count. A text that is too short for three words takes the nearest words too.
 """
 
 from dataclasses import dataclass
@@ -11,6 +12,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from regard.interpret.look.attention_map import attention_map
+from regard.interpret.look.head_effects import HeadEffects
 from regard.interpret.tokens import Tokens
 from regard.interpret.trace import Array, Trace, TracedAttention
 
@@ -19,29 +21,49 @@ _FAR = 3
 
 @dataclass(frozen=True)
 class Opening:
-    """The map to show first, and the index of its row, counted in words."""
+    """The map to show first, the index of its row, counted in words, and the rule that chose it.
+
+    The rule is `effect` or `weight`, or empty if the choice has no meaning.
+    """
 
     address: str
     row: int
-    is_found: bool  # whether the rule found a weight
+    rule: str
 
 
-def find_opening(trace: Trace) -> Opening | None:
-    """Return what to show first, or None if the model has no attention."""
+def find_opening(trace: Trace, effects: HeadEffects | None = None, removed: str | None = None) -> Opening | None:
+    """Return what to show first, or None if the model has no attention.
+
+    The trace, and the effects if they are known, are those of the full model. `removed` is the head that is removed.
+    """
     main = trace.anatomy.main_attention
     if main is None:
         return None
     kind = next((one.kind for one in trace.attentions if one.anatomy.queries == one.anatomy.keys), main.kind)
     layers = [attention for attention in trace.attentions if attention.kind == kind]
     heads = [head for attention in layers for head in attention.anatomy.head_addresses]
+    chosen, rule = ([removed], "") if removed else _chosen_heads(trace, heads, effects)
+    if not set(chosen) <= set(heads):  # a head of another kind is removed
+        return Opening(chosen[0], 0, "")
     weights = np.stack([attention_map(trace, head).values for head in heads])
     others = (weights.sum(axis=0) - weights) / max(1, len(heads) - 1)
+    left_out = np.array([head not in chosen for head in heads])
     for far in (_FAR, 1):
         differences = np.where(_candidates(layers[0], far), weights - others, -np.inf)
+        differences[left_out] = -np.inf
         if np.isfinite(differences).any():
             head, row, _ = np.unravel_index(np.argmax(differences), differences.shape)
-            return Opening(heads[head], int(row), far == _FAR)
-    return Opening(f"{main.address}.{'mean' if main.heads > 1 else 1}", 0, False)
+            return Opening(heads[head], int(row), rule if far == _FAR or rule == "effect" else "")
+    return Opening(f"{main.address}.{'mean' if main.heads > 1 else 1}", 0, "")
+
+
+def _chosen_heads(trace: Trace, heads: list[str], effects: HeadEffects | None) -> tuple[list[str], str]:
+    """Return the heads among which the weight is looked for, and the rule that chose them."""
+    if effects is None:
+        return heads, "weight"
+    before_T = trace["probability"][np.arange(len(trace.written.ids)), np.array(trace.written.ids)]
+    largest = dict(zip(effects.heads, np.abs(effects.probabilities_HT - before_T).max(axis=1), strict=True))
+    return [max(heads, key=lambda head: largest[head])], "effect"
 
 
 def _candidates(attention: TracedAttention, far: int) -> Array:

@@ -18,7 +18,8 @@ import numpy as np
 from regard.interpret.address import split_last
 from regard.interpret.look.arithmetic import scores_are_scaled
 from regard.interpret.look.attention_map import all_layer_reductions, attention_map, direction
-from regard.interpret.look.opening import find_opening
+from regard.interpret.look.head_effects import HeadEffects
+from regard.interpret.look.opening import Opening, find_opening
 from regard.interpret.report.attention_steps import attention_steps
 from regard.interpret.tokens import Tokens
 from regard.interpret.trace import Array, Trace
@@ -32,8 +33,11 @@ _HEAD_VECTORS = ("query", "key", "value", "scaled", "weight")  # the page comput
 _MAX_VECTOR_BYTES = 600_000  # the maximum size of the vectors of all heads, and of all recurrent layers, in a page
 
 
-def look_facts(view: "Inspection") -> dict[str, Any]:
-    """Return everything about an inspection except its attention maps and vectors."""
+def look_facts(view: "Inspection", effects: HeadEffects | None = None) -> dict[str, Any]:
+    """Return everything about an inspection except its attention maps and vectors.
+
+    If the effects of removing heads are given, they choose what the page shows first.
+    """
     trace, anatomy = view.trace, view.trace.anatomy
     return {
         "model": view.model,
@@ -49,6 +53,7 @@ def look_facts(view: "Inspection") -> dict[str, Any]:
         "intervention": asdict(trace.intervention) if trace.intervention else None,
         "architecture": trace.settings.describe(),
         "parameters": view.parameters,
+        "is_given": view.score is None,
         "width": trace.settings.width,
         "source": _side(trace.source),
         "read": _side(trace.read),
@@ -63,7 +68,8 @@ def look_facts(view: "Inspection") -> dict[str, Any]:
             for attention in anatomy.attentions
         ],
         "main_attention": anatomy.main_attention.address if anatomy.main_attention else None,
-        "opening": _opening(trace),
+        "opening": asdict(opening) if (opening := look_opening(view, effects)) else None,
+        "has_effects": view.has_head_effects,
         "all_layer_reductions": all_layer_reductions(trace),
         "recurrences": [asdict(recurrence) for recurrence in anatomy.recurrences],
         "norms": [
@@ -78,6 +84,12 @@ def look_facts(view: "Inspection") -> dict[str, Any]:
     }  # fmt: skip
 
 
+def look_opening(view: "Inspection", effects: HeadEffects | None) -> Opening | None:
+    """Return what the page of an inspection shows first."""
+    removed = view.without if view.without in view.heads else None
+    return find_opening((view.original or view).trace, effects, removed)
+
+
 def look_map(trace: Trace, address: str) -> str:
     """Return the attention weights at an address, between tokens."""
     if trace.find_head(address):
@@ -90,6 +102,23 @@ def map_addresses(trace: Trace) -> Iterator[str]:
     yield from trace.anatomy.heads
     for kind in _kinds(trace):
         yield from (f"{kind}.{reduction}" for reduction in all_layer_reductions(trace))
+
+
+def look_effects(view: "Inspection", effects: HeadEffects) -> dict[str, Any]:
+    """Return what removing each head alone does to the translation of the full model."""
+    trace = (view.original or view).trace
+    before_TV = trace["probability"]
+    others = np.argwhere(effects.best_HT != before_TV.argmax(axis=-1))
+    return {
+        "heads": effects.heads,
+        "probabilities": pack(effects.probabilities_HT),
+        # Where another token becomes the most probable one: head, step, token, its probability, and that before.
+        "changes": [
+            (int(head), int(step), view.vocabulary[token := effects.best_HT[head, step]],
+             float(effects.best_probabilities_HT[head, step]), float(before_TV[step, token]))
+            for head, step in others
+        ],
+    }  # fmt: skip
 
 
 def head_vectors(trace: Trace, head: str) -> dict[str, str]:
@@ -154,11 +183,6 @@ def map_integers(weights: Array) -> Array:
 def pack(array: Array) -> str:
     """Return an array as text: its numbers in row-major order, compressed."""
     return base64.b64encode(zlib.compress(np.ascontiguousarray(array).tobytes())).decode()
-
-
-def _opening(trace: Trace) -> dict[str, Any] | None:
-    opening = find_opening(trace)
-    return None if opening is None else asdict(opening)
 
 
 def _escaped(text: str | None) -> str | None:

@@ -10,12 +10,14 @@ from collections.abc import Sequence
 from html import escape
 from typing import TYPE_CHECKING, Any
 
-from regard.interpret.look.opening import find_opening
+from regard.interpret.look.head_effects import HeadEffects
 from regard.interpret.report.look_data import (
     head_vectors,
     heads_that_fit,
+    look_effects,
     look_facts,
     look_map,
+    look_opening,
     map_addresses,
     position_vectors,
     recurrences_that_fit,
@@ -55,18 +57,27 @@ def inspection_page(view: "Inspection", heads: Sequence[str] = (), recurrences: 
 
 
 def _data(view: "Inspection", heads: Sequence[str], recurrences: Sequence[Recurrence]) -> dict[str, Any]:
-    trace = view.trace
+    trace, effects = view.trace, view.head_effects()
     if not heads and not recurrences:
         heads, recurrences = heads_that_fit(trace), recurrences_that_fit(trace)
-        opening = find_opening(trace)
-        if opening and opening.address in trace.anatomy.heads:
+        opening = look_opening(view, effects)
+        if opening and opening.address in view.heads:
             heads = list(dict.fromkeys([*heads, opening.address]))
     return {
-        "facts": look_facts(view),
-        "maps": {address: look_map(trace, address) for address in map_addresses(trace)},
+        **_look(view, effects),
+        "effects": look_effects(view, effects) if effects else None,
+        "original": _look(view.original, effects) if view.original else None,
         "vectors": {
             **{head: head_vectors(trace, head) for head in heads},
             **{one.address: recurrent_vectors(trace, one) for one in recurrences},
             **({"positions": position_vectors(view)} if view.positional_encoding is not None else {}),
         },
+    }
+
+
+def _look(view: "Inspection", effects: HeadEffects | None) -> dict[str, Any]:
+    """Return the facts and the maps of an inspection."""
+    return {
+        "facts": look_facts(view, effects),
+        "maps": {address: look_map(view.trace, address) for address in map_addresses(view.trace)},
     }
