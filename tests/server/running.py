@@ -1,6 +1,5 @@
 """Starts `regard serve` as a process of its own on a free port, and asks it."""
 
-import os
 import re
 import signal
 import subprocess
@@ -26,20 +25,19 @@ class RunningServer:
     _reader: threading.Thread = field(init=False)
 
     @classmethod
-    def start(cls, *arguments: object, **environment: str) -> "RunningServer":
+    def start(cls, *arguments: object) -> "RunningServer":
         """Start a server on a free port of the loopback interface, and wait until it is ready."""
-        server = cls.launch(*arguments, **environment)
+        server = cls.launch(*arguments)
         server.wait_until(lambda: server.url or server.process.poll() is not None)
         assert server.url, "\n".join(server.lines)
         server.wait_until(lambda: server.get("/health").status_code == 200)
         return server
 
     @classmethod
-    def launch(cls, *arguments: object, **environment: str) -> "RunningServer":
-        command = [sys.executable, "-m", "regard", "serve", "--port", "0", *map(str, arguments)]
-        process = subprocess.Popen(
-            command, stderr=subprocess.PIPE, text=True, encoding="utf-8", env={**os.environ, **environment}
-        )
+    def launch(cls, *arguments: object, port: int = 0) -> "RunningServer":
+        """Start a server without waiting for it."""
+        command = [sys.executable, "-m", "regard", "serve", "--port", str(port), *map(str, arguments)]
+        process = subprocess.Popen(command, stderr=subprocess.PIPE, text=True, encoding="utf-8")
         server = cls(process)
         server._reader = threading.Thread(target=server._read, daemon=True)
         server._reader.start()

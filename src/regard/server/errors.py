@@ -74,6 +74,12 @@ class TooLarge(Refusal):
     status, code, reason = 413, "too_large", "size"
 
 
+class HeadersTooLong(Refusal):
+    """A request line and headers beyond their limit."""
+
+    status, code, reason = 431, "headers_too_long", "size"
+
+
 class BadRequest(Refusal):
     """A request whose settings a model does not accept."""
 

@@ -16,6 +16,7 @@ from regard.errors import UserError
 from regard.server.errors import (
     Draining,
     ForbiddenHost,
+    HeadersTooLong,
     Hidden,
     MissingKey,
     QueueFull,
@@ -23,6 +24,7 @@ from regard.server.errors import (
     TooLarge,
     WrongKey,
 )
+from regard.server.http_protocol import MAX_HEADER_BYTES
 from regard.server.keys import Key
 from regard.server.limits import RateLimiter
 from regard.server.origins import OriginRules
@@ -116,6 +118,8 @@ class Gate:
     async def _pass(
         self, scope: Scope, headers: Headers, path: str, body: "_Body", receive: Receive, send: Send
     ) -> None:
+        if sum(len(name) + len(value) for name, value in headers.raw) + len(scope["query_string"]) > MAX_HEADER_BYTES:
+            raise HeadersTooLong(f"the request line and the headers have more than {MAX_HEADER_BYTES:,} bytes")
         body.check_announced(headers.get("content-length"))
         if self._service.is_draining and path not in _STATE_ROUTES:
             raise Draining("the server is restarting; try again", retry_after=5)

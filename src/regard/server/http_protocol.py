@@ -7,6 +7,8 @@ answer.
 """
 
 import asyncio
+import json
+from http import HTTPStatus
 from typing import Any
 
 import h11
@@ -53,6 +55,26 @@ class _TimedH11Protocol(H11Protocol):
     def on_response_complete(self) -> None:
         super().on_response_complete()
         self._update_timer()
+
+    def send_400_response(self, msg: str) -> None:
+        """Refuse what is no request, as JSON: its interface is not known, but most clients read `error`."""
+        too_long = len(self.conn.trailing_data[0]) > MAX_HEADER_BYTES
+        status, message = (431, "the headers of the request are too long") if too_long else (400, msg)
+        body = json.dumps({"error": message, "message": message}).encode()
+        headers = [
+            ("content-type", "application/json"),
+            ("content-length", str(len(body))),
+            ("connection", "close"),
+            ("x-content-type-options", "nosniff"),
+        ]
+        reason = HTTPStatus(status).phrase.encode()
+        for event in (
+            h11.Response(status_code=status, headers=headers, reason=reason),
+            h11.Data(data=body),
+            h11.EndOfMessage(),
+        ):
+            self.transport.write(self.conn.send(event) or b"")
+        self.transport.close()
 
     def linger(self, transport: asyncio.Transport) -> None:
         """Close a connection; if its client is still sending, end our side first and drop what it sends."""

@@ -63,12 +63,10 @@ class Listener(uvicorn.Server):
             loop.add_signal_handler(number, self._end)
         loop.add_signal_handler(signal.SIGHUP, lambda: self._run(self._reload()))
         loop.set_exception_handler(_log_error)
+        if not self.config.uds:
+            _check_address(self.config.host, self.config.port)
         await self._service.start()
-        try:
-            await super().startup(sockets)
-        except SystemExit:
-            await self._service.end()
-            raise ServeError(f"cannot listen on {self.config.host}:{self.config.port}; choose another --port") from None
+        await super().startup(sockets)
         for address in self._addresses():
             self._say_started(address)
 
@@ -116,6 +114,19 @@ class Listener(uvicorn.Server):
         task = asyncio.create_task(work)
         self._tasks.add(task)
         task.add_done_callback(self._tasks.discard)
+
+
+def _check_address(host: str, port: int) -> None:
+    """Raise a `ServeError` if the server could not listen, before it loads models."""
+    try:
+        family, kind, protocol, _, address = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)[0]
+        with socket.socket(family, kind, protocol) as attempt:
+            attempt.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+            attempt.bind(address)
+    except OSError as error:
+        raise ServeError(
+            f"cannot listen on {host}:{port} ({error.strerror}); choose another --port or --host"
+        ) from None
 
 
 def _log_error(_: asyncio.AbstractEventLoop, context: dict[str, Any]) -> None:
