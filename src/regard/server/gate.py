@@ -51,13 +51,10 @@ OPEN_ROUTES = (
 )
 OPEN_FOLDERS = ("/static/", "/download_file/")
 
-_STATE_ROUTES = (
-    "/health",
-    "/healthz",
-    "/livez",
-    "/readyz",
-    "/metrics",
-)  # answered while the server ends, and never limited
+# A supervisor asks these under any address of the machine, and they tell a web page nothing.
+_HEALTH_ROUTES = ("/health", "/healthz", "/livez", "/readyz")
+
+_STATE_ROUTES = (*_HEALTH_ROUTES, "/metrics")  # answered while the server ends, and never limited
 
 _FILE_ROUTES = ("/translate_file", "/v2/document")
 
@@ -100,7 +97,8 @@ class Gate:
             send = _closing(send)
         body = _Body(self, _body_limit(self._service, path))
         try:
-            self._check_origin(headers)
+            if path not in _HEALTH_ROUTES:
+                self._check_origin(headers)
             if scope["method"] == "OPTIONS" and self._origins.shares_with(origin):
                 await _preflight()(scope, receive, send)
                 return

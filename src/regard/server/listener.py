@@ -23,6 +23,7 @@ from regard.server.app import make_app
 from regard.server.errors import ServeError
 from regard.server.http_protocol import MAX_HEADER_BYTES, protocol_class
 from regard.server.service import Service
+from regard.server.systemd import Supervisor
 
 _GRACE_SECONDS = 8  # for requests, after connections are no longer accepted
 _HARD_SECONDS = 10.0
@@ -54,6 +55,7 @@ class Listener(uvicorn.Server):
             )
         )
         self._service, self._say_started = service, started
+        self._supervisor = Supervisor()
         self._tasks: set[asyncio.Task[None]] = set()
 
     async def startup(self, sockets: list[socket.socket] | None = None) -> None:
@@ -69,6 +71,8 @@ class Listener(uvicorn.Server):
         await super().startup(sockets)
         for address in self._addresses():
             self._say_started(address)
+        self._supervisor.tell("READY=1")
+        self._run(self._supervisor.keep_alive())
 
     async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
         """Let requests finish, then end the engine processes."""
@@ -94,6 +98,7 @@ class Listener(uvicorn.Server):
         if self._service.is_draining:
             os._exit(1)
         self._service.is_draining = True
+        self._supervisor.tell("STOPPING=1")
         self._run(self._drain())
 
     async def _drain(self) -> None:
