@@ -67,10 +67,10 @@ def running_worker(command: Sequence[str], name: str) -> Iterator[Worker]:
 def worker_command(environment: str, folder: Path) -> list[str]:
     """Return the command that starts a translation worker for a model, without its last arguments."""
     script = SYSTEMS / f"translate_{environment}.py"
-    return [python_of(environment), str(script), str(_converted_model(environment, folder))]
+    return [python_of(environment), str(script), str(converted_model(environment, folder))]
 
 
-def _converted_model(environment: str, folder: Path) -> Path:
+def converted_model(environment: str, folder: Path) -> Path:
     """Return the model in the format of a system; convert it on first use."""
     if environment not in ENVIRONMENTS:
         return folder

@@ -15,6 +15,8 @@ from dataclasses import asdict, dataclass, field
 
 from regard.benchmark.http_connection import Connection, Response
 
+_PATIENCE = 20.0  # seconds after which a client no longer waits for its last answer
+
 
 @dataclass
 class Answers:
@@ -68,7 +70,12 @@ async def _run(
 
     cpu, began = time.process_time(), time.perf_counter()
     numbers = iter(range(count))
-    await asyncio.gather(*(client(numbers, began + seconds) for _ in range(clients)))
+    tasks = [asyncio.create_task(client(numbers, began + seconds)) for _ in range(clients)]
+    _, late = await asyncio.wait(tasks, timeout=seconds + _PATIENCE)
+    for task in late:
+        task.cancel()
+    for task in set(tasks) - late:
+        task.result()
     return Answers(
         time.perf_counter() - began, time.process_time() - cpu, found[:sent], statuses[:sent], milliseconds[:sent]
     )
