@@ -125,7 +125,7 @@ def store_alignment_head(folder: Path) -> None:
     opened = open_folder(folder)
     sample = synthetic_sample if opened.languages == ("en", "fr") else reversed_synthetic_sample
     result = run_to_end(choose_head(opened.build(), sample(opened.tokenizer, 500)))
-    assert result.usable, f"no head aligns better than a fixed offset: {result}"
+    assert result.usable, f"no head aligns better than a rule that knows only positions: {result}"
     save_alignment_head(folder, result.chosen)
     print(f"alignment head {result.chosen}, error {result.error.value:.3f}")
 

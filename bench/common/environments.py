@@ -30,6 +30,7 @@ ENVIRONMENTS: dict[str, list[list[str]]] = {
     ],
     # JoeyNMT needs an older sentencepiece and does not declare importlib_metadata.
     "joeynmt": [[TORCH, "joeynmt==2.3.0", "sentencepiece<0.2", "importlib_metadata"]],
+    "fast_align": [["systran-align==3.5.0"]],
     # EOLE does not declare aiohttp.
     "eole": [[TORCH, "eole==0.6.4", "aiohttp"]],
     "libretranslate": [["libretranslate==1.9.6", "ctranslate2==4.8.4", "sentencepiece==0.2.2", "spacy==3.8.18"]],

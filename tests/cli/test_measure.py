@@ -84,7 +84,7 @@ def test_alignment_stores_the_head_and_prints_a_line_per_pair(planted: tuple[Pat
 def test_a_head_worse_than_a_fixed_offset_is_not_stored(model: Path, folder: Path) -> None:
     done = call("measure", "alignment", "--model", model, "--count", 20)
     assert done.code == 0, done.said
-    assert done.lines[-1] == "not stored: no head of this model aligns better than a fixed offset"
+    assert done.lines[-1] == "not stored: no head of this model aligns better than a rule that knows only positions"
     assert open_folder(model).alignment is None
 
 

@@ -54,6 +54,7 @@ class PairSample:
 
     name: str
     pairs: tuple[AnnotatedPair, ...]
+    is_reversed: bool = False  # whether these are pairs of the synthetic language from French to English
 
     def __len__(self) -> int:
         return len(self.pairs)
@@ -74,6 +75,7 @@ def reversed_synthetic_sample(tokenizer: SentencePieceTokenizer, count: int) -> 
     return PairSample(
         f"pairs of the synthetic language, reversed ({SPLIT} split, seed {SEED})",
         tuple(_reversed(annotated_pair(pair, tokenizer)) for pair in pairs),
+        is_reversed=True,
     )
 
 

@@ -22,8 +22,9 @@ def paired_sign_test(signs_QN: npt.ArrayLike, clusters_N: npt.ArrayLike, *, seed
     signs = np.asarray(signs_QN, dtype=float)
     names, index = np.unique(np.asarray(clusters_N), return_inverse=True)
     sums_QC = np.stack([np.bincount(index, weights=row, minlength=len(names)) for row in signs])
-    lengths = np.sqrt((sums_QC**2).sum(axis=1, keepdims=True))
-    scaled_QC = np.divide(sums_QC, lengths, out=np.zeros_like(sums_QC), where=lengths > 0)
+    # The statistic of the sign test: right minus wrong, divided by its standard deviation if cases were independent.
+    deviations = np.sqrt(np.abs(signs).sum(axis=1, keepdims=True))
+    scaled_QC = np.divide(sums_QC, deviations, out=np.zeros_like(sums_QC), where=deviations > 0)
     draws_DC = np.random.default_rng(seed).choice([-1.0, 1.0], size=(_DRAWS, len(names)))
     largest_D = np.sort((draws_DC @ scaled_QC.T).max(axis=1))
     observed_Q = scaled_QC.sum(axis=1)

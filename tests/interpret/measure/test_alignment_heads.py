@@ -14,6 +14,7 @@ from regard.inference.alignment import align_words
 from regard.interchange.ctranslate2.cache import is_trusted_export
 from regard.interchange.ctranslate2.export import ensure_export, export_model
 from regard.interpret.annotated_pairs import PairSample, synthetic_sample
+from regard.interpret.measure import alignment_baselines
 from regard.interpret.measure.alignment_heads import align, align_files, choose_head
 from regard.interpret.report.alignment_report import alignment_line, alignment_lines
 from regard.interpret.selftest.planted_model import planted_sample
@@ -39,7 +40,12 @@ def test_the_planted_head_is_chosen(planted):
     assert result.error.value == 0 and result.error.count == 20
     errors = result.selection_errors
     assert errors["decoder.1.cross.2, read"] == 0 and errors["decoder.1.cross.1, read"] == 1
-    assert result.offset == pytest.approx(0.5, abs=0.1) and result.untrained > 0.5
+    baselines = {name: error.value for name, error in result.baselines.items()}
+    assert baselines["best fixed offset"] == pytest.approx(0.5, abs=0.1)
+    assert baselines["diagonal"] == 1 and baselines["best head of an untrained model"] > 0.5
+    assert baselines["IBM model 1"] < 0.1  # only identical words are compared
+    assert result.floor == 0 and result.identical_words_only and result.usable
+    assert 0 < result.error.high < 0.2  # not certain, although no link is wrong
     line = next(alignment_lines(result))
     assert line.startswith("decoder.1.cross.1 aligns a target word best, at the position that predicts it: ")
 
@@ -62,11 +68,14 @@ def test_words_are_aligned_by_their_largest_weight():
     assert list(align_words(weights, (), target, "written")) == []
 
 
-def test_an_untrained_model_aligns_the_synthetic_language_badly(model_of):
+def test_an_untrained_model_aligns_the_synthetic_language_badly(model_of, monkeypatch):
+    monkeypatch.setattr(alignment_baselines, "TRAINING_PAIRS", 1500)
     model = model_of("pre")
     sample = synthetic_sample(model.tokenizer, 12)
     result = run_to_end(choose_head(model.network, sample))
     assert result.chosen.head.startswith("decoder.") and 0.3 < result.error.value <= 1
+    assert result.baselines["IBM model 1"].value < result.error.value and not result.usable
+    assert 0 < result.floor < 0.2 and not result.identical_words_only
     alignments = run_to_end(align(model.network, sample.pairs, result.chosen))
     gold = [pair.annotations.alignment for pair in sample.pairs if pair.annotations]
     assert alignment_error(alignments[1::2], gold[1::2]) == pytest.approx(result.error.value, abs=0.02)

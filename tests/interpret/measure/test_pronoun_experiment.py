@@ -138,7 +138,7 @@ def test_a_head_that_is_right_in_60_percent_of_500_changed_pairs_is_usually_name
         heads = {("it", str(n)): simulated(rng, 500, 0.6 if n == 7 else 0.5, frames) for n in range(60)}
         p = p_values(heads, frames)
         named += p["it", "7"] <= 0.05 and rank(p)[0] == ("it", "7")
-    assert named >= 28  # 32 are expected
+    assert named >= 32  # 36 are expected
 
 
 def test_forced_attention_goes_from_the_query_to_the_chosen_noun(model_of):

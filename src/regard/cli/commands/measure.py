@@ -139,7 +139,7 @@ def _store(folder: Path, result: "AlignmentHeadResult") -> str:
     from regard.model_folder.writer import save_alignment_head
 
     if not result.usable:
-        return "not stored: no head of this model aligns better than a fixed offset"
+        return "not stored: no head of this model aligns better than a rule that knows only positions"
     if is_bundled(folder):
         return f"not stored: {folder.name} is a bundled model and is not changed; copy it first"
     try:

@@ -2,7 +2,7 @@
 
 At each decoder position, some heads attend to the translation of the input token, others to the translation of the
 token that is predicted next. Every head is therefore tried both ways. The head is chosen on one half of the sentences,
-and its alignment error is measured on the other half.
+and its alignment error is measured on the other half, beside `alignment_baselines`.
 """
 
 from collections.abc import Iterator, Sequence
@@ -18,8 +18,9 @@ from regard.evaluation.alignment_error import alignment_error
 from regard.inference.alignment import Link, align_words
 from regard.interpret.address import locate_head
 from regard.interpret.annotated_pairs import AnnotatedPair, PairSample, whitespace_pair
+from regard.interpret.measure.alignment_baselines import RULES, Alignments, align_by_baselines, judged, one_link_each
 from regard.interpret.measure.head_roles import MIN_CASES
-from regard.interpret.measure.role_criteria import OFFSETS, gold_alignment
+from regard.interpret.measure.role_criteria import gold_alignment
 from regard.interpret.teacher_forcing import attention_weights
 from regard.interpret.trace import Array
 from regard.model_folder.folder import AlignmentHead
@@ -37,8 +38,6 @@ ROWS = ("written", "read")
 
 _WINDOW = 1000  # number of sentence pairs that are read from the files and aligned at a time
 
-Alignments = list[tuple[Link, ...]]  # one alignment per sentence pair
-
 
 @dataclass(frozen=True)
 class AlignmentHeadResult:
@@ -46,16 +45,17 @@ class AlignmentHeadResult:
 
     chosen: AlignmentHead
     error: Estimate  # the error of the chosen head on the held-out half of the sentences
-    offset: float  # the error of the best fixed offset between source and target positions
-    untrained: float  # the error of the best head of an untrained model of the same architecture
+    baselines: dict[str, Estimate]  # the errors of the baselines on the same sentences, by name
+    floor: float  # the smallest possible error with one link for each target word
+    identical_words_only: bool  # whether only words that are the same on both sides are compared, without annotations
     sentences: int
     # By head and row (one of `ROWS`): the error on the first half of the sentences, which serves to choose the head.
     selection_errors: dict[str, float]
 
     @property
     def usable(self) -> bool:
-        """Whether the error of the head is significantly smaller than that of the best fixed offset."""
-        return self.error.high < self.offset
+        """Whether the error of the head is significantly smaller than that of the best rule without words."""
+        return self.error.high < min(self.baselines[name].value for name in RULES)
 
     def to_dict(self) -> dict[str, Any]:
         """Return everything as JSON-compatible values."""
@@ -79,11 +79,16 @@ def choose_head(model: "AutoregressiveModel", sample: PairSample) -> Work[Alignm
     selection, test = slice(0, None, 2), slice(1, None, 2)
     errors = {key: alignment_error(links[selection], gold[selection]) for key, links in aligned.items()}
     best = min(errors, key=lambda key: errors[key])
+    baselines = {name: links[test] for name, links in align_by_baselines(sample).items()}
+    baselines["best head of an untrained model"] = min(
+        (links[test] for links in untrained.values()), key=lambda links: alignment_error(links, gold[test])
+    )
     return AlignmentHeadResult(
         AlignmentHead(*best),
         error_estimate(aligned[best][test], gold[test]),
-        min(alignment_error(links[test], gold[test]) for links in _align_by_offsets(sample.pairs)),
-        min(alignment_error(links[test], gold[test]) for links in untrained.values()),
+        {name: error_estimate(links, gold[test]) for name, links in baselines.items()},
+        alignment_error([one_link_each(links) for links in gold[test]], gold[test]),
+        any(pair.annotations is None for pair in sample.pairs),
         len(sample),
         {f"{head}, {row}": error for (head, row), error in errors.items()},
     )
@@ -132,31 +137,9 @@ def _align_by_all_heads(
         pair = sample.pairs[number]
         for (head, row), each in alignments.items():
             attention, index = locate_head(head)
-            each[number] = tuple(_judged(_links(weights[attention][index], pair, row), pair))
+            each[number] = judged(_links(weights[attention][index], pair, row), pair)
         yield Progress(stage, done, len(sample))
     return alignments
-
-
-def _judged(links: Iterator[Link], pair: AnnotatedPair) -> Iterator[Link]:
-    """Keep the links that can be compared with a known alignment.
-
-    If the pair has annotations, keep all links. Otherwise, keep only the links of target words that occur unchanged in
-    the source.
-    """
-    targets = None if pair.annotations else {target for _, target in gold_alignment(pair)}
-    return (link for link in links if targets is None or link[1] in targets)
-
-
-def _align_by_offsets(pairs: Sequence[AnnotatedPair]) -> Iterator[Alignments]:
-    for offset in OFFSETS:
-        alignments = []
-        for pair in pairs:
-            targets = (
-                range(len(pair.target_words)) if pair.annotations else [target for _, target in gold_alignment(pair)]
-            )
-            last = len(pair.source_words) - 1
-            alignments.append(tuple((min(max(target + offset, 0), last), target) for target in targets))
-        yield alignments
 
 
 def error_estimate(alignments: Alignments, gold: Sequence[Sequence[Link]]) -> Estimate:

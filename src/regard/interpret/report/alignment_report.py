@@ -15,9 +15,13 @@ def alignment_lines(result: AlignmentHeadResult) -> Iterator[str]:
     """Yield the chosen head and its alignment error, the errors of the baselines, and the next best heads."""
     yield (
         f"{result.chosen.head} aligns a target word best, {_ROWS[result.chosen.row]}: alignment error "
-        f"{result.error:.3f} on {result.error.count} held-out sentences"
+        f"{result.error:.3f}, where n counts the held-out sentences"
     )
-    yield f"baselines: best fixed offset {result.offset:.3f}; best head of an untrained model {result.untrained:.3f}"
+    for name, error in result.baselines.items():
+        yield f"  {name}: {error:.3f}"
+    yield f"  the smallest possible error with one link for each target word: {result.floor:.3f}"
+    if result.identical_words_only:
+        yield "Only words that occur once on both sides, such as names and numbers, are compared."
     errors = result.selection_errors
     next_best = sorted(errors, key=lambda name: errors[name])[1:4]
     yield "next best, on the sentences used to choose: " + "; ".join(f"{name} {errors[name]:.3f}" for name in next_best)
