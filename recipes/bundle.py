@@ -197,7 +197,12 @@ def training_history(runs: Sequence[Path], name: str) -> Iterator[tuple[str, str
     """Yield the commands of all runs, each fine-tuning the previous one, and the validation scores."""
     commands = [shlex.join(training_command(run, parent)) for run, parent in zip(runs, (None, *runs), strict=False)]
     yield "How it was made", COMMANDS.format(name=name, commands="\n    ".join(commands))
-    rows, before = [], 0.0
+    yield "Learning curve", CURVE.format(rows="\n".join(curve_rows(runs)))
+
+
+def curve_rows(runs: Sequence[Path]) -> Iterator[str]:
+    """Yield the validation scores of runs that follow each other, with the minutes since the start of the first."""
+    before = 0.0
     for run in runs:
         seconds: dict[int, float] = {}  # by step: a step that was repeated after an interruption counts once
         for entry in map(json.loads, (run / "run" / "log.jsonl").read_text("utf-8").splitlines()):
@@ -206,9 +211,8 @@ def training_history(runs: Sequence[Path], name: str) -> Iterator[tuple[str, str
             elif "bleu" in entry:
                 minutes = (before + sum(seconds.values())) / 60
                 scores = f"{entry['validation_loss']:.3f} | {entry['bleu']:.1f} | {entry['chrf']:.1f}"
-                rows.append(f"| {run.name} | {entry['step']:,} | {minutes:.0f} | {scores} |")
+                yield f"| {run.name} | {entry['step']:,} | {minutes:.0f} | {scores} |"
         before += sum(seconds.values())
-    yield "Learning curve", CURVE.format(rows="\n".join(rows))
 
 
 def training_command(run: Path, parent: Path | None) -> list[str]:

@@ -48,6 +48,14 @@ LEXICON_DOMAINS = ("everyday", "debates", "public-service", "software", "guides"
 def main() -> None:
     model, folder = sys.argv[1], Path(sys.argv[2])
     reference = sys.argv[4] if len(sys.argv) > 4 else model
+    found = score_model(model, folder, reference)
+    print(f"{model}\n", *tables(found), sep="\n")
+    if len(sys.argv) > 3:
+        Path(sys.argv[3]).write_text(json.dumps(found, ensure_ascii=False, indent=1) + "\n", "utf-8")
+
+
+def score_model(model: str, folder: Path, reference: str) -> dict[str, Any]:
+    """Return all scores of a model, with its speed beside that of a reference model. Takes some minutes."""
     if hasattr(os, "sched_setaffinity"):  # everything runs on one core
         os.sched_setaffinity(0, {min(os.sched_getaffinity(0))})
     tests = {path.stem: read_tsv(path) for path in sorted((folder / "test").glob("*.tsv"))}
@@ -80,9 +88,7 @@ def main() -> None:
     if side == ENGLISH:
         found["minimal pairs"] = dict(pronoun_scores(translator))
     found["speed"] = speed(translator, load_translator(reference), tests)
-    print_tables(found)
-    if len(sys.argv) > 3:
-        Path(sys.argv[3]).write_text(json.dumps(found, ensure_ascii=False, indent=1) + "\n", "utf-8")
+    return found
 
 
 def read_tsv(path: Path) -> list[TextPair]:
@@ -200,33 +206,33 @@ def speed(translator: Translator, reference: Translator, tests: dict[str, list[T
     return {"sentences": len(sources), "sentences_per_second": len(sources) / own, "ratio": other / own}
 
 
-def print_tables(found: dict[str, Any]) -> None:
-    print(f"\n{'-'.join(found['languages'])}, {found['model']}\n")
-    print("| test set | sentences | BLEU | chrF | calibration error | omits | repeats | invents (references) |")
-    print("|---|---|---|---|---|---|---|---|")
+def tables(found: dict[str, Any]) -> Iterator[str]:
+    """Yield the lines of all tables."""
+    yield ("| test set | sentences | BLEU | chrF | calibration error | omits | repeats | invents (references) |")
+    yield ("|---|---|---|---|---|---|---|---|")
     for name, row in found["domains"].items():
         rates = " | ".join(f"{100 * row[kind]:.1f} %" for kind in ("omitted", "repeated", "invented"))
-        print(
+        yield (
             f"| {name} | {row['sentences']:,} | {row['bleu']:.1f} | {row['chrf']:.1f} | {row['calibration_error']:.3f} "
             f"| {rates} ({100 * row['references']['invented']:.1f} %) |"
         )
         if name == "everyday":
             several = found["everyday, all references"]
-            print(
+            yield (
                 f"| everyday, all references | {several['sentences']:,} | {several['bleu']:.1f} | "
                 f"{several['chrf']:.1f} | | | | |"
             )
-    print("\n| text as people type it | sentences | BLEU before | BLEU | difference |\n|---|---|---|---|---|")
+    yield ("\n| text as people type it | sentences | BLEU before | BLEU | difference |\n|---|---|---|---|---|")
     for name, row in found["perturbations"].items():
         difference = row["bleu"] - row["bleu_before"]
-        print(f"| {name} | {row['sentences']} | {row['bleu_before']:.1f} | {row['bleu']:.1f} | {difference:+.1f} |")
-    print("\n| what must not go wrong | right | of | |\n|---|---|---|---|")
+        yield (f"| {name} | {row['sentences']} | {row['bleu_before']:.1f} | {row['bleu']:.1f} | {difference:+.1f} |")
+    yield ("\n| what must not go wrong | right | of | |\n|---|---|---|---|")
     for name, (right, total) in found["kept"].items():
-        print(f"| {name} | {right:,} | {total:,} | {100 * right / max(1, total):.1f} % |")
+        yield (f"| {name} | {right:,} | {total:,} | {100 * right / max(1, total):.1f} % |")
     for split, row in found.get("minimal pairs", {}).items():
-        print(f"| minimal pairs ({split}) | | {row['pairs']} | {100 * row['both_right']:.1f} % |")
-    print(f"| famous sentences | {found['famous']['right']} | {found['famous']['sentences']} | |")
-    print(
+        yield (f"| minimal pairs ({split}) | | {row['pairs']} | {100 * row['both_right']:.1f} % |")
+    yield (f"| famous sentences | {found['famous']['right']} | {found['famous']['sentences']} | |")
+    yield (
         f"\n{found['speed']['sentences_per_second']:.1f} sentences per second of one core "
         f"({found['speed']['ratio']:.2f} times the reference model)"
     )
