@@ -252,6 +252,17 @@ def test_positions_and_model_are_shown(opened, view):
         float(view.positional_encoding[0, 0]), abs=0.01
     )
     assert "Cross-attention" in opened.text("#model .stacks")
+    # The vectors of a token at each stage are the recorded ones, but for the steps in which they are stored.
+    opened.page.select_option("#model-token-target", "1")
+    stages = opened.page.locator(".stack >> nth=1").locator("[data-address]")
+    addresses = [vector.address for vector in view.trace.anatomy.stacks[1].vectors]
+    assert [stage.get_attribute("data-address") for stage in stages.all()] == addresses
+    for stage, address in zip(stages.all(), addresses, strict=True):
+        norm = number(stage.locator(".norm").inner_text())
+        vectors = view.trace[address]
+        assert norm == pytest.approx(
+            float(np.linalg.norm(vectors[1])), abs=0.01 + float(np.abs(vectors).max()) / 127 * 4
+        )
     assert f"{view.parameters:,} parameters" in opened.text("#model-text")
 
 
@@ -317,20 +328,22 @@ def test_maps_are_within_the_stated_error_and_vectors_are_exact(view, saved):
     data = json.loads(saved.read_text("utf-8").partition('id="data">')[2].partition("</script>")[0])
     for head in view.heads:
         weights = view.trace[f"{head}.weight"]
-        packed = np.frombuffer(zlib.decompress(base64.b64decode(data["maps"][head])), "<u2").reshape(weights.shape)
+        packed = np.frombuffer(
+            zlib.decompress(base64.b64decode(data["maps"][head].removeprefix("weights "))), "<u2"
+        ).reshape(weights.shape)
         assert np.abs(packed / 65535 - weights).max() <= 0.00001
     # The vectors of all heads fit for a short text.
-    assert set(data["vectors"]) == {*view.heads, "positions"}
+    assert set(data["vectors"]) == {*view.heads, "encoder", "decoder", "positions"}
     for head in view.heads:
         assert set(data["vectors"][head]) == {"query", "key", "value", "scaled", "weight"}
         for name, packed in data["vectors"][head].items():
-            found = np.frombuffer(zlib.decompress(base64.b64decode(packed)), np.float32)
+            found = np.frombuffer(zlib.decompress(base64.b64decode(packed.removeprefix("float32 "))), np.float32)
             assert np.array_equal(found, view.trace[f"{head}.{name}"].ravel())
 
 
 def test_a_page_has_the_vectors_of_the_given_heads(view):
     data = view.html(["decoder.2.self.1"]).partition('id="data">')[2].partition("</script>")[0]
-    assert list(json.loads(data)["vectors"]) == ["decoder.2.self.1", "positions"]
+    assert list(json.loads(data)["vectors"]) == ["decoder.2.self.1", "encoder", "decoder", "positions"]
     with pytest.raises(
         LookError, match=r"decoder.2.self.mean is not one head; the address of a head is, for example, encoder.1.self.1"
     ):

@@ -1,11 +1,11 @@
 // The arithmetic of one weight, number by number: query, key, score, softmax, weighted value; then the whole head.
 
 import { fillSelect, make, makeCommand, makeFold, makeSelect, makeSvg, makeTable, makeToken, makeWord, plain, quoted } from "./dom.js";
+import { drawVector, HEIGHT } from "./vector.js";
 import { headArithmetic } from "./head_arithmetic.js";
 import { number, rich, t, whole } from "./strings.js";
 
 const exact = (value) => number(value, 4);
-const HEIGHT = 44; // of a picture of a vector
 
 export async function showArithmetic(add, context) {
   const { inspection, state, listen } = context;
@@ -98,18 +98,6 @@ const operator = (sign) => make("span", { className: "operator", ariaHidden: "tr
 const few = (vector) => `${Array.from(vector.slice(0, 3), (each) => number(each)).join("  ")} …`;
 const significant = (value) => (value >= 1000 ? whole(Math.round(value)) : value >= 10 ? number(value, 1) : number(value, value < 0.01 ? 4 : 2));
 const largest = (vectors) => Math.max(...vectors.map((vector) => Math.max(...Array.from(vector, Math.abs)))) || 1;
-
-/** Bars of a vector: up and filled above zero, down and hollow below. */
-export function drawVector(vector, most) {
-  const middle = HEIGHT / 2;
-  const svg = makeSvg("svg", { class: "vector", viewBox: `0 0 ${4 * vector.length} ${HEIGHT}`, preserveAspectRatio: "none", "aria-hidden": "true" });
-  svg.append(makeSvg("path", { class: "axis", d: `M0 ${middle}H${4 * vector.length}` }));
-  vector.forEach((value, i) => {
-    const height = Math.max(0.4, Math.min(1, Math.abs(value) / most) * (middle - 1));
-    svg.append(makeSvg("rect", { class: value < 0 ? "negative" : "positive", x: 4 * i + 0.5, width: 2.8, y: value < 0 ? middle : middle - height, height }));
-  });
-  return svg;
-}
 
 function drawScale(root) {
   const svg = makeSvg("svg", { class: "vector", viewBox: `0 0 100 ${HEIGHT}`, preserveAspectRatio: "none", "aria-hidden": "true" });

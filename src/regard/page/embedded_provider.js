@@ -15,8 +15,8 @@ function provide({ facts, maps, vectors }, effects, other) {
   const find = ({ text, target, without }) => (text === undefined && target === undefined && without !== undefined ? other(without) : null);
   return {
     facts: async () => facts,
-    map: remembered((address) => unpack(maps[address], "map")),
-    vectors: remembered(async (address) => (vectors[address] ? unpackAll(address, vectors[address]) : null)),
+    map: remembered((address) => unpack(maps[address])),
+    vectors: remembered(async (address) => (vectors[address] ? unpackAll(vectors[address]) : null)),
     effects: () => effects(""),
     refuses: (request) => (find(request) ? null : "refused.file"),
     look: async (request) => find(request) ?? Promise.reject(new Error("a page file has no other inspection")),

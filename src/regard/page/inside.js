@@ -7,6 +7,7 @@ import { showArithmetic } from "./arithmetic.js";
 import { showModel } from "./architecture.js";
 import { announce, make, makeButton, makeSegments } from "./dom.js";
 import { showAttention } from "./attention.js";
+import { showComparisonPart } from "./comparison_part.js";
 import { kindName, loadInspection, whereOf } from "./inspection.js";
 import { showPositions } from "./positions.js";
 import { makeState } from "./state.js";
@@ -45,6 +46,7 @@ export async function mount(root, provider, { ask = Infinity } = {}) {
   const add = (element) => { if (element) root.append(element); return element; };
   if (inspection.mainAttention) {
     await showAttention(add, context);
+    showComparisonPart(add, context);
     await showArithmetic(add, context);
   }
   if (inspection.facts.recurrences.length) await showStates(add, context);

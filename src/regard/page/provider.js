@@ -4,8 +4,8 @@
 //   provider.map(address)      the attention weights of a head, or of a kind over all layers, between tokens, as a
 //                              Float32Array in row-major order
 //   provider.vectors(address)  the recorded vectors of a head ("encoder.2.self.5": query, key, value, score, scaled,
-//                              weight, mixed), of a recurrent layer ("encoder.1.forwards") or of "positions" (table), as
-//                              an object of arrays; null if the provider does not have them
+//                              weight), of a recurrent layer ("encoder.1.forwards"), of the stages of a stack ("encoder"),
+//                              or of "positions" (table), as an object of arrays; null if the provider has none
 //   provider.effects()         what removing each head alone does to the translation of the full model; null if unknown
 //   provider.look(request)     a provider for another inspection; a request has text, target or without, and what it
 //                              leaves out stays as it is; { without: null } is the full model
@@ -14,20 +14,21 @@
 //
 // All but `refuses` return promises. This module has what providers share.
 
-const TYPES = { map: Uint16Array, vector: Float32Array, byte: Uint8Array };
-
-/** Decompress an array that `pack` of look_data.py made. `type` is "map", "vector" or "byte". */
-export async function unpack(packed, type) {
-  const compressed = Uint8Array.from(atob(packed), (character) => character.charCodeAt(0));
+/** Decompress an array that look_data.py packed, as a Float32Array. */
+export async function unpack(packed) {
+  const [form, text] = packed.split(" ");
+  const compressed = Uint8Array.from(atob(text), (character) => character.charCodeAt(0));
   const stream = new Blob([compressed]).stream().pipeThrough(new DecompressionStream("deflate"));
-  const numbers = new TYPES[type](await new Response(stream).arrayBuffer());
-  return type === "map" ? Float32Array.from(numbers, (number) => number / 65535) : numbers;
+  const buffer = await new Response(stream).arrayBuffer();
+  if (form === "float32") return new Float32Array(buffer);
+  if (form === "weights") return Float32Array.from(new Uint16Array(buffer), (number) => number / 65535);
+  const [scale] = new Float32Array(buffer, 0, 1);
+  return Float32Array.from(new Int8Array(buffer, 4), (number) => (number / 127) * scale);
 }
 
 /** Decompress all vectors at an address. */
-export async function unpackAll(address, vectors) {
-  const type = address === "positions" ? "byte" : "vector";
-  const entries = Object.entries(vectors).map(async ([name, packed]) => [name, await unpack(packed, type)]);
+export async function unpackAll(vectors) {
+  const entries = Object.entries(vectors).map(async ([name, packed]) => [name, await unpack(packed)]);
   return Object.fromEntries(await Promise.all(entries));
 }
 
@@ -42,7 +43,7 @@ export function remembered(compute) {
 
 /** Decompress what `look_effects` made: for each head, the probability of each target token without it. */
 export async function unpackEffects({ heads, probabilities, changes }) {
-  const numbers = await unpack(probabilities, "vector");
+  const numbers = await unpack(probabilities);
   const steps = numbers.length / heads.length;
   return new Map(
     heads.map((head, i) => [head, {

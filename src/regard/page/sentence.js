@@ -19,7 +19,7 @@ export const heightOf = (span, most = MOST_HEIGHT) => Math.min(most, 26 + 0.26 *
  * Show a table in `host` and return an object with draw(row, options). `select(row)` is called for a click or an arrow
  * key, `point(row)` for a moving pointer, and point(null) when it leaves.
  */
-export function makeSentence(host, table, { select, point, language, below = false, size = LARGEST, most = MOST_HEIGHT }) {
+export function makeSentence(host, table, { select, point, language, below = false, size = LARGEST, most = MOST_HEIGHT, left = null }) {
   const { rows, columns, readsColumns: isSelf } = table;
   const svg = makeSvg("svg", { class: "arcs", "aria-hidden": "true" });
   const wordElements = [];
@@ -86,6 +86,7 @@ export function makeSentence(host, table, { select, point, language, below = fal
       host.classList.remove("line-layout");
       host.classList.add(layout);
     }
+    if (left !== null && layout === "line") lower.style.cssText = `justify-content: start; padding-left: ${left}px`;
     // The space for arcs is the same for every word, so that the sentence does not move when another is chosen.
     const space = layout === "line" ? heightOf(lower.scrollWidth, most) * 0.78 + 26 : 0;
     lower.style.marginTop = !below && space ? `${space}px` : "";
@@ -93,7 +94,7 @@ export function makeSentence(host, table, { select, point, language, below = fal
     if (upper) upper.style.marginBottom = layout === "pair" ? `${GAP}px` : "";
   }
 
-  function draw(row, { dashed = false, chosen = row, mark = -1 } = {}) {
+  function draw(row, { dashed = false, chosen = row, marks = [] } = {}) {
     const weights = columns.map((_, j) => table.at(row, j));
     const from = isSelf ? (rows[row].input ?? row) : null;
     const largest = table.top(row);
@@ -102,7 +103,7 @@ export function makeSentence(host, table, { select, point, language, below = fal
       element.classList.toggle("some", weight >= 0.03);
       element.classList.toggle("top", j === largest);
       element.classList.toggle("later", table.masked(row, j));
-      element.classList.toggle("mark", j === mark);
+      element.classList.toggle("mark", marks.includes(j));
       element.lastChild.textContent = isSelf && j === from ? t("looks.at") : weight >= 0.005 ? number(weight) : "";
     });
     wordElements.forEach((element, i) => {
@@ -151,7 +152,7 @@ export function makeSentence(host, table, { select, point, language, below = fal
   }
 
   fit();
-  return { draw, fit, focus: (row) => wordElements[row]?.focus(), element: (row) => wordElements[row], left: () => columnElements[0].offsetLeft };
+  return { draw, fit, focus: (row) => wordElements[row]?.focus(), element: (row) => wordElements[row], left: () => columnElements[0].getBoundingClientRect().left - host.getBoundingClientRect().left };
 }
 
 function curve(start, end, layout, below, most) {

@@ -1,9 +1,9 @@
 // The states of recurrent layers: the gates and states of one step, and the norms of the states at all positions.
 
-import { drawVector } from "./arithmetic.js";
 import { fillSelect, make, makeCommand, makeFold, makeSelect, makeTable, quoted } from "./dom.js";
 import { drawNorms } from "./norms.js";
 import { number, t } from "./strings.js";
+import { drawVector } from "./vector.js";
 
 const exact = (value) => number(value, 4);
 const named = (name) => name.replaceAll("_", " ");

@@ -1,8 +1,9 @@
 """The data of an inspection for the web page: facts, attention maps and vectors, each as one answer for JSON.
 
 A page file embeds all of them (`look_page.py`); a server can send each on request. The modules in `page/` get them
-through a provider, and `page/provider.js` describes their form. Arrays are compressed (deflate, then base64): weights
-as integers from 0 to 65535, vectors as 32-bit floats, positional encodings as bytes.
+through a provider, and `page/provider.js` describes their form. An array is text: its format, and its numbers in
+row-major order, compressed (deflate, then base64). The formats are 32-bit floats; weights as integers from 0 to 65535;
+and bytes with a scale, for pictures.
 """
 
 import base64
@@ -24,12 +25,13 @@ from regard.interpret.report.attention_steps import attention_steps
 from regard.interpret.tokens import Tokens
 from regard.interpret.trace import Array, Trace
 from regard.render.text import escape_control_characters
-from regard.settings.anatomy import ADDITIVE, TANH_WITH_INPUT, Recurrence
+from regard.settings.anatomy import ADDITIVE, TANH_WITH_INPUT, Recurrence, Stack
 
 if TYPE_CHECKING:
     from regard.interpret.look.inspection import Inspection
 
 _HEAD_VECTORS = ("query", "key", "value", "scaled", "weight")  # the page computes the other numbers from these
+_MAX_STAGE_BYTES = 150_000  # the maximum size of the vectors of one stack in a page
 _MAX_VECTOR_BYTES = 600_000  # the maximum size of the vectors of all heads, and of all recurrent layers, in a page
 
 
@@ -93,8 +95,8 @@ def look_opening(view: "Inspection", effects: HeadEffects | None) -> Opening | N
 def look_map(trace: Trace, address: str) -> str:
     """Return the attention weights at an address, between tokens."""
     if trace.find_head(address):
-        return pack(map_integers(trace[f"{address}.weight"]))
-    return pack(map_integers(attention_map(trace, address, tokens=True).values))
+        return _pack_weights(trace[f"{address}.weight"])
+    return _pack_weights(attention_map(trace, address, tokens=True).values)
 
 
 def map_addresses(trace: Trace) -> Iterator[str]:
@@ -111,7 +113,7 @@ def look_effects(view: "Inspection", effects: HeadEffects) -> dict[str, Any]:
     others = np.argwhere(effects.best_HT != before_TV.argmax(axis=-1))
     return {
         "heads": effects.heads,
-        "probabilities": pack(effects.probabilities_HT),
+        "probabilities": pack_floats(effects.probabilities_HT),
         # Where another token becomes the most probable one: head, step, token, its probability, and that before.
         "changes": [
             (int(head), int(step), view.vocabulary[token := effects.best_HT[head, step]],
@@ -128,22 +130,28 @@ def head_vectors(trace: Trace, head: str) -> dict[str, str]:
     names = ["score_vector"] if anatomy.scoring == ADDITIVE else []
     names += ["joined", "output"] if anatomy.output == TANH_WITH_INPUT else []  # otherwise they need all heads
     return {
-        **{name: pack(trace[f"{head}.{name}"]) for name in _HEAD_VECTORS},
-        **{name: pack(trace[f"{address}.{name}"]) for name in names},
+        **{name: pack_floats(trace[f"{head}.{name}"]) for name in _HEAD_VECTORS},
+        **{name: pack_floats(trace[f"{address}.{name}"]) for name in names},
     }
 
 
 def recurrent_vectors(trace: Trace, recurrence: Recurrence) -> dict[str, str]:
     """Return the vectors of a recurrent layer: its gates and states at all positions."""
-    return {step.name: pack(trace[f"{recurrence.address}.{step.name}"]) for step in recurrence.steps}
+    return {step.name: pack_floats(trace[f"{recurrence.address}.{step.name}"]) for step in recurrence.steps}
 
 
 def position_vectors(view: "Inspection") -> dict[str, str]:
-    """Return the positional encoding as bytes from 0 to 255, which stand for -max_abs to max_abs."""
-    table = view.positional_encoding
-    if table is None:
-        return {}
-    return {"table": pack(np.round((table / _max_abs(table) + 1) / 2 * 255).astype(np.uint8))}
+    """Return the positional encoding of the first positions."""
+    return {} if view.positional_encoding is None else {"table": pack_scaled(view.positional_encoding)}
+
+
+def stack_vectors(trace: Trace, stack: Stack) -> dict[str, str]:
+    """Return the vectors of all positions at each stage of a stack; if these are many, at the output of each layer."""
+    stages = [vector.address for vector in stack.vectors]
+    for addresses in (stages, stack.outputs):
+        if sum(trace[address].size for address in addresses) <= _MAX_STAGE_BYTES:
+            return {address: pack_scaled(trace[address]) for address in addresses}
+    return {}
 
 
 def heads_that_fit(trace: Trace) -> list[str]:
@@ -180,9 +188,23 @@ def map_integers(weights: Array) -> Array:
     return np.round(weights * 65535).astype("<u2")
 
 
-def pack(array: Array) -> str:
-    """Return an array as text: its numbers in row-major order, compressed."""
-    return base64.b64encode(zlib.compress(np.ascontiguousarray(array).tobytes())).decode()
+def pack_floats(array: Array) -> str:
+    """Return an array as text, exactly."""
+    return _pack("float32", array.astype("<f4").tobytes())
+
+
+def pack_scaled(array: Array) -> str:
+    """Return an array as text, in steps of its largest absolute number divided by 127."""
+    scale = float(np.abs(array).max()) or 1.0
+    return _pack("scaled", np.float32(scale).tobytes() + np.round(array / scale * 127).astype(np.int8).tobytes())
+
+
+def _pack_weights(weights: Array) -> str:
+    return _pack("weights", map_integers(weights).tobytes())
+
+
+def _pack(form: str, numbers: bytes) -> str:
+    return f"{form} {base64.b64encode(zlib.compress(numbers)).decode()}"
 
 
 def _escaped(text: str | None) -> str | None:
@@ -249,8 +271,4 @@ def _positions(view: "Inspection") -> dict[str, Any] | None:
     if table is None:
         return None
     kind = getattr(view.trace.settings, "positions", None)
-    return {"rows": len(table), "width": table.shape[1], "max_abs": _max_abs(table), "kind": kind}
-
-
-def _max_abs(table: Array) -> float:
-    return float(np.abs(table).max()) or 1.0
+    return {"rows": len(table), "width": table.shape[1], "kind": kind}

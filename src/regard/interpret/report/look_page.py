@@ -22,6 +22,7 @@ from regard.interpret.report.look_data import (
     position_vectors,
     recurrences_that_fit,
     recurrent_vectors,
+    stack_vectors,
 )
 from regard.page.assets import bundled_script, bundled_style, read_asset
 from regard.render.html_page import csp_hash
@@ -70,6 +71,7 @@ def _data(view: "Inspection", heads: Sequence[str], recurrences: Sequence[Recurr
         "vectors": {
             **{head: head_vectors(trace, head) for head in heads},
             **{one.address: recurrent_vectors(trace, one) for one in recurrences},
+            **{stack.name: stack_vectors(trace, stack) for stack in trace.anatomy.stacks},
             **({"positions": position_vectors(view)} if view.positional_encoding is not None else {}),
         },
     }
