@@ -10,8 +10,7 @@ from typing import Any
 import pytest
 
 from regard.inference.translator_loader import load_translator
-from regard.server.engine_pool import EnginePool
-from regard.server.engines import EngineOptions
+from regard.server.engine_pool import EngineOptions, EnginePool
 from regard.server.errors import NoEngine, PoisonedRequest, ServeError
 from regard.server.metrics import Metrics
 from regard.server.queue import Lane, Queue

@@ -9,11 +9,13 @@ import hashlib
 import logging
 import time
 from collections import Counter
-from dataclasses import replace
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass, replace
 from typing import Any
 
 from regard.inference.result import Translation
-from regard.server.engines import EngineDied, EngineOptions, EngineProcess
+from regard.machine.cpu import cpu_count
+from regard.server.child_process import ChildDied, ChildProcess
 from regard.server.errors import BadRequest, NoEngine, PoisonedRequest, ServeError, TranslationFailed
 from regard.server.metrics import Metrics
 from regard.server.queue import Batch, Item, Lane, Queue
@@ -30,19 +32,29 @@ _STARTS = 3  # after this many failed starts, requests are no longer kept waitin
 _logger = logging.getLogger(__name__)
 
 
+@dataclass(frozen=True)
+class EngineOptions:
+    """What every engine process of a server has in common."""
+
+    models: Mapping[str, str]  # the folder of each model by its name
+    cache_bytes: int
+    engines: int = 1  # which share the cores
+    compute_type: str = "float32"
+
+
 class EnginePool:
     """The engine processes of a server."""
 
     def __init__(self, options: EngineOptions, queue: Queue, metrics: Metrics) -> None:
         self._options, self._queue, self._metrics = options, queue, metrics
-        self._engines: dict[int, EngineProcess | None] = {}
+        self._engines: dict[int, ChildProcess | None] = {}
         self._tasks: list[asyncio.Task[None]] = []
         self._failed_starts: Counter[int] = Counter()
         self._quarantine: dict[bytes, float] = {}
 
     async def start(self) -> None:
         """Start all processes; raise a `ServeError` if one cannot load its models."""
-        engines = await asyncio.gather(*(EngineProcess.start(self._options) for _ in range(self._options.engines)))
+        engines = await asyncio.gather(*(self._start_process() for _ in range(self._options.engines)))
         self._tasks = [asyncio.create_task(self._keep(number, each)) for number, each in enumerate(engines)]
 
     async def reload(self, options: EngineOptions) -> None:
@@ -63,7 +75,7 @@ class EnginePool:
         await asyncio.gather(*(each.end() for each in self._engines.values() if each))
 
     @property
-    def engines(self) -> list[EngineProcess]:
+    def engines(self) -> list[ChildProcess]:
         return [each for each in self._engines.values() if each and not each.died.is_set()]
 
     def measure(self) -> None:
@@ -85,7 +97,7 @@ class EnginePool:
             if any(_key(lane, text) in self._quarantine for text in texts):
                 raise PoisonedRequest("this text has ended two engine processes and is not tried again")
 
-    async def _keep(self, number: int, engine: EngineProcess | None) -> None:
+    async def _keep(self, number: int, engine: ChildProcess | None) -> None:
         """Run one process after the other, for ever."""
         delay = 0.0
         while True:
@@ -104,11 +116,15 @@ class EnginePool:
             delay = min(_MAX_DELAY, 2 * delay or _FIRST_DELAY) if lived < _SHORT_LIFE else 0.0
             await asyncio.sleep(delay)
 
-    async def _start(self, number: int) -> EngineProcess:
+    async def _start_process(self) -> ChildProcess:
+        threads = max(1, cpu_count() // self._options.engines)
+        return await ChildProcess.start("regard.server.engine_process", asdict(self._options), threads)
+
+    async def _start(self, number: int) -> ChildProcess:
         delay = 0.5
         while True:
             try:
-                engine = await EngineProcess.start(self._options)
+                engine = await self._start_process()
             except ServeError as error:
                 self._failed_starts[number] += 1
                 self._metrics.engine_restarts.labels("failed").inc()
@@ -119,7 +135,7 @@ class EnginePool:
                 self._failed_starts.pop(number, None)
                 return engine
 
-    async def _serve(self, engine: EngineProcess) -> None:
+    async def _serve(self, engine: ChildProcess) -> None:
         """Give a process one batch after the other until it dies."""
         died = asyncio.create_task(engine.died.wait())
         take: asyncio.Task[Batch] | None = None
@@ -139,23 +155,22 @@ class EnginePool:
                     if not item.deaths:
                         self._queue.put_back(item)
 
-    async def _translate(self, engine: EngineProcess, batch: Batch) -> bool:
+    async def _translate(self, engine: ChildProcess, batch: Batch) -> bool:
         """Return whether the process survived a batch."""
         lane = batch.lane
         self._metrics.batch_sentences.observe(len(batch.items))
         self._metrics.batch_tokens.observe(batch.tokens)
         for item in batch.items:
             self._metrics.queue_wait.observe(item.wait)
-        asked = asyncio.create_task(
-            engine.translate(lane.model, dict(lane.decode), [item.text for item in batch.items])
-        )
+        texts = [item.text for item in batch.items]
+        asked = asyncio.create_task(engine.ask({"model": lane.model, "decode": dict(lane.decode), "texts": texts}))
         try:
             answer = await asyncio.wait_for(asyncio.shield(asked), _PATIENCE * (1 + batch.tokens / self._queue.rate))
         except TimeoutError:
             engine.give_up()
             self._died(batch)
             return False
-        except EngineDied:
+        except ChildDied:
             self._died(batch)
             return False
         except asyncio.CancelledError:
@@ -168,7 +183,7 @@ class EnginePool:
     async def _finish(self, batch: Batch, asked: "asyncio.Task[dict[str, Any]]") -> None:
         try:
             self._answered(batch, await asked)
-        except EngineDied:
+        except ChildDied:
             self._died(batch)
 
     def _answered(self, batch: Batch, answer: dict[str, Any]) -> None:

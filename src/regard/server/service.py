@@ -1,27 +1,33 @@
 """What the routes ask for: translation, language identification, and looks inside."""
 
 import asyncio
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
 from pathlib import Path
 from types import MappingProxyType
 from typing import Any, Literal
 
 from regard.inference.result import Translation
+from regard.interchange.ctranslate2.support import supports_decode
 from regard.server.catalog import Catalog, Detection, ServedModel
 from regard.server.chaining import chain, text_between
-from regard.server.engine_pool import EnginePool
-from regard.server.engines import EngineOptions
+from regard.server.engine_pool import EngineOptions, EnginePool
 from regard.server.errors import BadRequest, Refusal, TooLarge
+from regard.server.helper import Helper
 from regard.server.keys import Key, read_keys
 from regard.server.metrics import Metrics
 from regard.server.origins import is_loopback_name
 from regard.server.queue import Lane, Queue
 from regard.server.quotas import Usage
 from regard.server.request_log import facts
+from regard.server.wire import translation_from_dict
 from regard.settings.serve import ServeSettings
 
 _BOTH = ("alignment", "protect")  # decode settings that the first of two models needs too
+
+
+MAX_INSPECTED_CHARACTERS = 1_000  # of a text whose translation is inspected; its attention weights grow with the square
 
 
 @dataclass(frozen=True)
@@ -68,6 +74,7 @@ class Service:
             engines=settings.engines,
         )
         self.pool = EnginePool(self._options(self.catalog), self.queue, self.metrics)
+        self._helper = Helper(self._options(self.catalog).models)
         self.is_draining = False
 
     async def start(self) -> None:
@@ -76,7 +83,7 @@ class Service:
         await self.pool.start()
 
     async def end(self) -> None:
-        await self.pool.end()
+        await asyncio.gather(self.pool.end(), self._helper.end())
         self._usage.close()
 
     async def reload(self) -> None:
@@ -85,6 +92,8 @@ class Service:
         catalog = await asyncio.to_thread(Catalog.load, self.settings.models, self._decode)
         await self.pool.reload(self._options(catalog))
         self.keys, self.catalog = keys, catalog
+        await self._helper.end()
+        self._helper = Helper(self._options(catalog).models)
 
     @property
     def is_private(self) -> bool:
@@ -102,18 +111,22 @@ class Service:
         Without a model for the pair, two models translate one after the other. The characters of the texts are charged
         to the key of the client if the translation succeeds.
         """
+        with self._admitted(work) as models:
+            return await self._translate(models, work) if work.texts else []
+
+    @contextmanager
+    def _admitted(self, work: Work) -> Iterator[tuple[ServedModel, ...]]:
+        """Check work, note it in the log, and charge it if it succeeds; yield the models for it."""
         try:
             self._check_sizes(work)
             models = self.catalog.route(work.source, work.target, work.model)
-            if not work.texts:
-                return []
             characters = sum(map(len, work.texts))
             if known := facts.get():
                 known.characters += characters
                 known.model = "+".join(model.name for model in models)
                 known.pair = f"{work.source}-{work.target}"
             with self._usage.charge(self._key(work.client), characters):
-                return await self._translate(models, work)
+                yield models
         except Refusal as refusal:
             if refusal.reason:
                 self.metrics.refused.labels(refusal.reason).inc()
@@ -126,6 +139,55 @@ class Service:
             second = await self._run(model, texts, work, is_last=True)
             translations = list(map(chain, translations, second))
         return translations
+
+    async def alternatives(self, work: Work, at: int, count: int, *, target: str | None = None) -> list[dict[str, Any]]:
+        """Return translations of one text that differ from word `at` of its translation on, counted from 0.
+
+        Each has its `word` there and the `probability` of this word, its `text`, and its `score`. `target` is the
+        translation; without it, the text is translated first.
+        """
+        if count > self.settings.alternatives_limit:
+            raise TooLarge(f"a request may ask for at most {self.settings.alternatives_limit} alternatives")
+        if target is None:
+            [translation] = await self.translate(work)
+            target = translation.text
+        fields = {"action": "continue", "target": target, "at": at, "count": count}
+        found: list[dict[str, Any]] = await self._inspect(work, fields)
+        return found
+
+    async def look(
+        self,
+        work: Work,
+        *,
+        target: str | None = None,
+        without: str | None = None,
+        parts: Sequence[str] = ("facts", "maps"),
+        vectors: Sequence[str] = (),
+    ) -> dict[str, Any]:
+        """Return what the page shows of the inside of one translation, as `look_data` describes it.
+
+        `parts` are "facts", "maps" and "effects". `vectors` are addresses of heads, recurrent layers and "positions".
+        If something is removed (`without`), the facts and maps of the full model are under "original".
+        """
+        fields = {
+            "action": "look",
+            "target": target,
+            "without": without,
+            "parts": list(parts),
+            "vectors": list(vectors),
+        }
+        found: dict[str, Any] = await self._inspect(work, fields)
+        return found
+
+    async def _inspect(self, work: Work, fields: Mapping[str, Any]) -> Any:
+        """Ask the helper process about one text, which must have a model of its own."""
+        with self._admitted(work) as models:
+            if len(models) > 1 or len(work.texts) != 1:
+                raise BadRequest("this needs one text, and a model that translates between its languages directly")
+            if max(len(work.texts[0]), len(fields["target"] or "")) > MAX_INSPECTED_CHARACTERS:
+                raise TooLarge(f"this is possible for at most {MAX_INSPECTED_CHARACTERS:,} characters")
+            message = {"model": models[0].name, "decode": {**self._decode, **work.decode}, "text": work.texts[0]}
+            return await self._helper.ask({**message, **fields}, self.settings.deadline)
 
     def identify(self, text: str) -> list[Detection]:
         """Return the languages in which a text may be, the most probable first; none if it is in no known language."""
@@ -140,7 +202,14 @@ class Service:
         self.metrics.queue_requests.set(self.queue.requests)
         self.metrics.queue_tokens.set(self.queue.tokens)
         self.pool.measure()
+        self.metrics.engine_up.labels("helper").set(self._helper.is_running)
+        self.metrics.engine_resident_bytes.labels("helper").set(self._helper.resident_bytes)
         return self.metrics.render()
+
+    @property
+    def has_helper(self) -> bool:
+        """Whether the helper process is running."""
+        return self._helper.is_running
 
     def _key(self, client: Client) -> Key | None:
         keys = self.keys.keys if self.keys and client.name else ()
@@ -155,8 +224,11 @@ class Service:
             hash(lane)
         except TypeError:
             raise BadRequest("a decode setting has a value of the wrong type") from None
-        self.pool.check(lane, tuple(texts))
         deadline = self.settings.document_deadline if work.is_document else self.settings.deadline
+        if not supports_decode(replace(model.decode, **asked)):
+            message = {"action": "translate", "model": model.name, "decode": decode, "texts": list(texts)}
+            return list(map(translation_from_dict, await self._helper.ask(message, deadline)))
+        self.pool.check(lane, tuple(texts))
         results, wait = await self.queue.submit(lane, texts, work.client.turn, deadline)
         if known := facts.get():
             known.wait += wait

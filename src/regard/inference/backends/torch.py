@@ -3,6 +3,7 @@
 Shapes: B sentences, S source length, N = B * beams hypotheses, T target length, D width, V vocabulary.
 """
 
+import math
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import Future
 from contextlib import contextmanager
@@ -85,6 +86,21 @@ class TorchBackend(Backend):
         return [
             weights_LM[: len(target) + 1, : len(source)].cpu().numpy()
             for weights_LM, (source, target) in zip(lens.weights_BLM, pairs, strict=True)
+        ]
+
+    @torch.inference_mode()
+    def next_tokens(self, source: Sequence[int], prefix: Sequence[int], count: int) -> list[int]:
+        """Return the most probable tokens after the first tokens of a translation, the most probable one first."""
+        input_1T = _decoder_input(_padded([prefix], self.device).values)
+        with _evaluation_mode(self.model):
+            encoded = self.model.encode(_padded([source], self.device))
+            hidden_1TD, _ = self.model.decode(input_1T, self.model.start(encoded))
+            log_1V = log_softmax(self.model.project(hidden_1TD[:, -1]), forbidden_tokens(self._generable_V))
+        found = log_1V[0].topk(min(count, log_1V.shape[1]))
+        return [
+            token
+            for token, value in zip(found.indices.tolist(), found.values.tolist(), strict=True)
+            if value > -math.inf
         ]
 
     @torch.inference_mode()

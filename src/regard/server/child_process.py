@@ -1,16 +1,15 @@
-"""The engine processes as the front process sees them: starting, asking, watching and ending them."""
+"""A child process as the front process sees it: starting, asking, watching and ending it."""
 
 import asyncio
 import os
 import socket
 import sys
 import time
-from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass, field
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 from itertools import count
 from typing import Any
 
-from regard.machine.cpu import cpu_count
 from regard.server import wire
 from regard.server.errors import ServeError
 
@@ -19,23 +18,13 @@ _PING_SECONDS = 1.0
 _SILENT_SECONDS = 30.0  # a process that answers nothing for so long is ended
 
 
-class EngineDied(Exception):  # noqa: N818
-    """The process ended while it had a batch, or was ended because it did not answer."""
-
-
-@dataclass(frozen=True)
-class EngineOptions:
-    """What every engine process of a server has in common."""
-
-    models: Mapping[str, str]  # the folder of each model by its name
-    cache_bytes: int
-    engines: int = 1  # which share the cores
-    compute_type: str = "float32"
+class ChildDied(Exception):  # noqa: N818
+    """The process ended while it was asked something, or was ended because it did not answer."""
 
 
 @dataclass
-class EngineProcess:
-    """A running engine process."""
+class ChildProcess:
+    """A running engine process or helper process."""
 
     process: asyncio.subprocess.Process
     reader: asyncio.StreamReader
@@ -50,49 +39,46 @@ class EngineProcess:
     _tasks: list[asyncio.Task[None]] = field(default_factory=list)
 
     @classmethod
-    async def start(cls, options: EngineOptions) -> "EngineProcess":
-        """Start a process and wait until it has loaded its models; raise a `ServeError` if it cannot."""
+    async def start(cls, module: str, options: Mapping[str, Any], threads: int) -> "ChildProcess":
+        """Run a module as a process and wait until it is ready; raise a `ServeError` if it cannot start."""
         ours, its = socket.socketpair()
-        environment = {**os.environ, "OMP_NUM_THREADS": str(max(1, cpu_count() // options.engines))}
         with its:
             process = await asyncio.create_subprocess_exec(
-                *(sys.executable, "-m", "regard.server.engine_process", str(its.fileno())),
+                *(sys.executable, "-m", module, str(its.fileno())),
                 pass_fds=[its.fileno()],
                 stdin=asyncio.subprocess.DEVNULL,
-                env=environment,
+                env={**os.environ, "OMP_NUM_THREADS": str(threads)},
             )
         reader, writer = await asyncio.open_connection(sock=ours)
-        engine = cls(process, reader, writer)
+        child = cls(process, reader, writer)
         try:
-            engine._send(asdict(options))
+            child._send(dict(options))
             first = await asyncio.wait_for(wire.read(reader), _START_SECONDS)
         except (OSError, EOFError, TimeoutError) as error:
-            await engine.end()
-            raise ServeError(
-                f"an engine process could not start ({type(error).__name__}); its messages are above"
-            ) from None
+            await child.end()
+            raise ServeError(f"a process of the server could not start ({type(error).__name__}), see above") from None
         except BaseException:
-            await engine.end()
+            await child.end()
             raise
         if "failed" in first:
-            await engine.end()
+            await child.end()
             raise ServeError(str(first["failed"]))
-        engine._heard(first)
-        engine._tasks = [asyncio.create_task(engine._listen()), asyncio.create_task(engine._watch())]
-        return engine
+        child._heard(first)
+        child._tasks = [asyncio.create_task(child._listen()), asyncio.create_task(child._watch())]
+        return child
 
-    async def translate(self, model: str, decode: Mapping[str, Any], texts: Sequence[str]) -> wire.Message:
-        """Return the answer of the process to a batch; raise `EngineDied` if it ends before."""
+    async def ask(self, message: wire.Message) -> wire.Message:
+        """Return the answer of the process; raise `ChildDied` if it ends before."""
         if self.died.is_set():
-            raise EngineDied
+            raise ChildDied
         number = next(self._numbers)
-        answer = self._answers[number] = asyncio.get_running_loop().create_future()
+        reply = self._answers[number] = asyncio.get_running_loop().create_future()
         try:
-            self._send({"id": number, "model": model, "decode": dict(decode), "texts": list(texts)})
-            message: wire.Message = await answer
-            return message
+            self._send({**message, "id": number})
+            answer: wire.Message = await reply
+            return answer
         except OSError:
-            raise EngineDied from None
+            raise ChildDied from None
         finally:
             self._answers.pop(number, None)
 
@@ -141,7 +127,7 @@ class EngineProcess:
         self.died.set()
         for answer in self._answers.values():
             if not answer.done():
-                answer.set_exception(EngineDied())
+                answer.set_exception(ChildDied())
         self.writer.close()
         if self.process.returncode is None:
             self.process.kill()

@@ -1,0 +1,114 @@
+"""The helper process as the front process sees it: started when first used, and ended when it was idle for a while.
+
+It answers one request at a time. A request that takes too long ends the process, because torch cannot be interrupted.
+"""
+
+import asyncio
+import logging
+from collections.abc import Mapping
+from typing import Any
+
+from regard.machine.cpu import cpu_count
+from regard.server.child_process import ChildDied, ChildProcess
+from regard.server.errors import BadRequest, DeadlinePassed, NoEngine, QueueFull, ServeError, TranslationFailed
+
+_MAX_WAITING = 8
+_IDLE_SECONDS = 600.0
+
+_logger = logging.getLogger(__name__)
+
+
+class Helper:
+    """Starts and ends the helper process, and asks it."""
+
+    def __init__(self, models: Mapping[str, str], *, idle_seconds: float = _IDLE_SECONDS) -> None:
+        self.models = models
+        self._idle_seconds = idle_seconds
+        self._process: ChildProcess | None = None
+        self._turn = asyncio.Lock()
+        self._waiting = 0
+        self._idle: asyncio.TimerHandle | None = None
+        self._tasks: set[asyncio.Task[Any]] = set()
+
+    @property
+    def is_running(self) -> bool:
+        return self._process is not None and not self._process.died.is_set()
+
+    @property
+    def resident_bytes(self) -> int:
+        return self._process.resident_bytes if self._process is not None and self.is_running else 0
+
+    async def ask(self, message: dict[str, Any], deadline: float) -> Any:
+        """Return the result of a request to the helper process; raise a `Refusal` if there is none."""
+        if self._waiting >= _MAX_WAITING:
+            raise QueueFull("too many requests of this kind are waiting; try again later", retry_after=2)
+        self._waiting += 1
+        # A client that goes away does not end what has begun, and the next request waits until it is finished.
+        work = asyncio.create_task(self._ask(message, asyncio.get_running_loop().time() + deadline))
+        self._tasks.add(work)
+        work.add_done_callback(self._done)
+        try:
+            return await asyncio.shield(work)
+        except asyncio.CancelledError:
+            if not self._turn.locked():
+                work.cancel()
+            raise
+
+    async def end(self) -> None:
+        """End the process."""
+        if self._idle:
+            self._idle.cancel()
+        for task in self._tasks:
+            task.cancel()
+        await asyncio.gather(*self._tasks, return_exceptions=True)
+        if self._process is not None:
+            await self._process.end()
+            self._process = None
+
+    def _done(self, work: "asyncio.Task[Any]") -> None:
+        self._waiting -= 1
+        self._tasks.discard(work)
+        if not work.cancelled():
+            work.exception()  # the caller may have gone away
+
+    async def _ask(self, message: dict[str, Any], until: float) -> Any:
+        try:
+            async with asyncio.timeout_at(until), self._turn:
+                if self._idle:
+                    self._idle.cancel()
+                process = await self._started()
+                try:
+                    answer = await process.ask(message)
+                except asyncio.CancelledError:
+                    process.give_up()
+                    raise
+                finally:
+                    self._idle = asyncio.get_running_loop().call_later(self._idle_seconds, self._end_idle)
+        except TimeoutError:
+            raise DeadlinePassed("the request was not finished in time") from None
+        except ChildDied:
+            raise NoEngine("the process for this request has ended", retry_after=1) from None
+        except ServeError as error:
+            _logger.error("the helper process could not start: %s", error)
+            raise NoEngine("the process for this request could not start", retry_after=5) from None
+        if "refused" in answer:
+            raise BadRequest(answer["refused"])
+        if "failed" in answer:
+            raise TranslationFailed("the request could not be answered")
+        return answer["result"]
+
+    async def _started(self) -> ChildProcess:
+        if self._process is None or self._process.died.is_set():
+            if self._process is not None:
+                await self._process.end()
+            threads = max(1, cpu_count() // 2)
+            options = {"models": dict(self.models)}
+            self._process = await ChildProcess.start("regard.server.helper_process", options, threads)
+        return self._process
+
+    def _end_idle(self) -> None:
+        if self._process is not None and not self._turn.locked():
+            task = asyncio.create_task(self._process.end())
+            self._process = None
+            self._tasks.add(task)
+            task.add_done_callback(self._tasks.discard)

@@ -1,0 +1,119 @@
+"""The helper process, which uses torch: it looks inside models, continues translations at a word, and samples."""
+
+from collections import OrderedDict
+from collections.abc import Callable
+from dataclasses import asdict, replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from regard.errors import UserError
+from regard.server.wire import Message
+from regard.server.worker_loop import run_worker
+
+if TYPE_CHECKING:
+    from regard.api import Model
+    from regard.interpret.report.view import View
+
+_VIEWS = 4  # inspections that are kept, because their maps and vectors are asked for one after the other
+
+
+class Helper:
+    """The models of the helper process, which are loaded when they are first used."""
+
+    def __init__(self, options: Message) -> None:
+        self._folders = {name: Path(path) for name, path in options["models"].items()}
+        self._models: dict[str, Model] = {}
+        self._views: OrderedDict[tuple[Any, ...], View] = OrderedDict()
+
+    def answer(self, message: Message) -> Message:
+        """Answer one message; it names what to do."""
+        actions: dict[str, Callable[[Message], Any]] = {
+            "look": self._look,
+            "continue": self._continue,
+            "translate": self._translate,
+        }
+        return {"result": actions[message["action"]](message)}
+
+    def _model(self, name: str) -> "Model":
+        from regard.api import load
+
+        if name not in self._folders:
+            raise UserError("this model is no longer served")
+        if name not in self._models:
+            self._models[name] = load(self._folders[name], backend="torch")
+        return self._models[name]
+
+    def _translate(self, message: Message) -> list[dict[str, Any]]:
+        model = self._model(message["model"])
+        decode = replace(model.decode, **message["decode"])
+        return [each.to_dict() for each in model.translate_iterable(message["texts"], decode)]
+
+    def _continue(self, message: Message) -> list[dict[str, Any]]:
+        from regard.inference.backends.torch import TorchBackend
+        from regard.inference.continuations import find_continuations
+
+        model = self._model(message["model"])
+        translator = model._translator
+        assert isinstance(translator.backend, TorchBackend)
+        found = find_continuations(
+            translator.backend,
+            translator.reader,
+            model.tokenizer,
+            message["text"],
+            message["target"],
+            at=message["at"],
+            count=message["count"],
+            decode=replace(model.decode, **message["decode"]),
+        )
+        return [asdict(each) for each in found]
+
+    def _look(self, message: Message) -> dict[str, Any]:
+        from regard.interpret.report import look_data
+
+        view, parts = self._view(message), message["parts"]
+        effects = view.head_effects() if "effects" in parts else None
+        answer: dict[str, Any] = {}
+        for name, each in (("", view), ("original", view.original)):
+            if each is None:
+                continue
+            found: dict[str, Any] = {}
+            if "facts" in parts:
+                found["facts"] = look_data.look_facts(each, effects)
+            if "maps" in parts:
+                addresses = look_data.map_addresses(each.trace)
+                found["maps"] = {address: look_data.look_map(each.trace, address) for address in addresses}
+            answer |= {name: found} if name else found
+        if "effects" in parts:
+            answer["effects"] = look_data.look_effects(view, effects) if effects else None
+        if addresses := message["vectors"]:
+            answer["vectors"] = look_vectors(view, addresses)
+        return answer
+
+    def _view(self, message: Message) -> "View":
+        names = ("model", "text", "target", "without")
+        key = *(message[name] for name in names), *sorted(message["decode"].items())
+        if key not in self._views:
+            model = self._model(message["model"])
+            decode = replace(model.decode, **message["decode"])
+            view = model.look(message["text"], decode, target=message["target"], without=message["without"])
+            named = {"model": message["model"]}
+            original = replace(view.original, **named) if view.original else None
+            self._views[key] = replace(view, original=original, **named)
+            while len(self._views) > _VIEWS:
+                self._views.popitem(last=False)
+        self._views.move_to_end(key)
+        return self._views[key]
+
+
+def look_vectors(view: "View", addresses: list[str]) -> dict[str, dict[str, str]]:
+    """Return the vectors of heads, of recurrent layers, and of "positions"."""
+    from regard.interpret.report.look_data import head_vectors, position_vectors, recurrent_vectors
+
+    vectors = {"positions": position_vectors(view)} if "positions" in addresses else {}
+    heads, recurrences = view.heads_and_recurrences([each for each in addresses if each != "positions"])
+    vectors |= {head: head_vectors(view.trace, head) for head in heads}
+    return vectors | {each.address: recurrent_vectors(view.trace, each) for each in recurrences}
+
+
+if __name__ == "__main__":
+    run_worker(lambda options: Helper(options).answer)
