@@ -19,7 +19,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from types import ModuleType
 
-from campaigns import malformed_messages, mutated_requests
+from campaigns import engine_kills, malformed_messages, mutated_requests, same_text, soak, termination
 from campaigns.outcome import Outcome
 from common.environments import ROOT
 from common.results import append
@@ -45,6 +45,10 @@ class Campaign:
 CAMPAIGNS = {
     "mutated": Campaign(mutated_requests, 10_000),
     "malformed": Campaign(malformed_messages, 10_000),
+    "termination": Campaign(termination, 20),
+    "soak": Campaign(soak, 100_000),
+    "kills": Campaign(engine_kills, 20),
+    "same-text": Campaign(same_text, 5_000),
 }
 
 RESULTS = ROOT / "bench" / "results" / "serve_campaigns.jsonl"
