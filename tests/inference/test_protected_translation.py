@@ -15,8 +15,8 @@ from regard.spans.patterns import find_spans
 
 TEXTS = Path(__file__).parent / "everyday_texts.txt"
 
-# The indentation, the list marker and the outer tag of a line, cells of a table, tabs, and white space at the end.
-STRUCTURE = re.compile(r"^\s*(?:[-*>#]+ |\d\. |<p>)?|\||\t|</p>$|[ \t]*$")
+# The indentation, the list marker and the outer tag of a line, cells of a table, tabs, and two spaces at the end.
+STRUCTURE = re.compile(r"^\s*(?:[-*>#]+ |\d\. |<p>)?|\||\t|</p>$|  $")
 
 ALIGNED = DecodeSettings(alignment=True)
 
