@@ -117,7 +117,7 @@ def test_the_model_folder_translates_alike_with_both_backends(tiny: TinyRuns, un
         for backend in ("ctranslate2", "torch")
     )
     assert ctranslate2 == torchs
-    assert len(set(torchs)) > 10  # the translation depends on the source
+    assert len(set(torchs)) > 5  # the translation depends on the source
     assert open_folder(uninterrupted.out).languages == ("en", "fr")
 
 
@@ -1238,7 +1238,7 @@ def test_validation_translates_as_the_saved_model_does(
         return original(self, texts, decode)
 
     monkeypatch.setattr(Translator, "translate", translate)
-    tiny(tmp_path / "parent", steps=2)
+    tiny(tmp_path / "parent", steps=2, overrides=(*tiny.overrides, "tokenizer.placeholders=0"))
     few = ("train.micro_batch_tokens=48", "train.batch_tokens=96", "decode.prefix=a", "decode.length_penalty=2")
     tiny(tmp_path / "child", size=None, steps=2, parent=tmp_path / "parent", overrides=few)
     # Without placeholders in the vocabulary, names would stand in for spans, and would be scored instead of the model.

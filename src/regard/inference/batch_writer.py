@@ -43,6 +43,8 @@ class BatchWriter:
             for each in hypotheses:
                 text, links = next(texts), self._links(source, each)
                 restored = None
+                if mask is None and self._writer.has_placeholder(each, text):
+                    mask = Mask(source_text, (), ((),))  # which has no span, so the placeholder is removed
                 if mask is not None:
                     restored = self._restored(mask, attempt, source, each, text)
                     links = restored.links(mask.masked(attempt), links) if links is not None else None

@@ -29,6 +29,13 @@ class Writer:
         """Return the text of each hypothesis."""
         return self._tokenizer.decode([hypothesis.token_ids for hypothesis in hypotheses])
 
+    def has_placeholder(self, hypothesis: Hypothesis, text: str) -> bool:
+        """Return whether the model has written a placeholder, given the text of the hypothesis."""
+        placeholders = self._tokenizer.placeholders
+        if not any(each in text for each in placeholders):
+            return False
+        return not {*self._tokenizer.tokens(hypothesis.token_ids)}.isdisjoint(placeholders)
+
     def translation(
         self,
         source_text: str,

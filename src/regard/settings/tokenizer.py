@@ -19,9 +19,8 @@ class TokenizerSettings:
     vocab_size: int = setting(0, "number of tokens in the vocabulary; 0 chooses from the amount of text")
 
     placeholders: int = setting(
-        0,
-        "number of tokens that stand for text to be copied, such as URLs; 0 trains a model without them "
-        "(docs/translating.md)",
+        8,
+        "number of tokens that stand for text to be copied, such as URLs; 0 trains a model without them (docs/data.md)",
     )
 
     def __post_init__(self) -> None:

@@ -264,7 +264,12 @@ def _prepare(
     profiles = request.parent.language_profiles if request.parent else {}
     profiles = profiles or (yield from build_language_profiles(texts.train, sides))
     corpus = yield from build_token_store(
-        run / "tokens", texts, tokenizer, max_positions=settings.model.max_positions, seed=settings.train.seed
+        run / "tokens",
+        texts,
+        tokenizer,
+        max_positions=settings.model.max_positions,
+        # The two members of a minimal pair must not get different placeholders.
+        mask_seed=None if settings.train.minimal_pair_weight else settings.train.seed,
     )
     if corpus.dropped:
         dropped = ", ".join(f"{reason}: {count:,}" for reason, count in corpus.dropped.items())

@@ -134,3 +134,25 @@ def test_the_store_does_not_depend_on_the_block_size(
     prepare(tmp_path / "many", texts)
     one, many = (json_files.read_json(tmp_path / name / "manifest.json") for name in ("one", "many"))
     assert one == many
+
+
+def test_some_training_pairs_get_placeholders_and_the_seed_decides_which(tmp_path: Path, texts: TextStore) -> None:
+    sample = iter(text for pair in PAIRS for text in pair)
+    tokenizer = SentencePieceTokenizer(train_tokenizer(sample, kind="bpe", vocab_size=300, placeholders=4))
+    first = tokenizer.size - 4
+
+    def changed(name: str, mask_seed: int | None) -> list[int]:
+        store = finish(build_token_store(tmp_path / name, texts, tokenizer, max_positions=100, mask_seed=mask_seed))[0]
+        assert all(max(store.valid.source[index]) < first for index in range(len(store.valid)))
+        found = []
+        for index in range(len(store.train)):
+            pair = store.train.source[index], store.train.target[index]
+            sides = [sorted(ids[ids >= first].tolist()) for ids in pair]
+            assert sides[0] == sides[1]
+            found += [index] if sides[0] else []
+        return found
+
+    assert changed("none", None) == []
+    one = changed("one", 1)
+    assert 10 < len(one) < 40
+    assert changed("again", 1) == one != changed("two", 2)

@@ -28,7 +28,7 @@ from regard.tokenizers.special_ids import EOS
 
 _FORMAT = 2
 
-_MASK_FORMAT = 1  # of the rules that put placeholders into training pairs
+_MASK_FORMAT = 2  # of the rules that put placeholders into training pairs
 
 MaskedPairs = dict[int, tuple[str, str]]  # some pairs of a block with placeholders, by their index in the block
 
@@ -64,12 +64,17 @@ class EncodedCorpus:
 
 
 def build_token_store(
-    folder: Path, texts: TextStore, tokenizer: SentencePieceTokenizer, *, max_positions: int, seed: int = 0
+    folder: Path,
+    texts: TextStore,
+    tokenizer: SentencePieceTokenizer,
+    *,
+    max_positions: int,
+    mask_seed: int | None = None,
 ) -> Work[EncodedCorpus]:
     """Write the pairs of `texts` as token ids to `folder`.
 
-    Pairs are left out if one of their texts is empty or has more than `max_positions` tokens. If the vocabulary has
-    placeholders, they stand for spans in some training pairs; `seed` decides in which.
+    Pairs are left out if one of their texts is empty or has more than `max_positions` tokens. With a `mask_seed`, the
+    placeholders of the vocabulary stand for spans in some training pairs; the seed decides in which.
     """
     wanted = {
         "format": _FORMAT,
@@ -78,8 +83,8 @@ def build_token_store(
         "max_positions": max_positions,
         "type": "uint16" if tokenizer.embedding_rows <= 1 << 16 else "uint32",
     }
-    if tokenizer.placeholders:
-        wanted["masks"] = {"format": _MASK_FORMAT, "seed": seed}
+    if mask_seed is not None and tokenizer.placeholders:
+        wanted["masks"] = {"format": _MASK_FORMAT, "seed": mask_seed}
     if is_up_to_date(folder, wanted):
         return EncodedCorpus(folder)
     total = len(texts.train) + len(texts.valid)
@@ -93,7 +98,7 @@ def build_token_store(
                 with ExitStack() as stack:
                     writer = _PairWriter(new / split, str(wanted["type"]), listing, stack)
                     for start, stop in pairs.blocks():
-                        masked = _mask(pairs, start, stop, tokenizer, seed) if split == "train" else {}
+                        masked = _mask(pairs, start, stop, tokenizer, mask_seed) if split == "train" else {}
                         writer.write(pairs, start, stop, tokenizer, max_positions, masked)
                         yield Progress("encoding", done + stop, total)
                 done += len(pairs)
@@ -124,14 +129,14 @@ def _explain_empty_split(split: str, dropped: Counter[str], max_positions: int) 
     )
 
 
-def _mask(pairs: TextPairs, start: int, stop: int, tokenizer: SentencePieceTokenizer, seed: int) -> MaskedPairs:
+def _mask(pairs: TextPairs, start: int, stop: int, tokenizer: SentencePieceTokenizer, seed: int | None) -> MaskedPairs:
     """Return the pairs from `start` to `stop` that get placeholders."""
-    if not tokenizer.placeholders:
+    if seed is None or not tokenizer.placeholders:
         return {}
-    sources, targets = (pairs.texts(side, start, stop) for side in SIDES)
+    texts = [pairs.texts(side, start, stop) for side in SIDES]
     masked = (
-        mask_pair(source, target, tokenizer.placeholders, f"{seed} {corpus} {line}")
-        for source, target, (corpus, line) in zip(sources, targets, pairs.lines(start, stop).tolist(), strict=True)
+        mask_pair(source, target, tokenizer.placeholders, f"{seed} {number}")
+        for number, (source, target) in enumerate(zip(*texts, strict=True), start)
     )
     return {row: pair for row, pair in enumerate(masked) if pair is not None}
 

@@ -136,7 +136,7 @@ _SUBLAYER_OUTPUTS = {
     },
 }
 
-_PAPER_TOKENIZER = {"kind": "bpe"}
+_PAPER_TOKENIZER = {"kind": "bpe", "placeholders": 0}  # all other sizes learn to copy spans
 
 SIZES: dict[str, dict[str, dict[str, Any]]] = {
     "tiny": {

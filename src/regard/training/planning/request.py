@@ -85,7 +85,10 @@ class TrainingRequest:
         size, reason = choices.choose_model_size(pairs, device, self.kind)
         if self.size is not None:
             size, reason = self.size, f"size {self.size}, as requested"
-        return assemble(size_overrides(size, self.kind), self.overrides), [reason]
+        settings = assemble(size_overrides(size, self.kind), self.overrides)
+        if settings.train.minimal_pair_weight:  # minimal pairs are not changed, so placeholders would not be trained
+            settings = replace(settings, tokenizer=replace(settings.tokenizer, placeholders=0))
+        return settings, [reason]
 
 
 def check_tensorboard() -> None:
