@@ -63,7 +63,7 @@ def commands(model: Path, folder: Path, tmp_path_factory: pytest.TempPathFactory
     tsv = write(tmp_path_factory.mktemp("json") / "test.tsv", [*lines, lines[0], "same\tsame"])
     few = ("--set", "train.batch_tokens=256", "--set", "train.micro_batch_tokens=256")
     return {
-        "translate": ("translate", "-m", model, "--n-best", 2, "a bo cat"),
+        "translate": ("translate", "-m", model, "--n-best", 2, "a bo cat é"),
         "score": ("score", "-m", model, tsv),
         "evaluate": ("evaluate", "-m", model, tsv, "--against", model),
         "check": ("check", tsv, "--set", "tokenizer.vocab_size=300"),
