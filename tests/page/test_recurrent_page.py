@@ -14,7 +14,7 @@ TEXT, TARGET = "the old cat sees a tree.", "a red dog."
 
 def parts(opened: OpenedPage) -> list[str]:
     """Return the headings of the parts of the page."""
-    return opened.page.locator(".inside > details h2").all_inner_texts()
+    return opened.page.locator(".parts > details h2").all_inner_texts()
 
 
 def rows(opened: OpenedPage, table: str, number: int) -> list[list[str]]:

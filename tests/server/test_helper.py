@@ -11,7 +11,7 @@ import pytest
 
 import regard
 from regard.errors import UserError
-from regard.interpret.report.look_data import head_vectors, look_effects, look_facts, look_map, map_addresses
+from regard.interpret.report.look_data import look_effects, look_facts, look_map, look_vectors, map_addresses
 from regard.server.errors import BadRequest, DeadlinePassed, NoEngine, QueueFull, TooLarge
 from regard.server.helper import Helper
 from regard.server.service import Client, Service, Work
@@ -50,7 +50,7 @@ def test_what_the_service_gets_is_what_the_library_computes(tiny: Path) -> None:
             assert found["maps"] == {each: look_map(view.trace, each) for each in map_addresses(view.trace)}
             head = view.heads[0]
             more = await service.look(work, parts=("effects",), vectors=(head, "positions"))
-            assert more["vectors"][head] == head_vectors(view.trace, head) and more["vectors"]["positions"]
+            assert more["vectors"][head] == look_vectors(view, head) and more["vectors"]["positions"]
             effects = view.head_effects()
             assert effects and more["effects"] == plain(look_effects(view, effects)) and "facts" not in more
             without = await service.look(work, without=head)

@@ -64,19 +64,24 @@ export function fillSelect(select, options, chosen) {
   select.value = chosen;
 }
 
+const openFolds = new Map(); // which folds the reader has opened or closed, so that a new drawing keeps them so
+
 /** Make a part of the page that opens and closes. `draw(content)` is called when it is first opened. */
 export function makeFold({ id, title, note, open, draw }) {
   const content = make("div", { className: "fold" });
   const heading = make("h2", { id: `${id}-title` }, ...[title].flat());
   const summary = make("summary", {}, make("hgroup", {}, heading, ...(note ? [make("p", { className: "small" }, ...[note].flat())] : [])));
-  const details = make("details", { id, className: "card", open }, summary, content);
+  const details = make("details", { id, className: "card", open: openFolds.get(id) ?? open }, summary, content);
   let drawn = false;
   const drawOnce = () => {
     if (!details.open || drawn) return;
     drawn = true;
     draw(content);
   };
-  details.addEventListener("toggle", drawOnce);
+  details.addEventListener("toggle", () => {
+    openFolds.set(id, details.open);
+    drawOnce();
+  });
   drawOnce();
   return details;
 }

@@ -15,46 +15,59 @@ import { showStates } from "./states.js";
 import { t, whole } from "./strings.js";
 import { showWriting } from "./writing.js";
 
-const kept = new WeakMap(); // the selection of each root
+const mounted = new WeakMap(); // for each root: the selection, what ends its listeners, and the number of the last mount
 
 /**
  * Show an inspection in `root`. With `ask`, a text of more tokens than that is drawn only when the reader asks for it.
- * The promise is kept when everything is drawn.
+ * The promise is kept when everything is drawn, or when a later call has replaced this one.
  */
 export async function mount(root, provider, { ask = Infinity } = {}) {
+  const record = mounted.get(root) ?? { turn: 0, state: null, ended: null };
+  mounted.set(root, record);
+  const turn = (record.turn += 1);
   const inspection = await loadInspection(provider);
+  if (turn !== record.turn) return;
+  root.setAttribute("aria-label", t("inside"));
   const tokens = inspection.facts.source.tokens.length;
   if (tokens > ask) {
-    const drawn = make("p", { className: "note" }, t("inside.long", { count: whole(tokens) }), " ", makeButton(t("inside.draw"), "", () => mount(root, provider)));
-    root.replaceChildren(drawn);
+    root.replaceChildren(make("p", { className: "note" }, t("inside.long", { count: whole(tokens) }), " ", makeButton(t("inside.draw"), "", () => mount(root, provider))));
     return;
   }
-  const earlier = kept.get(root);
   const { opening } = inspection.facts;
   const first = opening ? { address: opening.address, row: opening.row, opened: opening.rule } : {};
-  const selected = earlier && inspection.maps.has(earlier.address) ? earlier : first;
-  const remount = async (next) => {
-    ended.abort();
-    await mount(root, next);
-  };
+  const isKept = record.state && inspection.maps.has(record.state.address);
   const ended = new AbortController();
-  const context = { inspection, provider, remount, signal: ended.signal, ...makeState(selected) };
-  kept.set(root, context.state);
-  root.setAttribute("aria-label", t("inside"));
-  const parts = [makeBar(context)];
-  root.replaceChildren(...parts);
-  const add = (element) => { if (element) root.append(element); return element; };
-  if (inspection.mainAttention) {
+  const context = { inspection, provider, signal: ended.signal, remount: (next) => mount(root, next, { ask }), ...makeState(isKept ? record.state : first) };
+  // The new drawing needs its width, so it is made in its place, invisible, and then replaces the old one.
+  const drawing = make("div", { className: "parts building" });
+  root.append(drawing);
+  await showParts(drawing, context);
+  if (turn !== record.turn) {
+    drawing.remove();
+    ended.abort();
+    return;
+  }
+  record.ended?.abort();
+  Object.assign(record, { state: context.state, ended });
+  drawing.classList.remove("building");
+  root.replaceChildren(drawing);
+  document.body.dataset.drawn = String(Number(document.body.dataset.drawn ?? 0) + 1);
+}
+
+async function showParts(root, context) {
+  const { facts, mainAttention } = context.inspection;
+  const add = (element) => { root.append(element); return element; };
+  add(makeBar(context));
+  if (mainAttention) {
     await showAttention(add, context);
     showComparisonPart(add, context);
     await showArithmetic(add, context);
   }
-  if (inspection.facts.recurrences.length) await showStates(add, context);
-  await showWriting(add, context);
-  if (inspection.facts.positions) showPositions(add, context);
+  if (facts.recurrences.length) await showStates(add, context);
+  showWriting(add, context);
+  if (facts.positions) showPositions(add, context);
   showModel(add, context);
-  add(makeFooter(inspection.facts));
-  document.body.dataset.drawn = String(Number(document.body.dataset.drawn ?? 0) + 1);
+  add(makeFooter(facts));
 }
 
 /** The heading, and the buttons that choose the kind of attention and the units. */

@@ -8,7 +8,7 @@ import { t } from "./strings.js";
 
 export async function makeRemovalPart({ inspection, provider, remount, state, change }) {
   const { facts } = inspection;
-  const full = provider.refuses({ without: null }) ? inspection : await loadInspection(await provider.look({ without: null }));
+  const full = !facts.without || provider.refuses({ without: null }) ? inspection : await loadInspection(await provider.look({ without: null }));
   const { steps } = full.facts;
   const panel = make("div", {});
   const canCompute = (address) => !provider.refuses({ without: address });

@@ -7,7 +7,7 @@ import { number, probability, t } from "./strings.js";
 
 const UNLIKELY = 0.3; // tokens of a lower probability are marked
 
-export async function showWriting(add, { inspection, state, change, listen }) {
+export function showWriting(add, { inspection, state, change, listen }) {
   const { steps } = inspection.facts;
   add(makeFold({
     id: "writing", title: t("writing.title"), note: t("writing.note", { limit: number(UNLIKELY) }), open: true,

@@ -86,7 +86,7 @@ class Helper:
         if "effects" in parts:
             answer["effects"] = look_data.look_effects(view, effects) if effects else None
         if addresses := message["vectors"]:
-            answer["vectors"] = look_vectors(view, addresses)
+            answer["vectors"] = {address: look_data.look_vectors(view, address) for address in addresses}
         return answer
 
     def _view(self, message: Message) -> "View":
@@ -103,16 +103,6 @@ class Helper:
                 self._views.popitem(last=False)
         self._views.move_to_end(key)
         return self._views[key]
-
-
-def look_vectors(view: "View", addresses: list[str]) -> dict[str, dict[str, str]]:
-    """Return the vectors of heads, of recurrent layers, and of "positions"."""
-    from regard.interpret.report.look_data import head_vectors, position_vectors, recurrent_vectors
-
-    vectors = {"positions": position_vectors(view)} if "positions" in addresses else {}
-    heads, recurrences = view.heads_and_recurrences([each for each in addresses if each != "positions"])
-    vectors |= {head: head_vectors(view.trace, head) for head in heads}
-    return vectors | {each.address: recurrent_vectors(view.trace, each) for each in recurrences}
 
 
 if __name__ == "__main__":

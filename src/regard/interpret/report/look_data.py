@@ -123,7 +123,24 @@ def look_effects(view: "Inspection", effects: HeadEffects) -> dict[str, Any]:
     }  # fmt: skip
 
 
-def head_vectors(trace: Trace, head: str) -> dict[str, str]:
+def look_vectors(view: "Inspection", address: str) -> dict[str, str]:
+    """Return the vectors at the address of a head, a recurrent layer or a stack, or at "positions"."""
+    trace = view.trace
+    if address == "positions":
+        table = view.positional_encoding
+        return {} if table is None else {"table": pack_scaled(table)}
+    for stack in trace.anatomy.stacks:
+        if address == stack.name:
+            return _stack_vectors(trace, stack)
+    heads, recurrences = view.heads_and_recurrences([address])
+    vectors = [
+        *(_head_vectors(trace, head) for head in heads),
+        *(_recurrent_vectors(trace, one) for one in recurrences),
+    ]
+    return vectors[0]
+
+
+def _head_vectors(trace: Trace, head: str) -> dict[str, str]:
     """Return the vectors of a head that its arithmetic needs, as they were recorded."""
     address, _ = split_last(head)
     anatomy = trace.attention(address).anatomy
@@ -135,17 +152,12 @@ def head_vectors(trace: Trace, head: str) -> dict[str, str]:
     }
 
 
-def recurrent_vectors(trace: Trace, recurrence: Recurrence) -> dict[str, str]:
+def _recurrent_vectors(trace: Trace, recurrence: Recurrence) -> dict[str, str]:
     """Return the vectors of a recurrent layer: its gates and states at all positions."""
     return {step.name: pack_floats(trace[f"{recurrence.address}.{step.name}"]) for step in recurrence.steps}
 
 
-def position_vectors(view: "Inspection") -> dict[str, str]:
-    """Return the positional encoding of the first positions."""
-    return {} if view.positional_encoding is None else {"table": pack_scaled(view.positional_encoding)}
-
-
-def stack_vectors(trace: Trace, stack: Stack) -> dict[str, str]:
+def _stack_vectors(trace: Trace, stack: Stack) -> dict[str, str]:
     """Return the vectors of all positions at each stage of a stack; if these are many, at the output of each layer."""
     stages = [vector.address for vector in stack.vectors]
     for addresses in (stages, stack.outputs):

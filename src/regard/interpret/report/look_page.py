@@ -12,17 +12,14 @@ from typing import TYPE_CHECKING, Any
 
 from regard.interpret.look.head_effects import HeadEffects
 from regard.interpret.report.look_data import (
-    head_vectors,
     heads_that_fit,
     look_effects,
     look_facts,
     look_map,
     look_opening,
+    look_vectors,
     map_addresses,
-    position_vectors,
     recurrences_that_fit,
-    recurrent_vectors,
-    stack_vectors,
 )
 from regard.page.assets import bundled_script, bundled_style, read_asset
 from regard.render.html_page import csp_hash
@@ -64,16 +61,13 @@ def _data(view: "Inspection", heads: Sequence[str], recurrences: Sequence[Recurr
         opening = look_opening(view, effects)
         if opening and opening.address in view.heads:
             heads = list(dict.fromkeys([*heads, opening.address]))
+    addresses = [*heads, *(one.address for one in recurrences), *(stack.name for stack in trace.anatomy.stacks)]
+    addresses += [] if view.positional_encoding is None else ["positions"]
     return {
         **_look(view, effects),
         "effects": look_effects(view, effects) if effects else None,
         "original": _look(view.original, effects) if view.original else None,
-        "vectors": {
-            **{head: head_vectors(trace, head) for head in heads},
-            **{one.address: recurrent_vectors(trace, one) for one in recurrences},
-            **{stack.name: stack_vectors(trace, stack) for stack in trace.anatomy.stacks},
-            **({"positions": position_vectors(view)} if view.positional_encoding is not None else {}),
-        },
+        "vectors": {address: look_vectors(view, address) for address in addresses},
     }
 
 
