@@ -268,9 +268,13 @@ class Model:
         """Measure whether heads attend from "it" to its antecedent, and whether the French pronoun depends on them."""
         return run_to_end(self.iter_measure_pronouns(count))
 
-    def measure_probes(self, count: int = sample_sizes.PROBES) -> "ProbeReport":
-        """Train linear probes, which show the properties of words and sentences that each layer encodes."""
-        return run_to_end(self.iter_measure_probes(count))
+    def measure_probes(self, pairs: Pairs | None = None, count: int = sample_sizes.PROBES) -> "ProbeReport":
+        """Train linear probes, which show the properties of words and sentences that each layer encodes.
+
+        At most `count` of the `pairs` are used, for the tasks that need no annotations; if none are given, pairs of the
+        synthetic language are used, for all tasks.
+        """
+        return run_to_end(self.iter_measure_probes(pairs, count))
 
     def measure_alignment(
         self, pairs: Pairs | None = None, count: int = sample_sizes.ALIGNMENT
@@ -312,14 +316,17 @@ class Model:
         )
         return PronounReport(self._shown_name, found)
 
-    def iter_measure_probes(self, count: int = sample_sizes.PROBES) -> "Work[ProbeReport]":
-        """Train probes as `measure_probes` does, and also yield the progress."""
-        from regard.interpret.annotated_pairs import check_languages
+    def iter_measure_probes(
+        self, pairs: Pairs | None = None, count: int = sample_sizes.PROBES, *, files: Sequence[Path] = ()
+    ) -> "Work[ProbeReport]":
+        """Train probes as `measure_probes` does, and also yield the progress.
+
+        If `files` are given, their sentence pairs are used instead of `pairs`.
+        """
         from regard.interpret.measure.probes import measure_probes
         from regard.interpret.report.probe_report import ProbeReport
 
-        check_languages(self.languages, "probes")
-        measured = yield from measure_probes(self.network, self._sample(None, (), count))
+        measured = yield from measure_probes(self.network, self._sample(pairs, files, count))
         return ProbeReport(self._shown_name, measured)
 
     def iter_measure_alignment(

@@ -46,6 +46,16 @@ def test_pronouns_and_probes_are_measured_on_the_synthetic_language(model: Path)
     assert done.lines[-1].startswith("Not tested: discourse and world knowledge")
 
 
+def test_probes_without_annotations_are_measured_on_given_pairs(model: Path, folder: Path, tmp_path: Path) -> None:
+    texts = ((folder / name).read_text("utf-8").splitlines() for name in ("train.en", "train.fr"))
+    pairs = write(tmp_path / "pairs.tsv", ["\t".join(both) for both in zip(*texts, strict=True)])
+    done = call("measure", "probes", "--model", model, pairs, "--count", 60)
+    assert done.code == 0, done.said
+    assert f"60 pairs of {pairs}" in done.lines[0]
+    assert any(line.startswith("encoder: position (") for line in done.lines)
+    assert not any("word class (" in line and "largest lift" in line for line in done.lines)
+
+
 @pytest.fixture
 def planted(tmp_path: Path) -> tuple[Path, Path]:
     """A model that swaps neighbours by a known head, in a folder, and pairs for it."""
@@ -100,7 +110,6 @@ def test_measure_refuses_other_languages(model: Path, tmp_path: Path, command: s
     reason = {
         "heads": "the synthetic language is English to French; measure on your own pairs: give files, such as test.tsv",
         "pronouns": "pronouns are measured for English to French only, on the synthetic language",
-        "probes": "probes are measured for English to French only, on the synthetic language",
     }
     expected = reason.get(command, reason["heads"])
     assert done.said.endswith(f"error: this model translates from en to de, but {expected}\n")

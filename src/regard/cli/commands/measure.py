@@ -80,19 +80,23 @@ def measure_pronouns(model: Path, count: int, html: Path | None, svg: Path | Non
 @measure.command("probes")
 @MODEL
 @LANGUAGES
+@click.argument("files", nargs=-1, type=click.Path(path_type=Path))
 @count_option(sample_sizes.PROBES)
 @HTML
 @SVG
 @AS_JSON
-def measure_probes(model: Path, count: int, html: Path | None, svg: Path | None, as_json: bool) -> None:
+def measure_probes(
+    model: Path, files: tuple[Path, ...], count: int, html: Path | None, svg: Path | None, as_json: bool
+) -> None:
     """Train linear probes, which show what each layer encodes.
 
-    They show which properties of words and sentences can be read from the vectors of a layer.
+    They show which properties of words and sentences can be read from the vectors of a layer. The sentence pairs come
+    from FILES, for properties that need no annotations, or from the built-in synthetic language.
     """
     from regard.api import load
 
     loaded = load(model, backend="torch")
-    _show_report(show_work(loaded.iter_measure_probes(count)), html, svg, as_json)
+    _show_report(show_work(loaded.iter_measure_probes(count=count, files=files)), html, svg, as_json)
 
 
 @measure.command("alignment")

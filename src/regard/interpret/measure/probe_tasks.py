@@ -1,19 +1,25 @@
-"""The probing tasks: the words whose vectors a probe gets, the correct labels, and the types of the control task.
+"""The probing tasks: the words whose vectors a probe gets, the correct labels, and the types of words.
+
+Where the type of a word gives the label away ("cats" is always plural), a probe is tested on types that it was not
+trained on. Otherwise it could look the answer up.
 
 In the encoder, a probe gets the vectors of the tokens of a word. In the decoder, it gets the vector of one position.
 For tasks about "the word read", this is the position whose input is the last token of the word. For tasks about "the
 word to write", it is the position that predicts the first token of the word; no token of the word is in its input.
 """
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cache
 
 from regard.data.synthetic.grammar.lexicon import nouns
 from regard.interpret.annotated_pairs import AnnotatedPair
 from regard.settings.anatomy import Side
+from regard.tokenizers.special_ids import FIRST_SUBWORD
 
 MAX_POSITION = 12
+
+NEIGHBOURS = 12  # the number of frequent tokens that serve as labels
 
 CATEGORIES = ("person", "animal", "vehicle", "building", "food", "furniture", "wearable", "event", "container", "way")
 
@@ -24,7 +30,8 @@ UNTESTED = "discourse and world knowledge"
 class Case:
     """One example for a probe: the indices of one word, two words or all words of a sentence, and the correct label.
 
-    The control task gives all cases of the same `type` the same random label.
+    In tasks without annotations, the indices are those of tokens. The control task gives all cases of the same `type`
+    the same random label.
     """
 
     words: tuple[int, ...]
@@ -37,12 +44,15 @@ class ProbeTask:
     """A property of words that a probe predicts from the vectors of the source or target positions.
 
     `cases` yields the examples of a sentence pair, and `rows` returns the token positions whose vectors stand for a
-    word.
+    word. With `new_types`, the probe is tested on types that it was not trained on; otherwise on other sentences. A
+    task that is not `annotated` can be measured on any text.
     """
 
     side: Side
     cases: Callable[[AnnotatedPair], Iterator[Case]]
     rows: Callable[[AnnotatedPair, int], range]
+    new_types: bool = True
+    annotated: bool = True
 
 
 def source_rows(pair: AnnotatedPair, word: int) -> range:
@@ -75,8 +85,25 @@ def _word_class(pair: AnnotatedPair) -> Iterator[Case]:
     return _single_words(pair, ((index, word.kind) for index, word in enumerate(pair.annotations.source)))
 
 
-def _position(pair: AnnotatedPair) -> Iterator[Case]:
-    return _single_words(pair, ((index, f"{index:02}") for index in range(min(len(pair.source_words), MAX_POSITION))))
+def token_row(pair: AnnotatedPair, token: int) -> range:
+    """Return the position of a token."""
+    return range(token, token + 1)
+
+
+def _positions(ids: Sequence[int]) -> Iterator[Case]:
+    """Yield the first tokens of a sentence with their positions, which is what a positional encoding encodes."""
+    for position, token in enumerate(ids[:MAX_POSITION]):
+        yield Case((position,), f"{position:02}", str(token))
+
+
+def _neighbours(ids: Sequence[int], offset: int) -> Iterator[Case]:
+    """Yield the tokens whose neighbour is one of a few frequent tokens, with this neighbour as the label.
+
+    The ids of frequent tokens are the lowest ones.
+    """
+    for position, token in enumerate(ids):
+        if 0 <= position + offset < len(ids) and FIRST_SUBWORD <= ids[position + offset] < FIRST_SUBWORD + NEIGHBOURS:
+            yield Case((position,), str(ids[position + offset]), str(token))
 
 
 def _nouns(pair: AnnotatedPair) -> Iterator[tuple[int, str, bool]]:
@@ -132,8 +159,8 @@ def _subject(pair: AnnotatedPair) -> Iterator[Case]:
             if word.kind in ("noun", "name") and verb.subject is not None and verb.at != index:
                 spans = (words[verb.at], words[index])
                 if all(span.begin < span.end for span in spans):
-                    type_ = f"{spans[0].text} {spans[1].text}".lower()
-                    yield Case((verb.at, index), "subject" if verb.subject == index else "other", type_)
+                    label = "subject" if verb.subject == index else "other"
+                    yield Case((verb.at, index), label, spans[1].text.lower())
 
 
 def _sentiment(pair: AnnotatedPair) -> Iterator[Case]:
@@ -146,11 +173,6 @@ def _sentiment(pair: AnnotatedPair) -> Iterator[Case]:
 def _target_class(pair: AnnotatedPair) -> Iterator[Case]:
     assert pair.annotations is not None
     return _single_words(pair, ((index, word.kind) for index, word in enumerate(pair.annotations.target)), target=True)
-
-
-def _target_position(pair: AnnotatedPair) -> Iterator[Case]:
-    positions = range(min(len(pair.target_words), MAX_POSITION))
-    return _single_words(pair, ((index, f"{index:02}") for index in positions), target=True)
 
 
 def _target_number(pair: AnnotatedPair) -> Iterator[Case]:
@@ -196,15 +218,25 @@ def _pronoun_gender(pair: AnnotatedPair) -> Iterator[Case]:
 
 
 TASKS = {
-    "position": ProbeTask("source", _position, source_rows),
+    "position": ProbeTask("source", lambda pair: _positions(pair.source_ids), token_row, annotated=False),
+    "previous token": ProbeTask("source", lambda pair: _neighbours(pair.source_ids, -1), token_row, annotated=False),
+    "next token": ProbeTask("source", lambda pair: _neighbours(pair.source_ids, 1), token_row, annotated=False),
     "word class": ProbeTask("source", _word_class, source_rows),
     "number": ProbeTask("source", _number, source_rows),
     "noun category": ProbeTask("source", _category, source_rows),
     "tense": ProbeTask("source", _tense, source_rows),
     "subject of verb": ProbeTask("source", _subject, source_rows),
     "gender of antecedent": ProbeTask("source", _antecedent_gender, source_rows),
-    "sentiment": ProbeTask("source", _sentiment, source_rows),
-    "position of the word read": ProbeTask("target", _target_position, read_row),
+    "sentiment": ProbeTask("source", _sentiment, source_rows, new_types=False),
+    "position of the token read": ProbeTask(
+        "target", lambda pair: _positions(pair.decoder_input_ids), token_row, annotated=False
+    ),
+    "token before the one read": ProbeTask(
+        "target", lambda pair: _neighbours(pair.decoder_input_ids, -1), token_row, annotated=False
+    ),
+    "token to write": ProbeTask(
+        "target", lambda pair: _neighbours(pair.decoder_input_ids, 1), token_row, annotated=False
+    ),
     "class of the word read": ProbeTask("target", _target_class, read_row),
     "number of the noun read": ProbeTask("target", _target_number, read_row),
     "tense of the verb read": ProbeTask("target", lambda pair: _target_tense(pair, last=True), read_row),

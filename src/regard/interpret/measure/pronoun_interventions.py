@@ -7,7 +7,7 @@ all sentences, or to that of another sentence (resampled). The last two keep the
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -97,6 +97,9 @@ class PronounInterventions:
         frames, together = self._frames * len(sham), np.concatenate(sham)
         controlled = proportion(together, np.ones(len(together)), clusters=frames)
         effect = proportion_change(together, np.tile(correct, len(sham)), clusters=frames)
+        assert controlled is not None
+        # Several draws of other heads are no further sentences.
+        controlled, effect = (replace(one, count=len(correct)) for one in (controlled, effect))
         return PronounIntervention(name, heads, accuracy, control, used, controlled, effect)
 
     def _ablation(self, name: str, heads: Heads) -> MakeIntervention:

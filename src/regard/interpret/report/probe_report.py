@@ -10,7 +10,6 @@ from regard.render.chart import BLUE, GREY, ORANGE, LineChart, LineStyle, headin
 from regard.render.html_page import HtmlReport, page, paragraphs, picture, table
 from regard.render.svg import svg
 from regard.render.terminal import TerminalStyle
-from regard.render.text import pad
 
 _COLUMNS, _TOP = 4, 82  # the number of charts side by side, and the y coordinate of the area for all charts
 
@@ -37,8 +36,8 @@ class ProbeReport(HtmlReport):
             for layer, accuracy in enumerate(probe.layers):
                 bar = style.paint(" " * max(1, round(24 * accuracy.value)), accuracy.value) + " "
                 yield (
-                    f"  layer {layer}  {pad(f'{accuracy:.2f}', 20)}{bar if style.colours else ''}"
-                    f"control {probe.control[layer]:.2f}, untrained {probe.untrained[layer]:.2f}"
+                    f"  layer {layer}  {accuracy:.2f}  {bar if style.colours else ''}untrained "
+                    f"{probe.untrained[layer]:.2f}, lift {probe.lift[layer]:+.2f}, control {_control(probe, layer)}"
                 )
         yield ""
         yield from self._explanation()
@@ -53,21 +52,24 @@ class ProbeReport(HtmlReport):
             parts.append(text(8, top + 12, stack.capitalize(), font_weight="bold"))
             for number, probe in enumerate(probes):
                 row, column = divmod(number, _COLUMNS)
-                chart = LineChart(probe.task, probe.layers, (probe.control, probe.untrained), _STYLES)
+                chart = LineChart(
+                    probe.task, probe.layers, (probe.control or probe.untrained, probe.untrained), _STYLES
+                )
                 parts += chart.elements(40 + column * LineChart.WIDTH, top + 44 + row * LineChart.HEIGHT)
             top += 30 + -(-len(probes) // _COLUMNS) * LineChart.HEIGHT
         return svg(_COLUMNS * LineChart.WIDTH + 50, top + 6, "What each layer encodes", parts)
 
     def html(self) -> str:
         """Return one self-contained page."""
-        columns = ["task and layer", "accuracy", "control", "untrained", "majority"]
+        columns = ["task and layer", "balanced accuracy", "untrained", "lift", "control", "chance"]
         rows = [
             [
                 f"{probe.task}, layer {layer}",
                 f"{accuracy:.3f}",
-                f"{probe.control[layer]:.3f}",
                 f"{probe.untrained[layer]:.3f}",
-                f"{probe.majority:.3f}",
+                f"{probe.lift[layer]:+.3f}",
+                _control(probe, layer),
+                f"{1 / probe.labels:.3f}",
             ]
             for probe in self.measurement.probes
             for layer, accuracy in enumerate(probe.layers)
@@ -77,13 +79,13 @@ class ProbeReport(HtmlReport):
         return page("Probes", body + "<h2>All layers</h2>" + table(columns, rows))
 
     def _summary(self) -> str:
-        columns = ["task", "stack", "labels", "majority", "best layer", "accuracy there", "untrained", "expected layer"]
+        columns = ["task", "stack", "labels", "best layer", "accuracy there", "lift there", "expected layer"]
         rows = []
         for probe in self.measurement.probes:
-            best = _best_layer(probe)
+            best = probe.best_layer
             expected = "–" if probe.expected_layer is None else f"{probe.expected_layer:.1f}"
-            numbers = [f"{probe.labels}", f"{probe.majority:.2f}", f"{best}", f"{probe.layers[best]:.2f}"]
-            rows.append([probe.task, probe.stack, *numbers, f"{probe.untrained[best]:.2f}", expected])
+            numbers = [f"{probe.labels}", f"{best}", f"{probe.layers[best]:.2f}", f"{probe.lift[best]:+.2f}"]
+            rows.append([probe.task, probe.stack, *numbers, expected])
         return table(columns, rows)
 
     def _title(self) -> str:
@@ -91,9 +93,11 @@ class ProbeReport(HtmlReport):
 
     def _explanation(self) -> Iterator[str]:
         yield (
-            "Linear probes, trained on two thirds of the sentences and tested on the rest. Control task: random labels "
-            "per word type. Accuracy that the untrained model or the control task also reaches is not evidence that "
-            "the layer encodes the property."
+            "Linear probes with balanced accuracy: every label counts equally, so chance is 1 / labels. Trained on two "
+            "thirds of the word types, or of the sentences, and tested on the rest. Lift: accuracy minus that of the "
+            "same probe on an untrained model, on the same cases; where its interval includes 0, nothing shows that "
+            "training put the property there. Control: random labels for each type, tested on types seen in training, "
+            "which shows how much the probe can memorise. Intervals are corrected for the number of layers of a task."
         )
         yield (
             "In the decoder, a word is probed at the position whose input is its last token, or at the position that "
@@ -105,18 +109,18 @@ class ProbeReport(HtmlReport):
 
 
 def _description(probe: ProbeResult) -> str:
-    best = _best_layer(probe)
-    lift = probe.layers[best].value - probe.untrained[best]
+    best = probe.best_layer
     expected = (
         f"expected layer {probe.expected_layer:.1f}"
         if probe.expected_layer is not None
-        else f"no expected layer (the gain over layer 0 is below {MIN_GAIN:.2f}, or may be chance)"
+        else f"no expected layer (the lift gains less than {MIN_GAIN:.2f} over layer 0, or it may be chance)"
     )
+    unit = "new types" if probe.new_types else "new sentences"
     return (
-        f"{probe.stack}: {probe.task} ({probe.labels} labels, majority {probe.majority:.2f}): best at layer {best}, "
-        f"{probe.layers[best].value:.2f}, {lift:+.2f} over untrained; {expected}"
+        f"{probe.stack}: {probe.task} ({probe.labels} labels, {unit}): largest lift at layer {best}, "
+        f"{probe.lift[best]:+.2f}, accuracy {probe.layers[best]:.2f}; {expected}"
     )
 
 
-def _best_layer(probe: ProbeResult) -> int:
-    return max(range(len(probe.layers)), key=lambda layer: probe.layers[layer].value)
+def _control(probe: ProbeResult, layer: int) -> str:
+    return f"{probe.control[layer]:.2f}" if probe.control else "–"
