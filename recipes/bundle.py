@@ -154,11 +154,16 @@ def measure(name: str, rounded: Translator, original: Translator) -> Iterator[tu
     )
     yield "Scores on test sets", text
     if name == "en-fr":
-        rows = "\n".join(
-            f"| {label} ({split}) | {pronoun_accuracy(rounded, list(islice(minimal_pairs(SEED, split), count)))} |"
-            for split, (label, count) in MINIMAL_PAIRS.items()
-        )
-        yield "What “it” stands for", PRONOUNS.format(rows=rows, decode=DECODE)
+        yield pronoun_section(rounded)
+
+
+def pronoun_section(translator: Translator) -> tuple[str, str]:
+    """Return the title and the text of the section about the pronouns of held-out minimal pairs."""
+    rows = "\n".join(
+        f"| {label} ({split}) | {pronoun_accuracy(translator, list(islice(minimal_pairs(SEED, split), count)))} |"
+        for split, (label, count) in MINIMAL_PAIRS.items()
+    )
+    return "What “it” stands for", PRONOUNS.format(rows=rows, decode=DECODE)
 
 
 def score_pairs(translator: Translator, test: Iterable[TextPair], *, by_source: bool = False) -> Evaluation:

@@ -7,20 +7,23 @@ those of the written folder. Then run `profiles.py`, and `licences.py NOTICE`.
 """
 
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
-from bundle import CURVE, curve_rows, store_alignment_head, write_half_precision
+from bundle import CURVE, curve_rows, pronoun_section, store_alignment_head, write_half_precision
 from calibrate import predict_file
 from licences import card_section
 from scores import score_model, tables
 
 from regard.evaluation.calibration import fit_temperature
+from regard.inference.translator_loader import load_translator
 from regard.model_folder import bundled
 from regard.model_folder.loader import open_folder
 from regard.model_folder.writer import save_calibration
 from regard.storage.atomic_files import write_atomically
+
+Section = tuple[str, str]  # title and text
 
 MADE = """\
 These commands made this model; the second starts from the checkpoint after {steps} steps of the first:
@@ -54,22 +57,28 @@ def main() -> None:
     store_alignment_head(folder)
     save_calibration(folder, fit_temperature(predict_file(open_folder(folder), data / "valid.tsv")))
     found = score_model(str(folder), data, str(folder))
-    write_atomically(folder / "card.md", card(data, name, found, open_folder(folder).calibration_temperature))
+    extra = [pronoun_section(load_translator(folder))] if name == "en-fr" else []
+    write_atomically(folder / "card.md", card(data, name, found, open_folder(folder).calibration_temperature, extra))
     print(f"{folder}: {sum(file.stat().st_size for file in folder.iterdir()):,} bytes")
 
 
-def card(data: Path, name: str, found: dict[str, Any], temperature: float) -> str:
-    """Return the card of the run of the last stage with all scores, and what a person must know."""
+def card(data: Path, name: str, found: dict[str, Any], temperature: float, extra: Sequence[Section] = ()) -> str:
+    """Return the card of the run of the last stage with all scores and more sections, each a title and a text."""
     before = (data / "model" / "card.md").read_text("utf-8").partition("## Licence")[0]
-    sections = "\n\n".join(f"## {title}\n{text}" for title, text in _sections(data, name, found, temperature))
+    sections = "\n\n".join(
+        f"## {title}\n{text}" for title, text in [*_scores(found, temperature), *extra, *_history(data, name)]
+    )
     return f"{before}{sections}\n\n{card_section()}"
 
 
-def _sections(data: Path, name: str, found: dict[str, Any], temperature: float) -> Iterator[tuple[str, str]]:
+def _scores(found: dict[str, Any], temperature: float) -> Iterator[Section]:
+    yield "Scores on test sets", "\n".join(tables(found)) + "\n\n" + RULES.format(temperature=temperature)
+
+
+def _history(data: Path, name: str) -> Iterator[Section]:
     rows = list(curve_rows([data / "main", data / "model"]))
     steps = [row.split("|")[2].strip() for row in rows if row.startswith("| main |")]
     hours = int(rows[-1].split("|")[3]) / 60
-    yield "Scores on test sets", "\n".join(tables(found)) + "\n\n" + RULES.format(temperature=temperature)
     yield "How it was made", MADE.format(name=name, steps=steps[-1], hours=hours)
     yield "Learning curve", CURVE.format(rows="\n".join(rows))
     yield "Limits", LIMITS

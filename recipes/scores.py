@@ -146,6 +146,8 @@ def perturbed_scores(
     """Yield for each perturbation the BLEU of perturbed pairs, and that of the same pairs before."""
     # In the order of `perturbations`: English first.
     pairs = [pair[:: 1 if side == ENGLISH else -1] for test in tests.values() for pair in test[:PERTURBED]]
+    plain = dict.fromkeys(pair[side] for pair in pairs)
+    outputs = dict(zip(plain, texts(translator.translate(list(plain))), strict=True))
     for name in PERTURBATIONS:
         before: list[list[TextPair]] = []  # the pairs that become one perturbed pair
         after: list[TextPair] = []
@@ -162,8 +164,6 @@ def perturbed_scores(
                 before.append(used)
                 after.append(changed)
         if after:
-            plain = dict.fromkeys(pair[side] for used in before for pair in used)
-            outputs = dict(zip(plain, texts(translator.translate(list(plain))), strict=True))
             joined = [" ".join(outputs[pair[side]] for pair in used) for used in before]
             expected = [[" ".join(pair[1 - side] for pair in used)] for used in before]
             changed_outputs = texts(translator.translate([pair[side] for pair in after]))
