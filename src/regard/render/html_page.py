@@ -57,10 +57,11 @@ def picture(svg: str, name: str, *, narrow: bool = False) -> str:
     return f'<div class="{classes}" role="region" aria-label="{escape(name)}" tabindex="0">{svg}</div>'
 
 
-def table(head: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
+def table(head: Sequence[str], rows: Sequence[Sequence[str]], name: str = "") -> str:
     """Return an HTML table; the first cell of each row is the name of the row.
 
-    Columns of text are aligned left, and columns of numbers right.
+    Columns of text are aligned left, and columns of numbers right. `name` is read out by screen readers; without it,
+    the head of the first column is.
     """
     classes = [' class="text"' if any(row[i][:1].isalpha() for row in rows) else "" for i in range(len(head))]
     columns = "".join(f'<th scope="col"{css}>{escape(text)}</th>' for text, css in zip(head, classes, strict=True))
@@ -69,7 +70,7 @@ def table(head: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
         cells = (f"<td{css}>{escape(text)}</td>" for text, css in list(zip(row, classes, strict=True))[1:])
         lines += f'<tr><th scope="row">{escape(row[0])}</th>{"".join(cells)}</tr>\n'
     return (
-        f'<div class="numbers" role="region" aria-label="{escape(head[0])}" tabindex="0"><table>\n'
+        f'<div class="numbers" role="region" aria-label="{escape(name or head[0])}" tabindex="0"><table>\n'
         f"<thead><tr>{columns}</tr></thead>\n<tbody>\n{lines}</tbody>\n</table></div>"
     )
 

@@ -31,6 +31,8 @@ VALID: dict[str, dict[str, Any]] = {
     "/v2/glossaries": {"name": "a", "source_lang": "en"},
     "/v1/translate": {"text": ["I am tired."], "source": "en", "target": "fr", "n_best": 2, "words": True},
     "/v1/detect": {"text": "I am tired."},
+    "/v1/alternatives": {"text": "I am tired.", "target": "fr", "word": 1, "translation": "Je suis là.", "count": 2},
+    "/v1/look": {"text": "I am tired.", "target": "fr", "without": "positions", "parts": ["facts"], "vectors": []},
 }
 
 VALUES: list[Any] = [

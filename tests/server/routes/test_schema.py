@@ -7,11 +7,15 @@ import schemathesis
 from hypothesis import HealthCheck, assume, given, settings
 from schemathesis import GenerationMode
 from schemathesis.core.result import Ok
+from schemathesis.specs.openapi.checks import positive_data_acceptance
 from tests.robustness.counts import campaign
 from tests.server.running import RunningServer
 
 # 413 also refuses a request that breaks the schema: a text that is too long.
 CONFIG = schemathesis.Config.from_dict({"checks": {"negative_data_rejection": {"expected-statuses": ["4xx"]}}})
+
+# Whether a word or an address exists depends on the text and the model, so a valid request may be refused.
+INSIDE = ("/v1/alternatives", "/v1/look")
 
 
 @campaign("generated requests")
@@ -30,7 +34,7 @@ def test_the_server_behaves_as_its_schema_says(server: RunningServer, mode: Gene
             fields = case.body if isinstance(case.body, dict) else {}
             # The schema does not say that these need the format text.
             assume(fields.get("format", "text") == "text" or (fields.get("n_best", 1) == 1 and not fields.get("words")))
-            case.call_and_validate()
+            case.call_and_validate(excluded_checks=[positive_data_acceptance] if case.operation.path in INSIDE else [])
 
         check()
         checked.append(operation.label)

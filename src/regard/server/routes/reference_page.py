@@ -23,7 +23,7 @@ def reference_page(openapi: Schema) -> str:
             body += _operation(path, method, operation, schemas)
     body.append("<h2>Objects</h2>")
     for name, schema in schemas.items():
-        body += [f'<h3 id="{escape(name)}">{escape(name)}</h3>', *_fields(schema)]
+        body += [f'<h3 id="{escape(name)}">{escape(name)}</h3>', *_fields(schema, f"fields of {name}")]
     return page(openapi["info"]["title"], "\n".join(body), kind="API")
 
 
@@ -40,25 +40,27 @@ def _operation(path: str, method: str, operation: Schema, schemas: Mapping[str, 
         schema = _content(body)
         request = schemas[_name(schema)]
         yield f"<h3>Request: {_link(schema)}</h3>"
-        yield from _fields(request)
+        yield from _fields(request, f"fields of {path}")
         yield f"<pre>{escape(_curl(path, request))}</pre>"
-    answers = []
-    for status, response in operation["responses"].items():
-        answers.append((status, response["description"], _plain(_content(response)) if "content" in response else ""))
-    yield "<h3>Answers</h3>" + table(("status", "meaning", "object"), answers)
+    answers = [
+        (status, response["description"], _plain(_content(response)))
+        for status, response in sorted(operation["responses"].items())
+    ]
+    yield "<h3>Answers</h3>" + table(("status", "meaning", "object"), answers, f"answers of {path}")
 
 
 def _curl(path: str, schema: Schema) -> str:
     """Return a command that calls a route with the example of each required field."""
     values = {name: _example(schema["properties"][name]) for name in schema.get("required", ())}
-    return f"curl -H 'Content-Type: application/json' -d '{json.dumps(values)}' http://127.0.0.1:5000{path}"
+    address = f"http://127.0.0.1:5000{path}"
+    return f"curl {address} \\\n  -H 'Content-Type: application/json' \\\n  -d '{json.dumps(values)}'"
 
 
 def _example(schema: Schema) -> Any:
     return schema["examples"][0] if "examples" in schema else 0
 
 
-def _fields(schema: Schema) -> Iterator[str]:
+def _fields(schema: Schema, name: str) -> Iterator[str]:
     """Yield the description of an object and the table of its fields."""
     if text := schema.get("description"):
         yield f"<p>{escape(text)}</p>"
@@ -66,7 +68,7 @@ def _fields(schema: Schema) -> Iterator[str]:
         (name, _plain(field), _default(name, field, schema), field.get("description", ""))
         for name, field in schema.get("properties", {}).items()
     ]
-    yield table(("field", "type", "default", "meaning"), rows)
+    yield table(("field", "type", "default", "meaning"), rows, name)
 
 
 def _default(name: str, field: Schema, schema: Schema) -> str:

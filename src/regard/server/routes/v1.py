@@ -14,13 +14,24 @@ from regard.server.catalog import ServedModel
 from regard.server.errors import UnknownPair
 from regard.server.routes.inputs import InputError, check_text
 from regard.server.routes.reference_page import reference_page, style_policy
-from regard.server.routes.translation import Order, Translated, check_sizes, find_models, translate_order
+from regard.server.routes.translation import (
+    Order,
+    Translated,
+    check_sizes,
+    find_models,
+    identify_source,
+    translate_order,
+)
 from regard.server.routes.v1_fields import (
+    Alternative,
+    AlternativesAnswer,
+    AlternativesRequest,
     Candidate,
     DetectAnswer,
     Detected,
     DetectRequest,
     LanguagesRequest,
+    LookRequest,
     ModelAnswer,
     ModelsAnswer,
     Notice,
@@ -32,7 +43,9 @@ from regard.server.routes.v1_fields import (
     error_responses,
 )
 from regard.server.routes.words import find_words, target_words
-from regard.server.service import Service
+from regard.server.service import Service, Work
+
+_SUCCESS = "Success."
 
 _ERRORS = error_responses(400, 401, 403, 413, 422, 429, 500, 503)
 
@@ -42,7 +55,7 @@ def router(service: Service) -> APIRouter:
     routes = APIRouter(prefix="/v1")
     translation_errors = _ERRORS | error_responses(404, 504)
 
-    @routes.post("/translate", responses=translation_errors)
+    @routes.post("/translate", responses=translation_errors, response_description=_SUCCESS)
     async def translate(body: TranslateRequest, request: Request) -> TranslateAnswer:
         """Translate a text, or a list of texts."""
         order = _order(service, body, request)
@@ -50,13 +63,31 @@ def router(service: Service) -> APIRouter:
         pairs = zip(order.texts, translated, strict=True)
         return TranslateAnswer(translations=[_answer(service, order, *pair, words=body.words) for pair in pairs])
 
-    @routes.post("/detect", responses=_ERRORS)
+    @routes.post("/alternatives", responses=translation_errors, response_description=_SUCCESS)
+    async def alternatives(body: AlternativesRequest, request: Request) -> AlternativesAnswer:
+        """Continue a translation in other ways from one of its words."""
+        work = _single(service, body, request)
+        found = await service.alternatives(work, body.word, body.count, target=body.translation)
+        return AlternativesAnswer(source=work.source, alternatives=[Alternative(**each) for each in found])
+
+    @routes.post("/look", responses=translation_errors, response_description=_SUCCESS)
+    async def look(body: LookRequest, request: Request) -> dict[str, Any]:
+        """Return the numbers inside the model for one text, as the page `regard look --html` draws them."""
+        return await service.look(
+            _single(service, body, request),
+            target=body.translation,
+            without=body.without,
+            parts=body.parts,
+            vectors=body.vectors,
+        )
+
+    @routes.post("/detect", responses=_ERRORS, response_description=_SUCCESS)
     async def detect(body: DetectRequest) -> DetectAnswer:
         """Identify the language of a text, or of each text of a list."""
         found = [service.identify(text) for text in _texts(service, body.text)]
         return DetectAnswer(detections=[[Detected(**asdict(each)) for each in detections] for detections in found])
 
-    @routes.get("/models", responses=error_responses(401, 403, 429))
+    @routes.get("/models", responses=error_responses(401, 403, 429), response_description=_SUCCESS)
     async def models() -> ModelsAnswer:
         """List the served models, with their cards."""
         return ModelsAnswer(models=[_model(each) for each in service.catalog.models()])
@@ -91,8 +122,9 @@ def _openapi(service: Service, routes: APIRouter) -> dict[str, Any]:
             if text["type"] == "array":
                 text["maxItems"] = settings.batch_limit
             text.get("items", text)["maxLength"] = settings.char_limit
-        if "n_best" in fields:
-            fields["n_best"]["maximum"] = 1 + settings.alternatives_limit
+        for field, maximum in (("n_best", 1 + settings.alternatives_limit), ("count", settings.alternatives_limit)):
+            if field in fields:
+                fields[field]["maximum"] = maximum
     return schema
 
 
@@ -114,6 +146,17 @@ def languages(service: Service, body: LanguagesRequest) -> tuple[str | None, str
     if source is not None and source != target:
         catalog.route(source, target, body.model)
     return source, target
+
+
+def _single(service: Service, body: AlternativesRequest | LookRequest, request: Request) -> Work:
+    """Return the work for a request about a single text."""
+    for name in ("text", "translation"):
+        if (value := getattr(body, name)) is not None:
+            check_text(name, value)
+    check_sizes(service, [body.text])
+    source, target = languages(service, body)
+    source = source or identify_source(service, body.text, target)[0]
+    return Work((body.text,), source, target, {}, request.state.client, model=body.model)
 
 
 def _order(service: Service, body: TranslateRequest, request: Request) -> Order:

@@ -11,6 +11,7 @@ WholeNumber = Annotated[int, BeforeValidator(lambda value: int(value) if _is_who
 
 Texts = str | Annotated[list[str], Field(min_length=1)]
 
+TEXT = "text to translate; a single line that is not too long for the model"
 SOURCE = "language of the text; without it, or with null, the language is identified"
 TARGET = "language of the translation"
 MODEL = "name of a model (see /v1/models); without it, the first model that translates between the two languages"
@@ -44,26 +45,36 @@ class TranslateRequest(LanguagesRequest):
 
 
 class AlternativesRequest(LanguagesRequest):
-    """A translation to continue differently from one of its words."""
+    """A translation, and the place from which it is to be different."""
 
-    text: str = Field(description="text to translate", examples=["I am tired."])
+    text: str = Field(description=TEXT, examples=["I am tired."])
     word: WholeNumber = Field(
-        ge=0, description="number of the word of the translation, counted from 0, that is to be replaced"
+        ge=0,
+        description="number of the word of the translation from which on it may differ, counted from 0",
+        examples=[2],
     )
-    count: WholeNumber = Field(default=5, ge=1, le=20, description="number of alternatives")
+    translation: str | None = Field(default=None, description="the translation; without it, the model translates first")
+    count: WholeNumber = Field(default=5, ge=1, description="maximum number of alternatives")
 
 
 class LookRequest(LanguagesRequest):
     """A text whose translation is inspected."""
 
-    text: str = Field(description="text to translate", examples=["I am tired."])
+    text: str = Field(description=TEXT, examples=["I am tired."])
     translation: str | None = Field(default=None, description="given translation to inspect instead of the model's own")
     without: str | None = Field(
         default=None,
-        description="part of the model to remove: an attention head, positions, or scaling",
+        description="what is removed from the model: an attention head, positions, or scaling",
         examples=["encoder.2.self.5"],
     )
-    heads: list[str] = Field(default=[], description="attention heads whose queries, keys and values are returned")
+    parts: list[Literal["facts", "maps", "effects"]] = Field(
+        default=["facts", "maps"],
+        description="facts are tokens, steps and sizes; maps are all attention weights; effects are those of removing "
+        "each head, which takes seconds",
+    )
+    vectors: list[str] = Field(
+        default=[], description="addresses of heads and recurrent layers, or positions, whose vectors are returned"
+    )
 
 
 class DetectRequest(_Request):
@@ -139,6 +150,22 @@ class DetectAnswer(BaseModel):
     """The languages in which each text may be, most probable first; none if the language is unknown."""
 
     detections: list[list[Detected]]
+
+
+class Alternative(BaseModel):
+    """A translation with another word at the given place."""
+
+    word: str
+    text: str
+    probability: float = Field(description="of the word, after the words before it")
+    score: float = Field(description="of the whole translation")
+
+
+class AlternativesAnswer(BaseModel):
+    """Translations that begin in the same way; the most probable word is first, and may be that of the translation."""
+
+    source: str = Field(description="language of the text")
+    alternatives: list[Alternative]
 
 
 class ModelAnswer(BaseModel):
