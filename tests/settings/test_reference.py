@@ -2,19 +2,23 @@
 
 import re
 from dataclasses import fields
+from typing import Any
 
 import pytest
 
 from regard.errors import SettingsError
+from regard.server.config import read_configuration
 from regard.settings.kinds import KINDS
 from regard.settings.parser import user_overrides
 from regard.settings.reference import as_markdown, find_settings
 from regard.settings.sections import SECTIONS, Settings, assemble, section_class
+from regard.settings.serve import ServeSettings
 
 
 def test_every_setting_is_listed_once_with_its_help_text() -> None:
     found = [(one.name, one.default, one.meaning) for one in find_settings()]
-    classes = {(name, section_class(name, kind)) for name in SECTIONS for kind in KINDS}
+    classes: set[tuple[str, Any]] = {(name, section_class(name, kind)) for name in SECTIONS for kind in KINDS}
+    classes.add(("serve", ServeSettings))
     wanted = {
         (f"{section}.{field.name}", field.default, field.metadata["help"])
         for section, settings_class in classes
@@ -35,13 +39,19 @@ def test_types_have_readable_names() -> None:
 
 def test_a_default_can_be_set_as_it_is_shown() -> None:
     """Each row of the page, given back with --set, changes nothing."""
-    tables = re.split("^## ", as_markdown().partition("## Sizes")[0], flags=re.MULTILINE)[1:]
+    *tables, serve = re.split("^## ", as_markdown().partition("## Sizes")[0], flags=re.MULTILINE)[1:]
+    assert read_configuration({}, _rows(serve), None, {}).settings == ServeSettings()
     models = [table for table in tables if table.startswith("model")]
     for model in models:
-        rows = [line.split("|") for table in (model, *tables[len(models) :]) for line in table.splitlines()]
-        shown = [f"{row[1].strip(' `')}={row[2].strip()}" for row in rows if len(row) > 2 and row[1].startswith(" `")]
+        shown = _rows(model, *tables[len(models) :])
         kind = next(one.removeprefix("model.kind=") for one in shown if one.startswith("model.kind="))
         assert assemble(user_overrides(shown)) == Settings(model=section_class("model", kind)())
+
+
+def _rows(*tables: str) -> list[str]:
+    """Return the settings of tables with their defaults, as they are given to --set."""
+    rows = [line.split("|") for table in tables for line in table.splitlines()]
+    return [f"{row[1].strip(' `')}={row[2].strip()}" for row in rows if len(row) > 2 and row[1].startswith(" `")]
 
 
 @pytest.mark.parametrize("word", ["train.dropout", "DropOut", "places section 5.4"])

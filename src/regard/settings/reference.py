@@ -9,10 +9,12 @@ from regard.errors import SettingsError
 from regard.settings.fields import TYPE_NAMES, Overrides
 from regard.settings.kinds import DEFAULT_KIND, KINDS
 from regard.settings.sections import SECTIONS, section_class
+from regard.settings.serve import ServeSettings
 
 _HOW = """\
 Change a setting with `--set section.name=value`, or several in a TOML file with `--config`. Commands that use a model
-take the settings of `decode` only."""
+take the settings of `decode` only. `regard serve` takes those of `serve`, and its TOML file those of `decode` too
+([serving.md](serving.md))."""
 
 
 @dataclass(frozen=True)
@@ -35,9 +37,9 @@ def find_settings(word: str = "") -> list[Setting]:
 
 def _tables(word: str) -> Iterator[tuple[str, Any, list[Setting]]]:
     """Yield the title, the class and the matching settings of each section, and of the models of all kinds."""
-    for section in SECTIONS:
+    for section in (*SECTIONS, ServeSettings.section):
         kinds = KINDS if section == "model" else (DEFAULT_KIND,)
-        for settings_class in dict.fromkeys(section_class(section, kind) for kind in kinds):
+        for settings_class in dict.fromkeys(_section_class(section, kind) for kind in kinds):
             hints = get_type_hints(settings_class)
             every = [
                 Setting(f"{section}.{field.name}", field.default, _type_name(hints[field.name]), field.metadata["help"])
@@ -51,6 +53,10 @@ def _tables(word: str) -> Iterator[tuple[str, Any, list[Setting]]]:
                 settings_class,
                 [one for one in every if word.casefold() in f"{one.name} {one.meaning}".casefold()],
             )
+
+
+def _section_class(section: str, kind: str) -> Any:
+    return ServeSettings if section == ServeSettings.section else section_class(section, kind)
 
 
 def as_markdown(word: str = "") -> str:
@@ -103,4 +109,6 @@ def _type_name(wanted: Any) -> str:
 
 def _as_typed(value: Any) -> str:
     """Return a value as the user would type it after `--set`."""
+    if isinstance(value, tuple):
+        return ",".join(value)
     return str(value).lower() if isinstance(value, bool) else str(value)
