@@ -16,7 +16,7 @@ from regard.documents.scanner import Format, scan
 from regard.inference.result import Translation
 
 # What is put one after another to make a document that may have any fault.
-_SNIPPETS = [
+SNIPPETS = [
     *("word", "Two words", "a.b", "!", ",", " ", "\n", "  ", "\xa0", "é", "日本語", "\ud800", "\0", "\u200b", "0"),
     *("&", "&amp;", "&lt;b&gt;", "&copy", "&notit;", "&#x41;", "&#65", "&#0;", f"&#{'9' * 5000};", "&foo;", "&#xD800;"),
     *("<b>", "</b>", "<i class='x'>", "</i>", '<a href="1>2">', "</a>", "<B>", "<b/>", "<x id=1>", "</x>", "<é>"),
@@ -27,7 +27,7 @@ _SNIPPETS = [
     *("<", "</", "<a", "<a b='", '<a b="', "=", "'", '"', "/", "<keep>", "</keep>", "x < y", "1 > 0", "<plaintext>"),
 ]
 
-snippets = st.lists(st.sampled_from(_SNIPPETS), max_size=25).map("".join)
+snippets = st.lists(st.sampled_from(SNIPPETS), max_size=25).map("".join)
 formats: st.SearchStrategy[Format] = st.sampled_from(["html", "xml"])
 
 _words = st.sampled_from(["one", "two", "three.", "(four)", "fi-ve", "s&amp;x", "&lt;b&gt;", "“seven”", "I"])
