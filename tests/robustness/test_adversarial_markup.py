@@ -50,8 +50,8 @@ def test_the_work_is_linear(count: int, monkeypatch: pytest.MonkeyPatch, report:
         assert ratio < 2, (unit, form, ratio)
         growth, largest = max(growth, ratio), max(largest, len(source))
     report(
-        f"{count} adversarial documents (HTML and XML, up to {largest:,} characters): the scanner read each character at "
-        f"most {most_read:.1f} times; four times the size took at most {4 * growth:.1f} times the function calls"
+        f"{count} adversarial documents (HTML and XML, up to {largest:,} characters): the scanner read each character "
+        f"at most {most_read:.1f} times; four times the size took at most {4 * growth:.1f} times the function calls"
     )
 
 
