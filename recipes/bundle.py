@@ -17,6 +17,7 @@ from pathlib import Path
 import numpy as np
 import torch
 from corpora import TATOEBA, TextPair, tatoeba
+from pronoun_history import pronoun_history, stage_of
 
 from regard.data.synthetic import Pair
 from regard.data.synthetic.generator import minimal_pairs, pairs
@@ -25,6 +26,7 @@ from regard.inference.translator import Translator
 from regard.inference.translator_loader import load_translator
 from regard.interpret.annotated_pairs import reversed_synthetic_sample, synthetic_sample
 from regard.interpret.measure.alignment_heads import choose_head
+from regard.interpret.measure.pronoun_baselines import frames_of
 from regard.interpret.measure.pronoun_experiment import pronouns_correct
 from regard.interpret.trace import Array
 from regard.model_folder import bundled
@@ -63,14 +65,15 @@ between “il” and “elle”. A system that always chooses the same noun gets
 |---|---|---|---|
 {rows}
 
-95 % confidence intervals in brackets. Beam size {decode.beam_size}, length penalty {decode.length_penalty}."""
+95 % confidence intervals for other frames in brackets. Beam size {decode.beam_size}, length penalty {decode.length_penalty}."""
 COMMANDS = """\
 These commands ran in the folder that `python recipes/corpora.py` wrote for {name}; `python recipes/bundle.py` made this
 model from the last run:
 
     {commands}"""
 CURVE = """\
-Scores on the validation pairs of each run; BLEU and chrF on 200 of them, with greedy search:
+Scores on the validation pairs of each run; BLEU and chrF on 200 of them, with greedy search. The validation pairs of a
+run are those of all its files together, so BLEU depends on their mixture: compare it within a run only.
 
 | run | step | minutes of training | loss | BLEU | chrF |
 |---|---|---|---|---|---|
@@ -189,11 +192,12 @@ def pronoun_accuracy(translator: Translator, pairs: Sequence[tuple[Pair, Pair]])
 
     correct = pronouns_correct(pairs, translate)
     exact = [float(all(translations[pair.source] == pair.target for pair in members)) for members in pairs]
-    return " | ".join([f"{len(pairs):,}", show_proportion(correct), show_proportion(np.array(exact))])
+    frames = frames_of(pairs)
+    return " | ".join([f"{len(pairs):,}", *(show_proportion(each, frames) for each in (correct, np.array(exact)))])
 
 
-def show_proportion(values: Array) -> str:
-    estimate = proportion(values, np.ones(len(values)))
+def show_proportion(values: Array, clusters: Sequence[str]) -> str:
+    estimate = proportion(values, np.ones(len(values)), clusters=clusters)
     assert estimate is not None
     return f"{100 * estimate.value:.1f} % [{100 * estimate.low:.1f}, {100 * estimate.high:.1f}]"
 
@@ -202,6 +206,8 @@ def training_history(runs: Sequence[Path], name: str) -> Iterator[tuple[str, str
     """Yield the commands of all runs, each fine-tuning the previous one, and the validation scores."""
     commands = [shlex.join(training_command(run, parent)) for run, parent in zip(runs, (None, *runs), strict=False)]
     yield "How it was made", COMMANDS.format(name=name, commands="\n    ".join(commands))
+    if name == "en-fr":
+        yield "How it came to follow “it”", pronoun_history([stage_of(run) for run in runs])
     yield "Learning curve", CURVE.format(rows="\n".join(curve_rows(runs)))
 
 

@@ -14,6 +14,7 @@ from typing import Any
 from bundle import CURVE, curve_rows, pronoun_section, store_alignment_head, write_half_precision
 from calibrate import predict_file
 from licences import card_section
+from pronoun_history import pronoun_history, stage_of
 from scores import score_model, tables
 
 from regard.evaluation.calibration import fit_temperature
@@ -80,6 +81,8 @@ def _history(data: Path, name: str) -> Iterator[Section]:
     steps = [row.split("|")[2].strip() for row in rows if row.startswith("| main |")]
     hours = int(rows[-1].split("|")[3]) / 60
     yield "How it was made", MADE.format(name=name, steps=steps[-1], hours=hours)
+    if name == "en-fr":
+        yield "How it came to follow “it”", pronoun_history([stage_of(data / "main"), stage_of(data / "model")])
     yield "Learning curve", CURVE.format(rows="\n".join(rows))
     yield "Limits", LIMITS
 

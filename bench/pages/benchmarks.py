@@ -42,8 +42,9 @@ are beams. Regard translates repeated sentences once.
 """
 HEAD_TO_HEAD = """\
 Regard and CTranslate2 called directly, 1,000 sentences, back to back in each round and in alternating order: the median
-of the ratios of all rounds, with the minimum and the maximum. The speed of a machine changes within minutes, so this is
-the better comparison of two systems that are close."""
+of the ratios of all rounds, with the minimum and the maximum. A ratio below one means that Regard is slower. The speed
+of a machine changes within minutes, so this is the fair comparison of the two, which share most of their code: Regard
+translates with CTranslate2. The tables below, measured one system after the other, decide nothing between them."""
 COMPUTE_TYPES = """\
 `regard translate --compute-type TYPE` on test_2016_flickr. The last columns are proportions of texts: those that differ
 when translated alone and in batches of 8, alone and all at once, and from the text of float32."""
@@ -67,13 +68,13 @@ def _translation(results: Path) -> list[str]:
     records.sort(key=lambda record: (SIZES.index(record["size"]), record.get("sentences", 0), -record.get("beams", 0)))
     parts = {part: [record for record in records if record["part"] == part] for part in PARTS}
     lines: list[str] = []
+    if parts["duel"]:
+        lines += ["## Regard and CTranslate2", "", HEAD_TO_HEAD, "", *_head_to_head(parts["duel"])]
     if parts["speed"]:
         lines += ["## Translation", "", TRANSLATION, *_overview(parts["speed"])]
         for size, sentences in dict.fromkeys((record["size"], record["sentences"]) for record in parts["speed"]):
             group = [record for record in parts["speed"] if (record["size"], record["sentences"]) == (size, sentences)]
             lines += _speed(group)
-    if parts["duel"]:
-        lines += ["## Regard and CTranslate2", "", HEAD_TO_HEAD, "", *_head_to_head(parts["duel"])]
     if parts["cold"]:
         lines += ["## Cold start", "", "One sentence in a new process, from the command to the text, in seconds.", ""]
         lines += [line for record in parts["cold"] for line in _cold_start(record)]
@@ -96,7 +97,7 @@ def _training(results: Path) -> list[str]:
     lines = ["## Training", "", TRAINING, ""] if records else []
     for record in records:
         systems = record["systems"]
-        head = ["system", "target tokens per second", "Regard's speed-up", "peak memory, GB", "versions and settings"]
+        head = ["system", "target tokens per second", "Regard / system", "peak memory, GB", "versions and settings"]
         rows = [
             [
                 NAMES.get(name, name),
@@ -123,7 +124,20 @@ def _source(record: Record) -> list[str]:
 
 
 def _overview(records: list[Record]) -> list[str]:
-    """Return one table of all comparisons."""
+    """Return a table of all comparisons for each machine."""
+    lines = [
+        "### Overview",
+        "",
+        "The speed of Regard divided by that of each other system; below one, Regard is slower:",
+        "",
+    ]
+    for machine in dict.fromkeys(record["machine"] for record in records):
+        own = [record for record in records if record["machine"] == machine]
+        lines += [f"On {machine}:", "", *_comparisons(own)]
+    return lines
+
+
+def _comparisons(records: list[Record]) -> list[str]:
     names = [
         name for name in dict.fromkeys(name for record in records for name in record["systems"]) if name != "regard"
     ]
@@ -137,13 +151,7 @@ def _overview(records: list[Record]) -> list[str]:
         ]
         for record in records
     ]
-    return [
-        "### Overview",
-        "",
-        "The speed of Regard as a multiple of the speed of each other system:",
-        "",
-        *table(head, rows),
-    ]
+    return table(head, rows)
 
 
 def _ratio(systems: Record, name: str) -> str:
@@ -160,7 +168,7 @@ def _speed(records: list[Record]) -> list[str]:
     head = ["system"]
     for record in records:
         search = _search(record)
-        head += [f"{search}: target tokens per second", "sentences per second", "Regard's speed-up", "same text"]
+        head += [f"{search}: target tokens per second", "sentences per second", "Regard / system", "same text"]
     names = dict.fromkeys(name for record in records for name in record["systems"])
     rows = [[NAMES[name], *(cell for record in records for cell in _cells(record, name))] for name in names]
     sources = {tuple(_source(record)): None for record in records}

@@ -40,7 +40,15 @@ def write_page(results: Path, out: Path) -> None:
         commands = dict.fromkeys(record["command"] for record in systems)
         lines += [*table(head, rows), *(f"    {command}" for command in commands)]
         lines += ["", f"{systems[-1]['date']}, {systems[-1]['machine']}", ""]
+        if missing := not_measured(records, systems):
+            lines[-1:] = ["", f"Not measured here: {'; '.join(missing)}.", ""]
     out.write_text("\n".join(lines).rstrip() + "\n", "utf-8")
+
+
+def not_measured(records: Sequence[Record], systems: Sequence[Record]) -> list[str]:
+    """Return the systems and recipes that other tables have and this one has not."""
+    measured = {label(record) for record in systems}
+    return [name for name in dict.fromkeys(map(label, records)) if name not in measured]
 
 
 def bleu_at_fractions(record: Record) -> list[float]:

@@ -38,7 +38,8 @@ in the longest texts it is the larger part. The model accepts 1,024 tokens; long
 """
 THREADS = """\
 Training: steps of `tiny` at length {length}, {tokens:,} tokens per batch. Translation: {sentences:,} sentences, beam 4.
-`OMP_NUM_THREADS` sets the number of threads.
+`OMP_NUM_THREADS` sets the number of threads. A ratio above the number of threads does not mean that threads do more
+together: the cores share caches with other work, and one of the runs was disturbed. Do not rely on it.
 """
 START = "From the start of a process to its end, in seconds. The first run, which reads the files, is not counted."
 # The stages by the names in the results, and their titles.

@@ -11,6 +11,11 @@ def test_the_card_has_all_sections(script: Callable[[str], ModuleType], tmp_path
         (tmp_path / name / "run").mkdir(parents=True)
         log: list[dict[str, float]] = [{"step": step, "seconds": 1800} for step in (1, 2)]
         log.append({"step": 2, "validation_loss": 1.5, "bleu": 20 + number, "chrf": 40})
+        plan = {
+            "request": {"training data": [[{"name": "everyday.tsv"}], [{"name": "minimal-pairs.tsv"}]]},
+            "settings": {"train": {"minimal_pair_weight": 0.0 if name == "main" else 5.0}},
+        }
+        (tmp_path / name / "run" / "plan.json").write_text(json.dumps(plan), "utf-8")
         (tmp_path / name / "run" / "log.jsonl").write_text("".join(json.dumps(entry) + "\n" for entry in log), "utf-8")
     (tmp_path / "model" / "card.md").write_text("# A translator\n\n## Data\n- a\n\n## Licence\nFill in.\n", "utf-8")
     rates = {"omitted": 0.01, "repeated": 0.0, "invented": 0.02}
@@ -33,7 +38,15 @@ def test_the_card_has_all_sections(script: Callable[[str], ModuleType], tmp_path
         "speed": {"sentences_per_second": 30.0, "ratio": 0.5},
     }
     card = script("bundle_domains").card(tmp_path, "en-fr", found, 1.25)
-    titles = ["Data", "Scores on test sets", "How it was made", "Learning curve", "Limits", "Licence"]
+    titles = [
+        "Data",
+        "Scores on test sets",
+        "How it was made",
+        "How it came to follow “it”",
+        "Learning curve",
+        "Limits",
+    ]
+    titles.append("Licence")
     assert [line.removeprefix("## ") for line in card.splitlines() if line.startswith("## ")] == titles
     for row in (
         "| everyday | 9 | 45.0 | 60.0 | 0.020 | 1.0 % | 0.0 % | 2.0 % (2.0 %) |",
@@ -43,4 +56,5 @@ def test_the_card_has_all_sections(script: Callable[[str], ModuleType], tmp_path
         "| model | 2 | 120 | 1.500 | 22.0 | 40.0 |",
     ):
         assert row in card.splitlines()
+    assert "The run `model` trained on everyday.tsv and minimal-pairs.tsv, with 5 times the loss weight" in card
     assert "1.250" in card and "after 2 steps" in card and "2.0 hours" in card and "Fill in" not in card

@@ -1,4 +1,5 @@
-"""The antecedent of "it" follows from the whole sentence only: no cue, noun, position or bag of words reveals it."""
+"""The antecedent of "it" follows from the whole sentence only: no cue, noun or position reveals it, and
+no linear bag of words does where the nouns can swap roles."""
 
 from collections import Counter, defaultdict
 from itertools import islice, product
