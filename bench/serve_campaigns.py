@@ -19,7 +19,19 @@ from dataclasses import dataclass
 from pathlib import Path
 from types import ModuleType
 
-from campaigns import engine_kills, malformed_messages, mutated_requests, same_text, soak, termination
+from campaigns import (
+    engine_kills,
+    hostile_strings,
+    limits,
+    malformed_messages,
+    mutated_requests,
+    overload,
+    same_text,
+    schema_requests,
+    slow_clients,
+    soak,
+    termination,
+)
 from campaigns.outcome import Outcome
 from common.environments import ROOT
 from common.results import append
@@ -43,8 +55,13 @@ class Campaign:
 
 
 CAMPAIGNS = {
+    "hostile": Campaign(hostile_strings, 500),
     "mutated": Campaign(mutated_requests, 10_000),
+    "schema": Campaign(schema_requests, 1_000),
     "malformed": Campaign(malformed_messages, 10_000),
+    "slow": Campaign(slow_clients, 500, timed=True),
+    "limits": Campaign(limits, 100),
+    "overload": Campaign(overload, 60, timed=True),
     "termination": Campaign(termination, 20),
     "soak": Campaign(soak, 100_000),
     "kills": Campaign(engine_kills, 20),

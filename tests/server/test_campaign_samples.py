@@ -12,7 +12,7 @@ from regard.benchmark.server_process import ServerProcess
 
 BENCH = Path(__file__).parents[2] / "bench"
 
-SAMPLES = {"mutated_requests": 150, "malformed_messages": 100}  # campaigns of one server
+SAMPLES = {"hostile_strings": 4, "mutated_requests": 150, "malformed_messages": 100}  # campaigns of one server
 
 
 @pytest.fixture(scope="module")

@@ -30,6 +30,8 @@ _HARD_SECONDS = 10.0
 
 _logger = logging.getLogger(__name__)
 
+logging.getLogger("python_multipart").setLevel(logging.CRITICAL)  # it logs bytes of forms that it cannot read
+
 
 class Listener(uvicorn.Server):
     """The server of an application, with its own signals."""
