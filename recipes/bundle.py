@@ -65,7 +65,8 @@ between “il” and “elle”. A system that always chooses the same noun gets
 |---|---|---|---|
 {rows}
 
-95 % confidence intervals for other frames in brackets. Beam size {decode.beam_size}, length penalty {decode.length_penalty}."""
+95 % confidence intervals in brackets, with the frame as the cluster. Beam size {decode.beam_size}, length penalty
+{decode.length_penalty}."""
 COMMANDS = """\
 These commands ran in the folder that `python recipes/corpora.py` wrote for {name}; `python recipes/bundle.py` made this
 model from the last run:

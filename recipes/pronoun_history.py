@@ -37,8 +37,8 @@ def pronoun_history(stages: Sequence[Stage]) -> str:
         if stage.minimal_pair_weight:
             taught |= dict.fromkeys(stage.files)
             sentences.append(
-                f"The run `{stage.name}` trained on {_listed(stage.files)}, with {stage.minimal_pair_weight:g} times the "
-                "loss weight on the first target token in which the two sentences of a minimal pair differ."
+                f"The run `{stage.name}` trained on {_listed(stage.files)}, with {stage.minimal_pair_weight:g} times "
+                "the loss weight on the first target token in which the two sentences of a minimal pair differ."
             )
         elif again := [file for file in stage.files if file in taught]:
             sentences.append(

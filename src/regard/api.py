@@ -153,7 +153,9 @@ class Model:
         self._translator = translator
         self._build = build
         self._network: AutoregressiveModel | None = None
-        self._inspector = Inspector(translator, lambda: self.network, tokenizer, name=name, languages=languages)
+        self._inspector = Inspector(
+            translator, lambda: self.network, tokenizer, name=self._shown_name, languages=languages
+        )
 
     def __enter__(self) -> Self:
         return self

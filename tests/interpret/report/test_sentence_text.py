@@ -1,10 +1,12 @@
 """Text for a terminal: plain maps have a line per row, coloured maps fit the width, control characters are escaped."""
 
+import json
 import re
 
 import pytest
 import wcwidth
 
+import regard
 from regard.cli.look_output import model_lines, save_svg, view_lines
 from regard.errors import LookError
 from regard.interpret.report.sentence_text import heading, show_map
@@ -152,3 +154,11 @@ def test_colours_depend_on_the_environment(environment, is_terminal, colours):
 @pytest.mark.parametrize("text", ["a", "中文中文中文中文", "e\u0301" * 9, "👩\u200d🔬" * 9, "שלום שלום שלום"])
 def test_padding_counts_terminal_columns(text):
     assert wcwidth.width(pad(text, 10)) == 10
+
+
+def test_the_path_of_the_model_is_in_no_output(folder_of):
+    model = regard.load(folder_of("pre"))
+    view = model.look(TEXT, DECODE)
+    assert view.model == folder_of("pre").name
+    for text in (view.html(), json.dumps(view.to_dict())):
+        assert view.model in text and str(folder_of("pre").parent) not in text
