@@ -1,5 +1,6 @@
 """Requests that are generated from the schema of our interface, valid and invalid ones."""
 
+from collections.abc import Callable
 from typing import Any
 
 import pytest
@@ -20,7 +21,9 @@ INSIDE = ("/v1/alternatives", "/v1/look")
 
 @campaign("generated requests")
 @pytest.mark.parametrize("mode", [GenerationMode.POSITIVE, GenerationMode.NEGATIVE])
-def test_the_server_behaves_as_its_schema_says(server: RunningServer, mode: GenerationMode, count: int) -> None:
+def test_the_server_behaves_as_its_schema_says(
+    server: RunningServer, mode: GenerationMode, count: int, record_property: Callable[[str, object], None]
+) -> None:
     """Valid requests are accepted, invalid ones are refused, and every answer has the form that the schema gives it."""
     schema = schemathesis.openapi.from_url(f"{server.url}/v1/openapi.json", config=CONFIG)
     checked = []
@@ -39,3 +42,5 @@ def test_the_server_behaves_as_its_schema_says(server: RunningServer, mode: Gene
         check()
         checked.append(operation.label)
     assert "POST /v1/translate" in checked
+    done = f"up to {count:,} for each of {len(checked)} routes of /v1, all answered as the schema says"
+    record_property("campaign", f"generated requests ({mode.value}): {done}")

@@ -62,15 +62,17 @@ class _LibreTranslate:
         alternatives = _alternatives(inputs, self._service.settings.alternatives_limit)
         texts = q if isinstance(q, list) else [q]
         self._check_texts(texts)
-        catalog = self._service.catalog
-        known_source = None if source.lower() == "auto" else _language(catalog, source)
-        known_target = _language(catalog, target)
+        known_source, known_target = self._languages(source, target)
         markup = _markup(inputs)
-        if known_source:
-            _check_pair(catalog, known_source, known_target)
+        _check_pair(self._service.catalog, known_source, known_target)
         n_best = 1 + (alternatives or 0) if markup is None else 1
         client = request.state.client
         return Order(texts, known_source, known_target, client, n_best=n_best, markup=markup), alternatives
+
+    def _languages(self, source: str, target: str) -> tuple[str | None, str]:
+        """Return the languages of two codes; None for "auto"."""
+        catalog = self._service.catalog
+        return None if source.lower() == "auto" else _language(catalog, source), _language(catalog, target)
 
     def _check_texts(self, texts: list[Any]) -> None:
         settings = self._service.settings
@@ -127,13 +129,9 @@ class _LibreTranslate:
         inputs = await read_inputs(request)
         if "file" not in inputs.files or not inputs.files["file"].name:
             raise InputError("Invalid request: missing file parameter")
-        catalog = self._service.catalog
-        source, target = _required_code(inputs, "source"), _required_code(inputs, "target")
-        known_source = None if source.lower() == "auto" else _language(catalog, source)
-        known_target = _language(catalog, target)
-        if known_source:
-            _check_pair(catalog, known_source, known_target)
-        job = await self._jobs.start(inputs.files["file"], known_source, known_target, request.state.client)
+        source, target = self._languages(_required_code(inputs, "source"), _required_code(inputs, "target"))
+        _check_pair(self._service.catalog, source, target)
+        job = await self._jobs.start(inputs.files["file"], source, target, request.state.client)
         try:
             await asyncio.shield(job.task)
         except asyncio.CancelledError:
@@ -203,8 +201,8 @@ def _markup(inputs: Inputs) -> MarkupOptions | None:
     return MarkupOptions("html") if name == "html" else None
 
 
-def _check_pair(catalog: Catalog, source: str, target: str) -> None:
-    if source == target:
+def _check_pair(catalog: Catalog, source: str | None, target: str) -> None:
+    if source is None or source == target:
         return
     try:
         catalog.route(source, target)
