@@ -71,7 +71,7 @@ def test_json_has_scores_tokens_and_alternatives(model: Path) -> None:
     assert done.code == 0, done.said
     first, blank, last = (json.loads(line) for line in done.lines)
     assert list(first) == [
-        "source", "text", "score", "log_probability", "tokens", "log_probabilities", "word_log_probabilities",
+        "source", "text", "score", "log_probability", "tokens", "log_probabilities", "word_probabilities",
         "alternatives", "alignment", "warnings", "spans", "detected",
     ]  # fmt: skip
     assert first["source"] == "a bo cat"
@@ -83,7 +83,7 @@ def test_json_has_scores_tokens_and_alternatives(model: Path) -> None:
     assert len({each["text"] for each in (first, *first["alternatives"])}) > 1
     assert blank == {
         "source": "", "text": "", "score": 0.0, "log_probability": 0.0, "tokens": [], "log_probabilities": [],
-        "word_log_probabilities": [], "alternatives": [], "alignment": None, "warnings": [], "spans": [],
+        "word_probabilities": [], "alternatives": [], "alignment": None, "warnings": [], "spans": [],
         "detected": None,
     }  # fmt: skip
 

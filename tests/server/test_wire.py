@@ -15,7 +15,7 @@ def test_a_translation_with_all_fields_is_the_same_afterwards():
         log_probability=-0.30000000000000004,
         tokens=("b", "é"),
         log_probabilities=(-0.1, -0.2),
-        word_log_probabilities=(None, -0.5),
+        word_probabilities=(None, -0.5),
         alternatives=(other,),
         alignment=((0, 1), (1, 0)),
         warnings=(TranslationWarning("repetition", "message", (0, 1), None),),

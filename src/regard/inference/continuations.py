@@ -4,7 +4,6 @@ The words before it stay. The model says which tokens are the most probable ones
 translation by the usual search.
 """
 
-import math
 import re
 from dataclasses import dataclass, replace
 
@@ -12,6 +11,8 @@ from regard.errors import UserError
 from regard.inference.backends.interface import SourceTokens
 from regard.inference.backends.torch import TorchBackend
 from regard.inference.reader import Reader
+from regard.inference.token_probability import calibrated_probability
+from regard.model_folder.folder import UNCALIBRATED
 from regard.settings.decode import DecodeSettings
 from regard.tokenizers.protocol import Tokenizer
 from regard.tokenizers.special_ids import EOS
@@ -26,7 +27,7 @@ class Continuation:
 
     word: str
     text: str
-    probability: float  # of the word, after the words before it
+    probability: float  # calibrated, of the word after the words before it
     score: float  # of the whole translation
 
 
@@ -40,6 +41,7 @@ def find_continuations(
     at: int,
     count: int,
     decode: DecodeSettings,
+    temperature: float = UNCALIBRATED,
 ) -> list[Continuation]:
     """Return up to `count` translations that have the first `at` words of `target`, and then differ from each other.
 
@@ -68,7 +70,7 @@ def find_continuations(
         if len(spans) <= at or [span.text for span in spans[:at]] != kept.split():
             continue  # the token belongs to the word before it
         word = spans[at]
-        probability = math.exp(math.fsum(hypothesis.token_log_probabilities[word.begin : word.end]))
+        probability = calibrated_probability(hypothesis.token_log_probabilities[word.begin : word.end], temperature)
         other = Continuation(word.text, tokenizer.decode([hypothesis.token_ids])[0], probability, hypothesis.score)
         if word.text not in found or found[word.text].score < other.score:
             found[word.text] = other

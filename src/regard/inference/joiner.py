@@ -74,7 +74,7 @@ def _join_rank(text: str, plan: Plan, translated: PartTranslations, rank: int, *
             unknown |= {one.message for one in parts[-1].warnings if one.kind == "unknown characters"}
             spans += (_shift_span(one, *begins) for one in parts[-1].spans)
             links += shift_links(parts[-1].alignment or (), words[0].before(part[0]), words[1].before(target))
-            values = parts[-1].word_log_probabilities
+            values = parts[-1].word_probabilities
             if values and words[1].before(target) < len(word_values):
                 values = values[1:]  # its first word continues that of the part before
                 word_values[-1] = None
@@ -91,7 +91,7 @@ def _join_rank(text: str, plan: Plan, translated: PartTranslations, rank: int, *
         sum((part.log_probability or 0.0 for part in parts), 0.0) if has_scores else None,
         tuple(chain.from_iterable(part.tokens for part in parts)),
         tuple(chain.from_iterable(part.log_probabilities for part in parts)),
-        tuple(word_values) if any(part.word_log_probabilities for part in parts) else (),
+        tuple(word_values) if any(part.word_probabilities for part in parts) else (),
         # If a word was split between two parts, both parts may have the same link; duplicates are removed.
         alignment=tuple(dict.fromkeys(links)) if parts and all(part.alignment is not None for part in parts) else None,
         warnings=tuple(warnings),

@@ -56,8 +56,8 @@ class Translation:
     # If requested: the log-probability of each token. After the tokens of each part of the text, there is also a value
     # for EOS, unless the translation of the part was cut off.
     log_probabilities: tuple[float, ...] = ()
-    # If `log_probabilities` are requested: for each word, the sum over its tokens; None for a word that was copied.
-    word_log_probabilities: tuple[float | None, ...] = ()
+    # If `log_probabilities` are requested: the calibrated probability of each word, None for a word that was copied.
+    word_probabilities: tuple[float | None, ...] = ()
     alternatives: tuple["Translation", ...] = ()  # if n_best > 1: the other translations, best first
     alignment: tuple[Link, ...] | None = None  # if requested: pairs of a source word and a target word, counted from 0
     warnings: tuple[TranslationWarning, ...] = ()  # reasons to check the translation

@@ -57,7 +57,7 @@ class Translator:
         self.backend = backend
         self.tokenizer = tokenizer
         self.reader = Reader(tokenizer, max_positions, has_alignment=alignment_head is not None)
-        self._writer = Writer(tokenizer, alignment_head)
+        self._writer = Writer(tokenizer, alignment_head, calibration_temperature)
         self._language_check = LanguageCheck(identifier or LanguageIdentifier({}), source_language)
         self._is_closed = False
 

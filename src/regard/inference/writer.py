@@ -1,6 +1,5 @@
 """Writes translations: turns hypotheses back into text, with the scores and alignments that were requested."""
 
-import math
 from collections.abc import Sequence
 from typing import Any
 
@@ -11,7 +10,8 @@ from regard.inference.locator import Locator, SplitWords
 from regard.inference.masking.mask import Restored
 from regard.inference.result import PlacedSpan, Translation
 from regard.inference.search.hypothesis import Hypothesis
-from regard.model_folder.folder import AlignmentHead
+from regard.inference.token_probability import calibrated_probability
+from regard.model_folder.folder import UNCALIBRATED, AlignmentHead
 from regard.settings.decode import DecodeSettings
 from regard.tokenizers.protocol import Tokenizer
 from regard.tokenizers.word_spans import whitespace_words
@@ -20,8 +20,14 @@ from regard.tokenizers.word_spans import whitespace_words
 class Writer:
     """Makes a `Translation` from each hypothesis."""
 
-    def __init__(self, tokenizer: Tokenizer, alignment_head: AlignmentHead | None) -> None:
+    def __init__(
+        self,
+        tokenizer: Tokenizer,
+        alignment_head: AlignmentHead | None,
+        calibration_temperature: float = UNCALIBRATED,
+    ) -> None:
         self.alignment_head = alignment_head
+        self._temperature = calibration_temperature
         self._tokenizer = tokenizer
         self._checks = Checks(tokenizer)
 
@@ -55,7 +61,7 @@ class Writer:
         spans: tuple[PlacedSpan, ...] = ()
         words: tuple[float | None, ...] = ()
         if decode.log_probabilities:
-            words = self._word_log_probabilities(hypothesis)
+            words = self._word_probabilities(hypothesis)
         if restored is not None:
             text, spans, words = restored.text, restored.spans, restored.of_words(words)
         tokens = hypothesis.tokens
@@ -72,10 +78,13 @@ class Writer:
             spans=spans,
         )
 
-    def _word_log_probabilities(self, hypothesis: Hypothesis) -> tuple[float | None, ...]:
+    def _word_probabilities(self, hypothesis: Hypothesis) -> tuple[float | None, ...]:
         words = whitespace_words(hypothesis.token_ids, self._tokenizer)
         values = hypothesis.token_log_probabilities
-        return tuple(math.fsum(values[word.begin : word.end]) if word.begin < word.end else None for word in words)
+        return tuple(
+            calibrated_probability(values[word.begin : word.end], self._temperature) if word.begin < word.end else None
+            for word in words
+        )
 
     def copy(self, source: str, restored: Restored, decode: DecodeSettings) -> Translation:
         """Return the translation of a source that has only protected spans."""

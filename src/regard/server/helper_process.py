@@ -64,6 +64,7 @@ class Helper:
             at=message["at"],
             count=message["count"],
             decode=replace(model.decode, **message["decode"]),
+            temperature=translator.calibration_temperature,
         )
         return [asdict(each) for each in found]
 

@@ -55,7 +55,7 @@ def translation_from_dict(values: Mapping[str, Any]) -> Translation:
         **{name: values[name] for name in ("source", "text", "score", "log_probability")},
         tokens=tuple(values["tokens"]),
         log_probabilities=tuple(values["log_probabilities"]),
-        word_log_probabilities=tuple(values["word_log_probabilities"]),
+        word_probabilities=tuple(values["word_probabilities"]),
         alternatives=tuple(map(translation_from_dict, values["alternatives"])),
         alignment=None if links is None else tuple((link[0], link[1]) for link in links),
         warnings=tuple(_with_ranges(TranslationWarning, each) for each in values["warnings"]),

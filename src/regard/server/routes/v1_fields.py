@@ -121,7 +121,7 @@ class TargetWord(SourceWord):
     """A word of a translation."""
 
     probability: float | None = Field(
-        description="the model's probability of the word after those before it; null if the word was copied"
+        description="calibrated probability of the word after those before it; null if the word was copied"
     )
     source: list[int] = Field(description="numbers of the source words, counted from 0, to which the word is linked")
 

@@ -3,7 +3,6 @@
 Places are counted in code points, as Python does, and in UTF-16, as JavaScript, Java and C# do.
 """
 
-import math
 import re
 from collections.abc import Iterator
 from dataclasses import asdict, dataclass
@@ -45,7 +44,6 @@ def target_words(translation: Translation) -> Iterator[dict[str, Any]]:
     for source, target in translation.alignment or ():
         links.setdefault(target, []).append(source)
     words = list(find_words(translation.text))
-    values = translation.word_log_probabilities or (None,) * len(words)  # there are none if everything was copied
+    values = translation.word_probabilities or (None,) * len(words)  # there are none if everything was copied
     for number, (word, value) in enumerate(zip(words, values, strict=True)):
-        probability = None if value is None else math.exp(value)
-        yield {**asdict(word), "probability": probability, "source": links.get(number, [])}
+        yield {**asdict(word), "probability": value, "source": links.get(number, [])}
