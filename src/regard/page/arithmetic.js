@@ -45,22 +45,27 @@ export async function showArithmetic(add, context) {
       make("div", { className: "sum-below" }, drawTable(arithmetic, names, column, (j) => draw(row, j)), make("div", {}, ...drawDetails(arithmetic, vectors, inspection, map, names, chosen, opened))));
   }
 
-  /** Of the tokens of the selected words, show the pair with the largest weight. */
   async function follow() {
     const { address, units } = state;
-    const [words, tokens] = await Promise.all([inspection.table(address, units), inspection.table(address, "tokens")]);
-    if (address !== state.address || units !== state.units) return;
-    const { begin, end } = words.rows[Math.min(state.row, words.rows.length - 1)];
-    const column = words.columns[state.column ?? words.top(state.row)];
-    let best = null;
-    for (let i = begin; i < end; i++) {
-      for (let j = column.begin; j < column.end; j++) if (!best || tokens.at(i, j) > best.weight) best = { row: i, column: j, weight: tokens.at(i, j) };
-    }
-    await draw(best.row, best.column);
+    const pair = await tokenPair(inspection, state);
+    if (address === state.address && units === state.units) await draw(pair.row, pair.column);
   }
 
   await follow();
   listen((changed) => changed.some((name) => ["address", "units", "row", "column"].includes(name)) && follow());
+}
+
+/** Of the tokens of the selected words, the pair with the largest weight. */
+export async function tokenPair(inspection, { address, units, row, column }) {
+  const [words, tokens] = await Promise.all([inspection.table(address, units), inspection.table(address, "tokens")]);
+  const at = Math.min(row, words.rows.length - 1);
+  const { begin, end } = words.rows[at];
+  const seen = words.columns[column ?? words.top(at)];
+  let best = null;
+  for (let i = begin; i < end; i++) {
+    for (let j = seen.begin; j < seen.end; j++) if (!best || tokens.at(i, j) > best.weight) best = { row: i, column: j, weight: tokens.at(i, j) };
+  }
+  return best;
 }
 
 function drawSteps(arithmetic, inspection, map, names, column) {

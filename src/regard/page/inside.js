@@ -13,6 +13,7 @@ import { showPositions } from "./positions.js";
 import { makeState } from "./state.js";
 import { showStates } from "./states.js";
 import { t, whole } from "./strings.js";
+import { makeTour } from "./tour.js";
 import { showWriting } from "./writing.js";
 
 const mounted = new WeakMap(); // for each root: the selection, what ends its listeners, and the number of the last mount
@@ -71,7 +72,8 @@ async function showParts(root, context) {
 }
 
 /** The heading, and the buttons that choose the kind of attention and the units. */
-function makeBar({ inspection, state, change, listen }) {
+function makeBar(context) {
+  const { inspection, state, change, listen } = context;
   const bar = make("div", { className: "bar-top" }, make("h2", { textContent: t("inside") }));
   if (!inspection.mainAttention) {
     bar.append(make("p", { className: "note", id: "no-attention", textContent: `${t("inside.none")} ${inspection.facts.recurrences.length ? t("inside.states") : ""}` }));
@@ -91,6 +93,8 @@ function makeBar({ inspection, state, change, listen }) {
   markUnits(state.units);
   listen((changed) => changed.includes("units") && markUnits(state.units));
   bar.append(units);
+  const tour = makeTour(context);
+  if (tour) bar.append(tour);
   return bar;
 }
 
