@@ -55,7 +55,7 @@ export async function showAttention(add, context) {
     state.row = Math.min(state.row, table.rows.length - 1);
     parts = { ...parts, map, units, layers, table, tables, before };
     if (kindChanged) {
-      hint.textContent = t(matchMedia("(hover: none)").matches ? "hint.touch" : "hint.point");
+      hint.textContent = hintOf(map.attention);
       fillSelect(mapSelect, mapOptions(inspection, map.attention.kind), address);
       const isOnly = all.length < 2;
       gridHost.hidden = isOnly;
@@ -98,6 +98,7 @@ export async function showAttention(add, context) {
   draw();
   listen(async (changed) => {
     if (changed.some((name) => ["address", "units", "row", "column"].includes(name))) state.opened = null;
+    if (changed.includes("opened") && parts.map.address === state.address) draw();
     if (changed.includes("address") || changed.includes("units")) {
       if (!(await load())) return;
       draw();
@@ -119,6 +120,11 @@ export async function showAttention(add, context) {
   const recolour = () => { parts.grid?.refreshColours(); draw(); };
   document.addEventListener("themechange", recolour, { signal });
   matchMedia("(prefers-color-scheme: dark)").addEventListener("change", recolour, { signal });
+}
+
+function hintOf({ queries, causal }) {
+  const hints = [matchMedia("(hover: none)").matches ? "hint.touch" : "hint.point", ...(queries === "target" ? ["hint.decoder"] : []), ...(causal ? ["hint.causal"] : [])];
+  return hints.map((key) => t(key)).join(" ");
 }
 
 function mapOptions(inspection, kind) {

@@ -147,6 +147,12 @@ export function themeColours(element) {
   return colours;
 }
 
+/** The direction of a text, from its first letter: "rtl" or "ltr". */
+export function directionOf(text) {
+  const letter = /\p{L}/u.exec(text)?.[0] ?? "";
+  return /[\u0590-\u08ff\ufb1d-\ufdff\ufe70-\ufeff]/.test(letter) ? "rtl" : "ltr";
+}
+
 /** Announce a text to screen readers, once the reader has stopped moving. */
 export function announce(text) {
   clearTimeout(announce.timer);

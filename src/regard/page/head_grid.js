@@ -1,7 +1,7 @@
 // All layers and heads of one kind of attention as small maps. The band is the row of the chosen word, and the caption
 // is the word where it looks most, so that the grid can be read as text.
 
-import { drawDots } from "./dots.js";
+import { drawBand, drawDots } from "./dots.js";
 import { make, makeCanvas, makeSegments, makeWord, plain, themeColours } from "./dom.js";
 import { number, rich, t } from "./strings.js";
 
@@ -124,8 +124,7 @@ function drawTile(tile, table, row, colours) {
   const top = geometry.cellHeight * (row + 0.5) - height / 2;
   context.drawImage(tile.background.canvas, 0, 0, SIZE, SIZE);
   context.clearRect(0, top, SIZE, height);
-  context.fillStyle = colours["look-soft"];
-  context.fillRect(0, top, SIZE, height);
+  drawBand(context, { left: 0, top, width: SIZE, height, colour: colours["look-soft"] });
   drawDots(context, table, { ...geometry, rows: [row], colour: colours.look });
 }
 

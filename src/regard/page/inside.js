@@ -98,13 +98,15 @@ function makeBar(context) {
   return bar;
 }
 
-/** Choose the same head in another kind of attention, or its last layer if it has fewer layers or heads. */
-async function chooseKind(inspection, state, change, kind) {
-  const layers = inspection.kinds.find(([first]) => first.kind === kind);
+/** Choose what is shown first of a kind of attention. */
+function chooseKind(inspection, state, change, kind) {
   if (inspection.maps.get(state.address).attention.kind === kind) return;
-  const map = inspection.maps.get(`${layers.at(-1).address}.${layers.at(-1).heads > 1 ? "mean" : 1}`);
-  change({ address: map.address, row: 0, column: null, hover: null });
-  announce(`${kindName(inspection.facts, layers[0])}, ${whereOf(map)}`);
+  const { address, row, rule } = inspection.facts.openings[kind];
+  const map = inspection.maps.get(address);
+  const [, firstToken] = map.attention.rows.words[row];
+  change({ address, row: state.units === "words" ? row : firstToken, column: null, hover: null });
+  change({ opened: rule });
+  announce(`${kindName(inspection.facts, map.attention)}, ${whereOf(map)}`);
 }
 
 function makeFooter({ model, command }) {

@@ -1,7 +1,7 @@
 // One map, enlarged: rows look, columns are looked at, and the area of a dot is the weight. The pointer or the arrow
 // keys choose a cell. A large map has small cells without labels.
 
-import { drawDots } from "./dots.js";
+import { drawBand, drawDots } from "./dots.js";
 import { make, makeCanvas, themeColours } from "./dom.js";
 import { number, t } from "./strings.js";
 
@@ -58,8 +58,7 @@ export function makeMap(frame, table, { point, pick, open }) {
     current = { row, column };
     const colours = themeColours(frame);
     context.clearRect(0, 0, canvas.width, canvas.height);
-    context.fillStyle = colours["look-soft"];
-    context.fillRect(left, top + cell * row, cell * columns, cell);
+    drawBand(context, { left, top: top + cell * row, width: cell * columns, height: cell, colour: colours["look-soft"] });
     context.lineWidth = 1;
     context.strokeStyle = colours.line;
     if (isLabelled) drawGrid(context, { left, top, cell, rows, columns });

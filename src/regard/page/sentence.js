@@ -1,15 +1,17 @@
 // The sentence with arcs from the selected word to the words that it attends to: thicker line, more attention.
 //
 // If rows and columns are the same words, there is one line of words with arcs above it; otherwise two lines with curves
-// between them. A sentence that does not fit into one line becomes a column, or two columns.
+// between them. A sentence that does not fit into one line is wrapped, or becomes a column on a narrow screen; two lines
+// become two columns.
 
-import { make, makeSvg } from "./dom.js";
+import { directionOf, make, makeSvg } from "./dom.js";
 import { langOf, number, t } from "./strings.js";
 
 const LARGEST = 38; // font sizes in pixels
 const SMALLEST = 20;
 const LEAST = 0.008; // smaller weights have no line
-const THICKNESS = { line: 15, pair: 15, column: 12, columns: 12 };
+const THICKNESS = { line: 15, pair: 15, wrapped: 10, column: 12, columns: 12 };
+const NARROW = 640; // pixels; a long sentence is a column on screens that are narrower
 const MOST_HEIGHT = 200;
 const GAP = 120; // between the two lines of a cross-attention
 
@@ -24,11 +26,11 @@ export function makeSentence(host, table, { select, point, language, below = fal
   const svg = makeSvg("svg", { class: "arcs", "aria-hidden": "true" });
   const wordElements = [];
   const makeLine = (units, label, rowOf) => {
-    const line = make("div", { className: "line", role: "group", ariaLabel: label, dir: "auto", ...langOf(language) });
+    const line = make("div", { className: "line", role: "group", ariaLabel: label, dir: directionOf(units.map(({ text, isSpecial }) => (isSpecial ? "" : text)).join(" ")), ...langOf(language) });
     for (const [i, unit] of units.entries()) {
       const text = make("bdi", { textContent: unit.text });
       const element = rowOf(i) === null ? make("span", {}, text) : make("button", { type: "button", tabIndex: -1 }, text);
-      element.className = `token${unit.isSpecial ? " special" : ""}${/^[^\p{L}\p{N}]$/u.test(unit.text) ? " glued" : ""}`;
+      element.className = `token${unit.isSpecial ? " special" : ""}${/^[.,!?;:…)\]}»”’]$/u.test(unit.text) ? " glued" : ""}`;
       element.append(make("span", { className: "weight", ariaHidden: "true" }));
       if (rowOf(i) !== null) {
         wordElements[rowOf(i)] = element;
@@ -69,7 +71,7 @@ export function makeSentence(host, table, { select, point, language, below = fal
   function fit() {
     const lines = upper ? [upper, lower] : [lower];
     const width = host.clientWidth;
-    host.classList.remove("column", "columns", "line-layout");
+    host.classList.remove("column", "columns", "wrapped", "line-layout");
     host.classList.add("line-layout");
     const natural = () => Math.max(...lines.map((line) => line.scrollWidth));
     const setSize = (pixels) => { host.style.setProperty("--size", `${pixels}px`); };
@@ -81,7 +83,7 @@ export function makeSentence(host, table, { select, point, language, below = fal
     }
     while (natural() > width && pixels > SMALLEST) setSize((pixels -= 1));
     const fits = natural() <= width;
-    layout = fits ? (isSelf ? "line" : "pair") : isSelf ? "column" : "columns";
+    layout = fits ? (isSelf ? "line" : "pair") : !isSelf ? "columns" : width >= NARROW ? "wrapped" : "column";
     if (!fits) {
       host.classList.remove("line-layout");
       host.classList.add(layout);
@@ -175,6 +177,13 @@ function curve(start, end, layout, below, most) {
       label: { x: at(start.x, start.x, end.x, end.x), y: at(y1, y1 + GAP / 2, y2 - GAP / 2, y2) },
     };
   }
+  if (layout === "wrapped" && Math.abs(start.y - end.y) > start.height) {
+    const isUp = end.y < start.y;
+    const [y1, y2] = isUp ? [start.top - 2, end.bottom + 2] : [start.bottom + 2, end.top - 2];
+    const bend = (isUp ? -1 : 1) * Math.max(24, Math.abs(y2 - y1) / 2);
+    return { d: `M${start.x} ${y1}C${start.x} ${y1 + bend} ${end.x} ${y2 - bend} ${end.x} ${y2}`, label: { x: (start.x + end.x) / 2, y: (y1 + y2) / 2 } };
+  }
+  if (layout === "wrapped") most = 58;
   const sign = below ? 1 : -1;
   const y = below ? start.bottom + 2 : start.top - 2;
   const height = heightOf(Math.abs(start.x - end.x), most) * sign;

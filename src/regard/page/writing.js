@@ -1,7 +1,7 @@
 // The translation written token by token: the most probable tokens of each step, and where the decoder looks.
 
 import { drawBeams } from "./beams.js";
-import { announce, fillBars, make, makeButton, makeFold, makeToken } from "./dom.js";
+import { announce, directionOf, fillBars, make, makeButton, makeFold, makeToken } from "./dom.js";
 import { whereOf } from "./inspection.js";
 import { number, probability, t } from "./strings.js";
 
@@ -12,7 +12,7 @@ export function showWriting(add, { inspection, state, change, listen }) {
   add(makeFold({
     id: "writing", title: t("writing.title"), note: t("writing.note", { limit: number(UNLIKELY) }), open: true,
     draw(content) {
-      const tokens = make("div", { className: "written", role: "group", dir: "auto", ariaLabel: t("writing.tokens") }, ...steps.map(({ token, probability: value }, i) => {
+      const tokens = make("div", { className: "written", role: "group", dir: directionOf(inspection.facts.texts.target), ariaLabel: t("writing.tokens") }, ...steps.map(({ token, probability: value }, i) => {
         const button = make("button", { type: "button", className: value < UNLIKELY ? "token unlikely" : "token", title: probability(value) }, makeToken(token));
         button.addEventListener("click", () => change({ step: i }));
         return button;

@@ -1,16 +1,17 @@
 """Chooses what a reader sees first: a head, and the word whose attention it shows.
 
-Only the first kind of attention in which a text attends to itself counts. The head is the one that is removed, if one
-is; otherwise, if the effects of removing heads are known, the head whose removal changes the probability of one target
-token most; otherwise any. The word is the one with the weight that stands out most: the weight from the word to another
-word at least three words away, less the mean weight that the other heads put there. Special tokens and punctuation do
-not count. A text that is too short for three words takes the nearest words too.
+The first kind of attention in which a text attends to itself is shown first. The head is the one that is removed, if
+one is; otherwise, if the effects of removing heads are known, the head whose removal changes the probability of one
+target token most; otherwise any. The word is the one with the weight that stands out most: the weight from the word to
+another word at least three words away, less the mean weight that the other heads put there. Special tokens and
+punctuation do not count. A text that is too short for three words takes the nearest words too.
 """
 
 from dataclasses import dataclass
 
 import numpy as np
 
+from regard.interpret.address import split_last
 from regard.interpret.look.attention_map import attention_map
 from regard.interpret.look.head_effects import HeadEffects
 from regard.interpret.tokens import Tokens
@@ -36,15 +37,19 @@ def find_opening(trace: Trace, effects: HeadEffects | None = None, removed: str 
 
     The trace, and the effects if they are known, are those of the full model. `removed` is the head that is removed.
     """
-    main = trace.anatomy.main_attention
-    if main is None:
-        return None
-    kind = next((one.kind for one in trace.attentions if one.anatomy.queries == one.anatomy.keys), main.kind)
+    if removed:
+        kind = trace.attention(split_last(removed)[0]).kind
+        return opening_of_kind(trace, kind, removed=removed)
+    itself = (one.kind for one in trace.attentions if one.anatomy.queries == one.anatomy.keys)
+    first = next(itself, trace.attentions[0].kind if trace.attentions else None)
+    return opening_of_kind(trace, first, effects) if first else None
+
+
+def opening_of_kind(trace: Trace, kind: str, effects: HeadEffects | None = None, removed: str | None = None) -> Opening:
+    """Return what to show first of one kind of attention."""
     layers = [attention for attention in trace.attentions if attention.kind == kind]
     heads = [head for attention in layers for head in attention.anatomy.head_addresses]
     chosen, rule = ([removed], "") if removed else _chosen_heads(trace, heads, effects)
-    if not set(chosen) <= set(heads):  # a head of another kind is removed
-        return Opening(chosen[0], 0, "")
     weights = np.stack([attention_map(trace, head).values for head in heads])
     others = (weights.sum(axis=0) - weights) / max(1, len(heads) - 1)
     left_out = np.array([head not in chosen for head in heads])
@@ -54,7 +59,7 @@ def find_opening(trace: Trace, effects: HeadEffects | None = None, removed: str 
         if np.isfinite(differences).any():
             head, row, _ = np.unravel_index(np.argmax(differences), differences.shape)
             return Opening(heads[head], int(row), rule if far == _FAR or rule == "effect" else "")
-    return Opening(f"{main.address}.{'mean' if main.heads > 1 else 1}", 0, "")
+    return Opening(chosen[-1], 0, "")
 
 
 def _chosen_heads(trace: Trace, heads: list[str], effects: HeadEffects | None) -> tuple[list[str], str]:

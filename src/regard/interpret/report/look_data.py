@@ -20,7 +20,7 @@ from regard.interpret.address import split_last
 from regard.interpret.look.arithmetic import scores_are_scaled
 from regard.interpret.look.attention_map import all_layer_reductions, attention_map, direction
 from regard.interpret.look.head_effects import HeadEffects
-from regard.interpret.look.opening import Opening, find_opening
+from regard.interpret.look.opening import Opening, find_opening, opening_of_kind
 from regard.interpret.report.attention_steps import attention_steps
 from regard.interpret.tokens import Tokens
 from regard.interpret.trace import Array, Trace
@@ -41,6 +41,7 @@ def look_facts(view: "Inspection", effects: HeadEffects | None = None) -> dict[s
     If the effects of removing heads are given, they choose what the page shows first.
     """
     trace, anatomy = view.trace, view.trace.anatomy
+    full = (view.original or view).trace
     return {
         "model": view.model,
         "command": _command(view),
@@ -71,6 +72,7 @@ def look_facts(view: "Inspection", effects: HeadEffects | None = None) -> dict[s
         ],
         "main_attention": anatomy.main_attention.address if anatomy.main_attention else None,
         "opening": asdict(opening) if (opening := look_opening(view, effects)) else None,
+        "openings": {kind: asdict(opening_of_kind(full, kind, effects)) for kind in _kinds(full)},
         "has_effects": view.has_head_effects,
         "all_layer_reductions": all_layer_reductions(trace),
         "recurrences": [asdict(recurrence) for recurrence in anatomy.recurrences],
