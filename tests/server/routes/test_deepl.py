@@ -31,6 +31,13 @@ def test_a_form_with_repeated_texts(server: RunningServer, expected: Translate) 
     ]
 
 
+def test_an_empty_text_keeps_its_place(server: RunningServer, expected: Translate) -> None:
+    fields = [("text", ""), ("text", TIRED), ("text", ""), ("target_lang", "FR"), ("source_lang", "EN")]
+    translations = server.post("/v2/translate", data=fields).json()["translations"]
+    assert [each["text"] for each in translations] == ["", expected(TIRED), ""]
+    assert [each["text"] for each in translate(server, text=["", TIRED], source_lang="EN")] == ["", expected(TIRED)]
+
+
 def test_line_breaks(server: RunningServer, expected: Translate) -> None:
     text = "I am\ntired."
     assert translate(server, text=text, source_lang="EN")[0]["text"] == expected(text)
@@ -134,6 +141,7 @@ def test_a_document(server: RunningServer, expected: Translate) -> None:
     [
         (None, {"target_lang": "FR"}, "Parameter 'file' not specified"),
         ("a.txt", {}, "Parameter 'target_lang' not specified"),
+        ("a.txt", {"target_lang": "FR", "output_format": "pdf"}, "Value for 'output_format' not supported."),
         ("a.docx", {"target_lang": "FR"}, "files of the type .docx cannot be translated, only .txt, .html and .htm"),
     ],
 )

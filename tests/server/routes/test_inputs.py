@@ -72,9 +72,11 @@ def test_a_value_of_json_is_not_overridden_by_the_query() -> None:
 
 
 def test_repeated_fields() -> None:
-    inputs = read(urlencode([("text", "a"), ("text", "b"), ("text", "")]).encode(), FORM)
+    inputs = read(urlencode([("text", ""), ("text", "a"), ("text", "b"), ("q", "")]).encode(), FORM, query="q=c")
     assert inputs.get("text") == "a"
-    assert inputs.get_all("text") == ["a", "b"]
+    assert inputs.get_all("text") == ["", "a", "b"]  # the first one keeps its place
+    assert inputs.get("q") == "c"
+    assert read(b"text=&text=", FORM).get_all("text") == ["", ""]
 
 
 def test_files() -> None:

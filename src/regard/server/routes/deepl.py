@@ -3,6 +3,7 @@
 import asyncio
 import re
 import secrets
+from dataclasses import replace
 from typing import Any
 
 from starlette.exceptions import HTTPException
@@ -119,8 +120,12 @@ class _DeepL:
         inputs = await read_inputs(request)
         if "file" not in inputs.files:
             raise InputError("Parameter 'file' not specified")
+        file = inputs.files["file"]
+        file = replace(file, name=file.name or inputs.get_text("filename") or "")
+        if (wanted := inputs.get_text("output_format")) and not file.name.lower().endswith(f".{wanted.lower()}"):
+            raise InputError("Value for 'output_format' not supported.")
         source, target = self._languages(inputs)
-        job = await self._jobs.start(inputs.files["file"], source, target, request.state.client)
+        job = await self._jobs.start(file, source, target, request.state.client)
         return JSONResponse({"document_id": job.id, "document_key": job.key})
 
     async def status(self, request: Request) -> Response:

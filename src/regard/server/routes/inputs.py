@@ -53,7 +53,7 @@ class Inputs:
 
     def get(self, name: str) -> Any:
         """Return a field, which may be any JSON value, or None if it is absent. A repeated one is its first value."""
-        return self.values[name] if name in self.values else next(iter(self.fields.get(name, ())), None)
+        return self.values[name] if name in self.values else next(filter(None, self.fields.get(name, ())), None)
 
     def get_all(self, name: str) -> Any:
         """Return a field as `get` does, but all values of a repeated field of a form as a list."""
@@ -146,9 +146,9 @@ def _merge(query: Iterable[tuple[str, str]], form: Iterable[tuple[str, str]] = (
     for pairs in (query, form):
         found: dict[str, list[str]] = {}
         for name, value in pairs:
-            if value:
-                found.setdefault(name, []).append(value)
-        merged |= found
+            found.setdefault(name, []).append(value)
+        # In a repeated field, an empty text has its place: as many texts are returned as were sent.
+        merged |= {name: values for name, values in found.items() if any(values) or len(values) > 1}
     return merged
 
 
