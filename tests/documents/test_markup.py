@@ -211,7 +211,7 @@ def test_options() -> None:
     assert Markup("a\n b", MarkupOptions(collapse_space=False)).texts == ("a\n b",)
     assert Markup("a<p>b", MarkupOptions(non_splitting_tags=frozenset("p"))).texts == ("a", "b")
     assert Markup("a<p>b</p>", MarkupOptions(non_splitting_tags=frozenset("p"))).texts == ("ab",)
-    assert Markup("a<i>b</i>", MarkupOptions(splitting_tags=frozenset("i"))).texts == ("a", "b")
+    assert Markup("a<i>b</i>", MarkupOptions(splitting_tags=frozenset("I"))).texts == ("a", "b")
 
 
 def test_without_alignment_each_text_between_tags_is_translated_by_itself() -> None:

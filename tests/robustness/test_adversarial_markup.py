@@ -37,7 +37,7 @@ def test_the_work_is_linear(count: int, monkeypatch: pytest.MonkeyPatch, report:
     for number in range(count):
         form: Format = draw.choice(("html", "xml"))
         unit = "".join(draw.choices(SNIPPETS, k=draw.randint(1, 5)))[:200] or "x"
-        size = (_MEGABYTE if number % 50 == 0 else round(20_000 * 10 ** draw.random())) if is_full else 4_000
+        size = (_MEGABYTE if number % 250 == 0 else round(2_000 * 10 ** draw.random())) if is_full else 4_000
         source = unit * max(8, size // len(unit)) + draw.choice(("", ">", '">', "</b>"))
         short = source[: len(source) // 4]
         read = 0

@@ -33,7 +33,7 @@ _ATTRIBUTE = re.compile(
 
 @dataclass(frozen=True)
 class MarkupOptions:
-    """How the elements of a document are treated. Names of elements in HTML are in lower case."""
+    """How the elements of a document are treated. In HTML, the case of names does not matter."""
 
     format: Format = "html"
     splitting_tags: frozenset[str] = frozenset()  # elements before and after which a text ends
@@ -43,6 +43,11 @@ class MarkupOptions:
     find_structure: bool = True
     # Whether line breaks and repeated spaces mean no more than one space. None: in HTML only.
     collapse_space: bool | None = None
+
+    def __post_init__(self) -> None:
+        if self.format == "html":
+            for name in ("splitting_tags", "non_splitting_tags", "ignore_tags"):
+                object.__setattr__(self, name, frozenset(map(str.lower, getattr(self, name))))
 
 
 Splits = Callable[[int, str], bool]  # whether the element of a tag, given its index and name, separates texts
