@@ -91,7 +91,8 @@ def test_alignment_stores_the_head_and_prints_a_line_per_pair(planted: tuple[Pat
     assert [tuple(link) for link in found["alignment"]] == [(at ^ 1, at) for at in range(8)]
 
 
-def test_a_head_worse_than_a_fixed_offset_is_not_stored(model: Path, folder: Path) -> None:
+def test_a_head_worse_than_a_rule_is_not_stored(model: Path, folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("regard.interpret.measure.alignment_baselines.TRAINING_PAIRS", 20)
     done = call("measure", "alignment", "--model", model, "--count", 20)
     assert done.code == 0, done.said
     assert done.lines[-1] == "not stored: no head of this model aligns better than a rule that knows only positions"

@@ -191,6 +191,7 @@ def test_a_bundled_model_is_exported_once_with_a_message(bundle: Path) -> None:
 
 def test_measuring_the_alignment_does_not_change_a_bundled_model(bundle: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("regard.interpret.measure.alignment_heads.AlignmentHeadResult.usable", True)
+    monkeypatch.setattr("regard.interpret.measure.alignment_baselines.TRAINING_PAIRS", 20)
     before = sorted(bundle.rglob("*"))
     for name in ("en-fr", "fr-en"):
         done = call("measure", "alignment", "--model", name, "--count", 10)

@@ -87,6 +87,7 @@ def test_json_keys(name: str, commands: dict[str, tuple[object, ...]], monkeypat
     monkeypatch.setattr("regard.benchmark.training_speed._PEAK_WIDTH", 64)
     monkeypatch.setattr("regard.benchmark.server_load._ROUNDS", 1)
     monkeypatch.setattr("regard.interpret.measure.pronoun_baselines.TRAINING_PAIRS", 50)
+    monkeypatch.setattr("regard.interpret.measure.alignment_baselines.TRAINING_PAIRS", 20)
     done = call(*commands[name], "--json", typed="".join(f"{text}\n" for text in sentences(40)).encode())
     assert done.code == 0, done.said
     text = done.output.decode("utf-8")

@@ -41,7 +41,7 @@ class Batch:
 MakeIntervention = Callable[[Batch], HeadIntervention]
 
 
-class _AttentionRecorder:
+class AttentionRecorder:
     """An object that the model calls with its intermediate results; it records the attention weights of all heads."""
 
     def __init__(self) -> None:
@@ -106,7 +106,7 @@ def attention_weights(
 
     attentions = model.anatomy().attentions
     for batch in make_batches(model, pairs):
-        lens = _AttentionRecorder()
+        lens = AttentionRecorder()
         with torch.inference_mode():
             model(batch.source, batch.input_BT, lens)
         arrays = {name: weights.cpu().numpy() for name, weights in lens.recorded.items()}

@@ -23,7 +23,8 @@ def test_a_model_without_attention_says_what_it_has_instead(measure):
         getattr(recurrent_model("gru", "none"), measure)(count=10)
 
 
-def test_the_only_head_is_measured():
+def test_the_only_head_is_measured(monkeypatch):
+    monkeypatch.setattr("regard.interpret.measure.alignment_baselines.TRAINING_PAIRS", 20)
     model = recurrent_model("gru", "dot")
     found = run_to_end(measure_heads(model.network, model.tokenizer, synthetic_sample(model.tokenizer, 10)))
     assert [profile.address for profile in found.profiles] == ["decoder.2.cross.1"]

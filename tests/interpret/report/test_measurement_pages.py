@@ -93,7 +93,8 @@ def test_given_pairs_are_measured(model, reports, tmp_path):
     assert same.pairs == sample.pairs and same.name.endswith("\\u{202e}tsv.tsv")
 
 
-def test_measuring_alignment_in_python_does_not_store_the_head(model, folder_of):
+def test_measuring_alignment_in_python_does_not_store_the_head(model, folder_of, monkeypatch):
+    monkeypatch.setattr("regard.interpret.measure.alignment_baselines.TRAINING_PAIRS", 20)
     result = model.measure_alignment(count=20)
     assert result.chosen.head.startswith("decoder.") and result.sentences == 20
     assert not (folder_of("pre") / "alignment.json").exists()

@@ -15,7 +15,7 @@ RULES = ("best fixed offset", "diagonal")
 
 IBM_MODEL_1 = "IBM model 1"
 
-TRAINING_PAIRS = 4000  # further pairs of the synthetic language for IBM model 1; with other pairs it has only these
+TRAINING_PAIRS = 3000  # further pairs of the synthetic language for IBM model 1; with other pairs it has only these
 
 Alignments = list[tuple[Link, ...]]  # one alignment per sentence pair
 

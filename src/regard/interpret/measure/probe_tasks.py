@@ -226,7 +226,7 @@ TASKS = {
     "noun category": ProbeTask("source", _category, source_rows),
     "tense": ProbeTask("source", _tense, source_rows),
     "subject of verb": ProbeTask("source", _subject, source_rows),
-    "gender of antecedent": ProbeTask("source", _antecedent_gender, source_rows),
+    "gender of antecedent": ProbeTask("source", _antecedent_gender, source_rows, new_types=False),
     "sentiment": ProbeTask("source", _sentiment, source_rows, new_types=False),
     "position of the token read": ProbeTask(
         "target", lambda pair: _positions(pair.decoder_input_ids), token_row, annotated=False
@@ -243,5 +243,5 @@ TASKS = {
     "class of the word to write": ProbeTask("target", _target_class, writing_row),
     "number of the noun to write": ProbeTask("target", _target_number, writing_row),
     "tense of the verb to write": ProbeTask("target", lambda pair: _target_tense(pair, last=False), writing_row),
-    "gender of the pronoun to write": ProbeTask("target", _pronoun_gender, writing_row),
+    "gender of the pronoun to write": ProbeTask("target", _pronoun_gender, writing_row, new_types=False),
 }

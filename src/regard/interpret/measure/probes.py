@@ -121,7 +121,7 @@ def _probe_layers(
     trained: Sequence[Array],
     untrained: Sequence[Array],
 ) -> list[ProbeResult]:
-    """Return the result of one task, or nothing if fewer than two labels occur both in training and in testing."""
+    """Return the result of one task, or nothing if there are too few cases or labels to test it."""
     task = TASKS[name]
     cases = _with_labels_on_both_sides(cases, task)
     names = sorted({case.label for _, case in cases})
@@ -132,6 +132,8 @@ def _probe_layers(
     types = np.array([_type_number(case) for _, case in cases])
     clusters = types if task.new_types else sentences
     test = clusters % 3 == 2
+    if test.sum() < MIN_CASES:
+        return []
     weights = balanced_weights(labels[test])
     control_labels = np.array([labels[type_ % len(labels)] for type_ in types])
     control_test = (sentences % 3 == 2) & np.isin(types, types[sentences % 3 != 2])
