@@ -11,8 +11,8 @@ steps, so they can follow beside other work:
 - `long`: three times the steps, with the same rate. The parameters of the best validation are kept.
 
 A run that is interrupted continues with the same command. Every finished run is appended to
-bench/results/baselines.jsonl with its translations of the test set, and docs/baselines.md is written from the latest of
-each.
+bench/results/baselines.jsonl with its translations of the test set, and docs/explanation/baselines.md is written from
+the latest of each.
 
     python bench/baselines.py --out runs --plan                   # on a quiet machine
     python bench/baselines.py --out runs                          # all runs
@@ -72,7 +72,7 @@ def main() -> None:
             for model in options.models:
                 run_stage(options, stage, model, direction)
     if RESULTS.exists():
-        write_page(RESULTS, ROOT / "docs" / "baselines.md")
+        write_page(RESULTS, ROOT / "docs" / "explanation" / "baselines.md")
 
 
 def run_stage(options: argparse.Namespace, stage: str, model: str, direction: str) -> None:

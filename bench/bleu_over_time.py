@@ -4,8 +4,8 @@ All systems train a model of the same shape (`tiny`) with the same dropout on th
 with its defaults, the others with a recipe of their documentation or the one published for Multi30k. The clock of
 another system stops while it reads its data and translates the validation text; Regard's time includes everything.
 Needs the corpora in ../shared/data (or $REGARD_SHARED_DATA). Every run is appended to
-bench/results/bleu_over_time.jsonl, and docs/curve.md is written from the latest of each, with a plot for each corpus.
-$OMP_NUM_THREADS limits the cores: with one core each, two corpora can be measured at the same time.
+bench/results/bleu_over_time.jsonl, and docs/explanation/curve.md is written from the latest of each, with a plot for
+each corpus. $OMP_NUM_THREADS limits the cores: with one core each, two corpora can be measured at the same time.
 
     python bench/bleu_over_time.py --corpora multi30k --minutes 30 --out curves
     python bench/bleu_over_time.py --corpora              # only writes the page
@@ -101,7 +101,7 @@ def main() -> None:
     print(machine(), flush=True)
     for corpus in options.corpora:
         measure(corpus, options)
-    page = ROOT / "docs" / "curve.md"
+    page = ROOT / "docs" / "explanation" / "curve.md"
     write_page(RESULTS, page)
     print(f"wrote {page}")
 

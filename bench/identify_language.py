@@ -1,6 +1,6 @@
 """Measure how often the language of a text is identified, how far the confidence can be trusted, and how long it takes.
 
-    python bench/identify_language.py               # prints the tables of docs/measurements.md
+    python bench/identify_language.py               # prints the tables of docs/explanation/measurements.md
     python bench/identify_language.py --calibrate   # prints how well other factors would fit
 
 The profiles are made from the training sentences of Tatoeba in English, French and German, as `regard train` does. The

@@ -1,8 +1,9 @@
 """Measure how cost grows with the length of texts, the number of pairs, the length of outputs and the threads.
 
 Needs nothing but Regard: texts are generated, and the model that translates copies its source (common/copy_model.py).
-Every measurement is appended to bench/results/scaling.jsonl, and docs/growth.md and its plots are written from the
-latest result of each part. Takes about ten minutes; ten million pairs take longer, and 8 GB of temporary files.
+Every measurement is appended to bench/results/scaling.jsonl, and docs/explanation/growth.md and its plots are written
+from the latest result of each part. Takes about ten minutes; ten million pairs take longer, and 8 GB of temporary
+files.
 
     python bench/scaling.py
     python bench/scaling.py --pairs 10000 100000 1000000 10000000 --rounds 5
@@ -44,8 +45,8 @@ def main() -> None:
     parser.add_argument("--outputs", nargs="+", type=int, default=OUTPUTS, metavar="TOKENS")
     parser.add_argument("--rounds", type=int, default=3)
     parser.add_argument("--results", type=Path, default=ROOT / "bench" / "results" / "scaling.jsonl", metavar="FILE")
-    parser.add_argument("--out", type=Path, default=ROOT / "docs" / "growth.md")
-    parser.add_argument("--pictures", type=Path, default=ROOT / "docs" / "pictures", metavar="FOLDER")
+    parser.add_argument("--out", type=Path, default=ROOT / "docs" / "explanation" / "growth.md")
+    parser.add_argument("--pictures", type=Path, default=ROOT / "docs" / "explanation" / "pictures", metavar="FOLDER")
     options = parser.parse_args()
     if options.parts:
         print(machine(), flush=True)

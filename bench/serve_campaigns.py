@@ -1,4 +1,4 @@
-"""Try what must not break `regard serve`, thousands of times: the figures of the server in docs/reliability.md.
+"""Try what must not break `regard serve`, thousands of times: the server's figures in docs/explanation/reliability.md.
 
     python bench/serve_campaigns.py                              # all campaigns
     python bench/serve_campaigns.py mutated malformed --count 200
@@ -6,8 +6,8 @@
     python bench/serve_campaigns.py none                         # only writes the page
 
 Only servers that the campaigns start on the loopback interface are attacked. Results are appended to
-bench/results/serve_campaigns.jsonl, unless --count changes the number of attempts, and docs/reliability.md gets the
-latest result of each campaign. The exit code is 1 if something happened that must not happen.
+bench/results/serve_campaigns.jsonl, unless --count changes the number of attempts, and docs/explanation/reliability.md
+gets the latest result of each campaign. The exit code is 1 if something happened that must not happen.
 """
 
 import argparse
@@ -69,7 +69,7 @@ CAMPAIGNS = {
 }
 
 RESULTS = ROOT / "bench" / "results" / "serve_campaigns.jsonl"
-PAGE = ROOT / "docs" / "reliability.md"
+PAGE = ROOT / "docs" / "explanation" / "reliability.md"
 
 
 def main() -> None:

@@ -5,7 +5,7 @@ side, in sentences of one length, so that the work per token changes only by wha
 the number of steps that follow each other. Training includes the loss and the update of the parameters, with as many
 replicas as `regard train` uses. Translation is greedy, with torch for all models, and with the cache that each model
 keeps between steps; the length of the output is fixed. Rounds alternate between the models. The medians are appended to
-bench/results/speed_by_length.jsonl, and docs/speed-by-length.md is written from the latest.
+bench/results/speed_by_length.jsonl, and docs/explanation/speed-by-length.md is written from the latest.
 
     python bench/speed_by_length.py                  # half an hour
     python bench/speed_by_length.py --lengths 16 64  # some lengths
@@ -83,7 +83,7 @@ def main() -> None:
             parameters=count_parameters(settings_of(model, length).model).total,
             load=load,
         )
-    write_page(RESULTS, ROOT / "docs" / "speed-by-length.md")
+    write_page(RESULTS, ROOT / "docs" / "explanation" / "speed-by-length.md")
 
 
 def settings_of(model: str, length: int) -> Settings:

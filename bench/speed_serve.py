@@ -1,7 +1,7 @@
 """Measure how fast `regard serve` answers, alone and beside LibreTranslate with the same model.
 
-Every measurement is appended to bench/results/speed_serve.jsonl, and docs/serving-speed.md is written from the latest
-result of each part. Takes about five minutes.
+Every measurement is appended to bench/results/speed_serve.jsonl, and docs/explanation/serving-speed.md is written from
+the latest result of each part. Takes about five minutes.
 
     python bench/speed_serve.py
     python bench/speed_serve.py --parts libretranslate --seconds 5 --rounds 1
@@ -57,7 +57,7 @@ def main() -> None:
     parser.add_argument(
         "--results", type=Path, default=ROOT / "bench" / "results" / "speed_serve.jsonl", metavar="FILE"
     )
-    parser.add_argument("--out", type=Path, default=ROOT / "docs" / "serving-speed.md")
+    parser.add_argument("--out", type=Path, default=ROOT / "docs" / "explanation" / "serving-speed.md")
     options = parser.parse_args()
     if options.parts:
         print(machine(), flush=True)

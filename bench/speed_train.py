@@ -2,7 +2,7 @@
 
 Needs the corpus in ../shared/data/multi30k (or $REGARD_SHARED_DATA). Other systems are installed into virtual
 environments in the user's cache folder. Every measurement is appended to bench/results/speed_train.jsonl, and
-docs/benchmarks.md is written from the latest result of each size.
+docs/explanation/benchmarks.md is written from the latest result of each size.
 
     python bench/speed_train.py --sizes tiny base
 """
@@ -44,7 +44,7 @@ def main() -> None:
     parser.add_argument("--rounds", type=int, default=3)
     parser.add_argument("--steps", type=int, help="steps per round; the default depends on the size")
     parser.add_argument("--results", type=Path, default=ROOT / "bench" / "results", metavar="FOLDER")
-    parser.add_argument("--out", type=Path, default=ROOT / "docs" / "benchmarks.md")
+    parser.add_argument("--out", type=Path, default=ROOT / "docs" / "explanation" / "benchmarks.md")
     options = parser.parse_args()
     if not MULTI30K.is_dir():
         print(f"there is no corpus in {MULTI30K}; nothing was measured")

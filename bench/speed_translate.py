@@ -3,8 +3,8 @@
 Needs the corpus in ../shared/data/multi30k (or $REGARD_SHARED_DATA), and trained models of the sizes to measure. For a
 size without a model it makes one that copies its source (common/copy_model.py), whose outputs have realistic lengths.
 Other systems are installed into virtual environments in the user's cache folder. Every measurement is appended to
-bench/results/speed_translate.jsonl, and docs/benchmarks.md is written from the latest result of each, so that sizes can
-be measured separately.
+bench/results/speed_translate.jsonl, and docs/explanation/benchmarks.md is written from the latest result of each, so
+that sizes can be measured separately.
 
     python bench/speed_translate.py --models multi30k
     python bench/speed_translate.py --sizes small base --sentences 1000
@@ -67,7 +67,7 @@ def main() -> None:
     parser.add_argument("--beams", nargs="*", type=int, choices=BEAMS, default=list(BEAMS))
     parser.add_argument("--rounds", type=int, default=3)
     parser.add_argument("--results", type=Path, default=ROOT / "bench" / "results", metavar="FOLDER")
-    parser.add_argument("--out", type=Path, default=ROOT / "docs" / "benchmarks.md")
+    parser.add_argument("--out", type=Path, default=ROOT / "docs" / "explanation" / "benchmarks.md")
     options = parser.parse_args()
     if not MULTI30K.is_dir():
         print(f"there is no corpus in {MULTI30K}; nothing was measured")

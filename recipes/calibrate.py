@@ -2,7 +2,8 @@
 
     python recipes/calibrate.py MODEL VALID.tsv TEST.tsv...
 
-Prints the temperature, and the expected calibration error of each file without and with it (docs/translating.md).
+Prints the temperature, and the expected calibration error of each file without and with it
+(docs/how-to/translating.md).
 """
 
 import sys

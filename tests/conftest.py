@@ -167,7 +167,7 @@ def _seed() -> None:
 
 
 def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
-    """Print the results of the campaigns, in the words of docs/reliability.md."""
+    """Print the results of the campaigns, in the words of docs/explanation/reliability.md."""
     lines = [
         f"{value}"
         for report in terminalreporter.getreports("passed")

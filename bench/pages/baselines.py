@@ -1,4 +1,4 @@
-"""Write docs/baselines.md from the results. No number in it is typed by hand."""
+"""Write docs/explanation/baselines.md from the results. No number in it is typed by hand."""
 
 from collections.abc import Sequence
 from pathlib import Path

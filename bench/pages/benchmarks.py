@@ -1,4 +1,4 @@
-"""Write docs/benchmarks.md from the results. No number in it is typed by hand."""
+"""Write docs/explanation/benchmarks.md from the results. No number in it is typed by hand."""
 
 import statistics
 from pathlib import Path

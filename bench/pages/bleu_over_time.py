@@ -1,4 +1,4 @@
-"""Write docs/curve.md and its plots from the results. No number in it is typed by hand."""
+"""Write docs/explanation/curve.md and its plots from the results. No number in it is typed by hand."""
 
 from collections.abc import Sequence
 from pathlib import Path

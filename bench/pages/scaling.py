@@ -1,4 +1,4 @@
-"""Write docs/growth.md and its plots from the results. No number in it is typed by hand."""
+"""Write docs/explanation/growth.md and its plots from the results. No number in it is typed by hand."""
 
 import os
 import statistics

@@ -1,4 +1,4 @@
-"""Write the section on the server in docs/reliability.md from the results. No number in it is typed by hand."""
+"""Write the server's section of docs/explanation/reliability.md from the results. No number in it is typed by hand."""
 
 from collections.abc import Mapping
 from pathlib import Path

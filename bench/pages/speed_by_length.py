@@ -1,4 +1,4 @@
-"""Write docs/speed-by-length.md and its plots from the results. No number in it is typed by hand."""
+"""Write docs/explanation/speed-by-length.md and its plots from the results. No number in it is typed by hand."""
 
 from pathlib import Path
 

@@ -93,7 +93,7 @@ def train(
     overrides: Sequence[str] = (),
     config: str | Path | None = None,
 ) -> "Model":
-    """Train a model on files of sentence pairs (docs/data.md), write it to the folder `out`, and return it.
+    """Train a model on files of sentence pairs (docs/how-to/data.md), write it to the folder `out`, and return it.
 
     `budget` is in seconds, `parent` is a model to fine-tune, and `overrides` are settings such as "train.dropout=0.2".
     Calling the function again with the same arguments resumes an interrupted run. `regard.iter_train` trains in the
@@ -228,9 +228,9 @@ class Model:
         return self._translator.translate_iterable(lines, decode, window=window, glossary=glossary)
 
     def identify(self, text: str) -> Identification:
-        """Return in which of the two languages of the model a text is, or an unknown language (docs/translating.md).
+        """Return in which of the two languages of the model a text is, or an unknown language.
 
-        The language is always unknown if the model folder has no language profiles.
+        The language is always unknown if the model folder has no language profiles (docs/how-to/translating.md).
         """
         return self._translator.identifier.identify(text)
 

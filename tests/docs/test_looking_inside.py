@@ -1,4 +1,4 @@
-"""The commands and pictures of docs/looking-inside.md exist, and its script inserts the outputs."""
+"""The commands and pictures of docs/explanation/looking-inside.md exist, and its script inserts the outputs."""
 
 import re
 import runpy
@@ -11,7 +11,7 @@ import pytest
 
 from regard.cli import main
 
-DOCS = Path(__file__).parents[2] / "docs"
+DOCS = Path(__file__).parents[2] / "docs" / "explanation"
 PAGE = (DOCS / "looking-inside.md").read_text("utf-8")
 SCRIPT: dict[str, Any] = runpy.run_path(str(DOCS / "looking_inside.py"))
 BLOCKS: list[tuple[str, str]] = SCRIPT["blocks"](PAGE)

@@ -1,4 +1,4 @@
-"""Every command and program of README.md and docs/translating.md runs, in order, in one folder, on small data.
+"""Every command and program of README.md and docs/how-to/translating.md runs, in order, in one folder, on small data.
 
 `sh` blocks hold commands; if some lines start with `$ `, the other lines are output. `python` blocks are complete
 programs. A comment directly before a block changes how the test runs it:
@@ -22,7 +22,7 @@ import pytest
 
 ROOT = Path(__file__).parents[2]
 README = ROOT / "README.md"
-PAGES = [README, ROOT / "docs" / "translating.md"]
+PAGES = [README, ROOT / "docs" / "how-to" / "translating.md"]
 
 # Installation commands, which must have run before this test does.
 SETUP = ("cd ", "git clone ", "python -m venv ", "python3 -m venv ", ". .venv/", "source ")
@@ -165,7 +165,7 @@ def test_every_command_and_program_of_the_docs_runs(tmp_path):
 
 
 @pytest.mark.parametrize(
-    "page", [README, ROOT / "CHANGELOG.md", *sorted((ROOT / "docs").glob("*.md"))], ids=lambda page: page.name
+    "page", [README, ROOT / "CHANGELOG.md", *sorted((ROOT / "docs").rglob("*.md"))], ids=lambda page: page.name
 )
 def test_every_link_of_a_page_resolves(page):
     links = re.findall(r"\]\((?!http|#)([^)#]+)", page.read_text("utf-8"))

@@ -16,7 +16,7 @@ from regard.settings.serve import ServeSettings
 
 @pytest.fixture(scope="module")
 def page(repository: Path) -> str:
-    return (repository / "docs" / "serving.md").read_text("utf-8")
+    return (repository / "docs" / "how-to" / "serving.md").read_text("utf-8")
 
 
 def test_the_metrics_are_all_of_the_server(page: str) -> None:
@@ -50,7 +50,7 @@ def test_flags_and_defaults_exist(page: str) -> None:
 
 def test_files_that_are_named_exist(page: str, repository: Path) -> None:
     for link in re.findall(r"\]\(([^)#:]+)\)", page):
-        assert (repository / "docs" / link).exists(), link
+        assert (repository / "docs" / "how-to" / link).exists(), link
 
 
 def test_the_example_of_a_log_line_has_the_fields_of_one(page: str, repository: Path) -> None:

@@ -173,5 +173,5 @@ except SystemExit as stop:
 def test_the_settings_page_is_up_to_date(repository):
     from regard.settings.reference import as_markdown
 
-    page = repository / "docs" / "settings.md"
-    assert page.read_text("utf-8") == as_markdown(), "update it: regard settings > docs/settings.md"
+    page = repository / "docs" / "reference" / "settings.md"
+    assert page.read_text("utf-8") == as_markdown(), "update it: regard settings > docs/reference/settings.md"

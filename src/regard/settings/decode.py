@@ -50,7 +50,7 @@ class DecodeSettings:
     top_p: float = setting(1.0, "sample among the most probable tokens whose probabilities add up to this")
     seed: int = setting(1, "seed of sampling; the samples of a text depend on the seed and the text only")
     protect: bool = setting(
-        True, "keep URLs, e-mail addresses, code, placeholders and similar spans as they are (docs/translating.md)"
+        True, "keep URLs, e-mail addresses, code, placeholders and the like as they are (docs/how-to/translating.md)"
     )
     scores: bool = setting(
         True, "also return the score of each translation; without it, greedy search is a little faster"

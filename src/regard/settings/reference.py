@@ -1,4 +1,4 @@
-"""Lists all settings, for `regard settings` and docs/settings.md."""
+"""Lists all settings, for `regard settings` and docs/reference/settings.md."""
 
 import dataclasses
 from collections.abc import Iterator
@@ -14,7 +14,7 @@ from regard.settings.serve import ServeSettings
 _HOW = """\
 Change a setting with `--set section.name=value`, or several in a TOML file with `--config`. Commands that use a model
 take the settings of `decode` only. `regard serve` takes those of `serve`, and its TOML file those of `decode` too
-([serving.md](serving.md))."""
+([serving.md](../how-to/serving.md))."""
 
 
 @dataclass(frozen=True)

@@ -20,7 +20,7 @@ class TokenizerSettings:
 
     placeholders: int = setting(
         8,
-        "number of tokens that stand for text to be copied, such as URLs; 0 trains a model without them (docs/data.md)",
+        "number of tokens that stand for text to be copied, such as URLs; 0 for none (docs/how-to/data.md)",
     )
 
     def __post_init__(self) -> None:

@@ -38,7 +38,7 @@ class TrainSettings:
         0.0, "decoupled weight decay of matrices, as in AdamW; -1 chooses from the amount of text"
     )
     minimal_pair_weight: float = setting(
-        0.0, "loss weight of the first differing target token in a minimal pair (docs/data.md); 0 disables pairing"
+        0.0, "loss weight of the first differing target token in a minimal pair; 0 for no pairs (docs/how-to/data.md)"
     )
     dropout: float = setting(0.1, "dropout rate, at the places section 5.4 names")
     validate_every: int = setting(0, "steps between validations and checkpoints; 0 chooses from the number of steps")

@@ -74,7 +74,7 @@ def iter_train(
     config: str | Path | None = None,
     stop: Callable[[], bool] = lambda: False,
 ) -> Iterator[Event]:
-    """Train a model on files of sentence pairs (docs/data.md), write it to the folder `out`, and yield events.
+    """Train a model on files of sentence pairs (docs/how-to/data.md), write it to the folder `out`, and yield events.
 
     `budget` is in seconds. `stop` is called after every step, and the run stops when it returns True. Calling the
     function again with the same arguments resumes an interrupted run.

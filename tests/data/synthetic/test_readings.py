@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 READINGS = sorted((Path(__file__).parent / "readings").glob("*.tsv"))
-DOCS = Path(__file__).parents[3] / "docs" / "language.md"
+DOCS = Path(__file__).parents[3] / "docs" / "explanation" / "language.md"
 
 
 def rows(path: Path) -> list[list[str]]:

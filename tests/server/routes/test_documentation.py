@@ -1,4 +1,4 @@
-"""The examples of docs/api.md print what the page shows."""
+"""The examples of docs/reference/http-api.md print what the page shows."""
 
 import json
 import re
@@ -30,7 +30,7 @@ def comparable(value: Any) -> Any:
 
 @pytest.mark.skipif(shutil.which("curl") is None or shutil.which("bash") is None, reason="the examples use curl")
 def test_the_examples(server: RunningServer, repository: Path, tmp_path: Path) -> None:
-    page = (repository / "docs" / "api.md").read_text("utf-8")
+    page = (repository / "docs" / "reference" / "http-api.md").read_text("utf-8")
     examples = EXAMPLE.findall(page)
     assert len(examples) == page.count("```sh\n") > 10
     for command, shown in examples:
@@ -45,6 +45,6 @@ def test_the_examples(server: RunningServer, repository: Path, tmp_path: Path) -
 
 
 def test_every_route_is_documented(server: RunningServer, repository: Path) -> None:
-    page = (repository / "docs" / "api.md").read_text("utf-8")
+    page = (repository / "docs" / "reference" / "http-api.md").read_text("utf-8")
     for place in ("/v1/openapi.json", "/spec"):
         assert all(path in page for path in server.get(place).json()["paths"])

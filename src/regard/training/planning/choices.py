@@ -98,7 +98,7 @@ def choose_decay(target_tokens: int, settings: TrainSettings, width: int) -> tup
 
     Weight decay should undo what a model memorises when it sees the same pairs repeatedly, so its time constant is
     measured in passes over the data. A time constant well below three passes makes the scores worse
-    (docs/measurements.md).
+    (docs/explanation/measurements.md).
     """
     steps = max(MIN_DECAY_STEPS, round(MIN_DECAY_PASSES * target_tokens / settings.batch_tokens))
     decay = 1 / (steps * peak_rate(settings, width))

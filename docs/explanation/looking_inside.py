@@ -1,6 +1,6 @@
 """Run every block of looking-inside.md on a model, and insert its output and pictures.
 
-    python docs/looking_inside.py [MODEL-FOLDER]
+    python docs/explanation/looking_inside.py [MODEL-FOLDER]
 
 The default model is the bundled one. A `text` block directly after a `sh` or `python` block is its output.
 The script works on a copy of the model, because measuring alignment stores the head it finds.
@@ -18,7 +18,7 @@ from pathlib import Path
 DOCS = Path(__file__).parent
 PAGE = DOCS / "looking-inside.md"
 MODEL = "en-fr"  # the name of the copy, as the commands use it
-_BUNDLED = DOCS.parent / "src" / "regard" / "model_folder" / "bundled" / MODEL
+_BUNDLED = DOCS.parents[1] / "src" / "regard" / "model_folder" / "bundled" / MODEL
 _BLOCK = re.compile(r"^```(sh|python)\n(.*?)^```\n(?:(\n*)```text\n.*?^```\n)?", re.DOTALL | re.MULTILINE)
 
 
