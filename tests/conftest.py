@@ -145,9 +145,9 @@ def model_of(folder_of: Callable[[str], Path]) -> Callable[[str], Any]:
     return load
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="module")
 def browser() -> Iterator[Any]:
-    """Chromium, started once: Playwright allows one event loop per process."""
+    """Chromium. It ends with the module: Playwright's event loop runs until then, and asyncio refuses another one."""
     from playwright.sync_api import sync_playwright
     from tests.page.browser import ARGUMENTS
 

@@ -128,7 +128,7 @@ def test_the_tokenization_is_in_the_signature(model: Path, tmp_path: Path) -> No
 
 def test_evaluate_writes_the_translations(model: Path, translations: list[str], tmp_path: Path) -> None:
     source, out = write(tmp_path / "test.en", SOURCES), tmp_path / "out.txt"
-    call("evaluate", "--model", model, source, source, "--out", out, "--set", "decode.beam_size=4")
+    call("evaluate", "--model", model, source, source, "--out", out)
     assert out.read_bytes() == "".join(text + "\n" for text in translations).encode()
 
 

@@ -154,6 +154,7 @@ def test_every_command_with_a_model_option_has_a_default(bundle: Path) -> None:
     groups = {"": main, "measure ": measure, "bench ": bench}
     commands = {prefix + name: each for prefix, group in groups.items() for name, each in group.commands.items()}
     defaults = {}
+    del commands["serve"]  # its default is all bundled models
     for name, command in commands.items():
         if any("--model" in parameter.opts for parameter in command.params):
             # click keeps the names of --help that a command gets first.
@@ -163,7 +164,7 @@ def test_every_command_with_a_model_option_has_a_default(bundle: Path) -> None:
             defaults[name] = parameters.get("models") or (parameters["model"],)
     measurements = [f"measure {name}" for name in ("alignment", "heads", "probes", "pronouns")]
     assert defaults == dict.fromkeys(
-        ("bench translate", "evaluate", "look", "score", "translate", *measurements), (Path("en-fr"),)
+        ("bench serve", "bench translate", "evaluate", "look", "score", "translate", *measurements), (Path("en-fr"),)
     )
 
 
@@ -392,8 +393,10 @@ def test_a_card_has_the_training_commands_and_the_learning_curve(
         (run / "run" / "log.jsonl").write_text("".join(json.dumps(entry) + "\n" for entry in log), "utf-8")
         request["from"] = sha256(run / "manifest.json")
         request["settings"] = {}
-    (made, said), (curve, rows) = script("bundle").training_history(runs, "en-fr")
-    assert (made, curve) == ("How it was made", "Learning curve")
+    (made, said), (pronouns, taught), (curve, rows) = script("bundle").training_history(runs, "en-fr")
+    assert (made, pronouns, curve) == ("How it was made", "How it came to follow “it”", "Learning curve")
+    assert taught.startswith("No training run gave minimal pairs a weight.")
+    assert [title for title, _ in script("bundle").training_history(runs, "fr-en")] == [made, curve]
     assert said.splitlines()[-2:] == [
         "    regard train a.tsv b.tsv=0.4 --valid v.tsv --languages en fr --out first --steps 9 "
         "--set model.width=192 --set train.dropout=0.1",

@@ -201,15 +201,17 @@ def test_the_data_of_the_page_have_the_recorded_numbers(model_of, name):
     for without in interventions(chosen):
         view: View = chosen.look(TEXT, target=TARGET, without=without)
         data = json.loads(re.findall(r'<script type="application/json" id="data">(.*?)</script>', view.html())[0])
-        assert (data["intervention"] or {}).get("name") == without
-        for head, packed in data["numbers"].items():
+        assert (data["facts"]["intervention"] or {}).get("name") == without
+        heads = [address for address in data["vectors"] if address in view.heads]
+        assert heads
+        for head in heads:
             arrays = {
-                name: np.frombuffer(zlib.decompress(base64.b64decode(text)), np.float32)
-                for name, text in packed.items()
+                name: np.frombuffer(zlib.decompress(base64.b64decode(text.removeprefix("float32 "))), np.float32)
+                for name, text in data["vectors"][head].items()
             }
             width = view.trace.attention(head.rpartition(".")[0]).anatomy.head_width
             n = {name: arrays[name].reshape(-1, width) for name in ("query", "key", "value")}
             n |= {name: arrays[name].reshape(len(n["query"]), len(n["key"])) for name in ("scaled", "weight")}
             check_arrays(view.trace, head, n)
-            (attention,) = (one for one in data["attentions"] if head.startswith(f"{one['address']}."))
+            (attention,) = (one for one in data["facts"]["attentions"] if head.startswith(f"{one['address']}."))
             assert attention["is_scaled"] == (attention["scoring"] == "scaled dot product" and without != "scaling")

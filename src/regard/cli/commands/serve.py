@@ -44,7 +44,7 @@ _KEYS = click.Path(path_type=Path, dir_okay=False)
 def serve(
     context: click.Context, /, config: Path | None, overrides: tuple[str, ...], check: bool, **flags: Any
 ) -> None:
-    """Serve models over HTTP, to clients of LibreTranslate and DeepL among others.
+    """Serve models to clients of LibreTranslate and DeepL over HTTP.
 
     \b
     regard serve                          # the bundled models at http://127.0.0.1:5000
