@@ -41,6 +41,8 @@ def test_the_demo_trains_and_inspects_a_model(demonstrated: Trained) -> None:
     for famous in FAMOUS[:2]:
         assert famous[0] in shown
     assert re.search(r"encoder\.1\.self\.[12].*; it\n", shown)
+    assert shown.index("The bundled model: accuracy on “it”") < shown.index("The new model: accuracy on “it”")
+    assert re.search(r"\nThe new model prefers the correct pronoun in both sentences of \d+% of the minimal", shown)
     assert "What next:\n  regard translate --model" in shown and "regard train train.en train.fr" in shown
 
 
@@ -64,6 +66,15 @@ def test_the_quick_demo_uses_the_bundled_model(
     monkeypatch.setattr("regard.model_folder.bundled.HERE", tmp_path)
     missing = "error: this copy of Regard has no bundled model; leave --quick out to train one\n"
     assert call("demo", "--quick").said == missing
+
+
+def test_the_demo_says_that_the_machine_is_busy(
+    short_demo: None, demonstrated: Trained, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    busy = "so the demo may take much longer than six minutes; `regard demo --quick` takes about one"
+    for load, is_busy in ((0.0, False), (1000.0, True)):
+        monkeypatch.setattr("psutil.getloadavg", lambda load=load: (load, load, load))
+        assert (busy in call("demo", "--out", demonstrated.path, "--steps", 8).said) == is_busy
 
 
 def test_the_demo_refuses_a_folder_with_other_files(tmp_path: Path) -> None:

@@ -1,4 +1,4 @@
-"""`regard demo`: translates with the bundled model, trains a small model, and shows what that model attends to."""
+"""`regard demo`: translates with the bundled model, trains a small model, and shows what both attend to for "it"."""
 
 import os
 import sys
@@ -19,6 +19,7 @@ from regard.model_folder import bundled
 if TYPE_CHECKING:
     from regard.api import Model
     from regard.data.synthetic import Pair
+    from regard.interpret.measure.pronoun_experiment import PronounExperiment
 
 STEPS = 880  # default number of training steps
 
@@ -33,6 +34,8 @@ SETTINGS = (
 )  # fmt: skip
 
 VALID = 200  # number of validation pairs
+
+BUSY = 0.5  # the demo warns if the load of other programs on each core is above this
 
 MINIMAL_PAIRS = 200  # number of held-out minimal pairs on which pronouns are tested
 
@@ -54,13 +57,15 @@ SENTENCES = (
 def demo(quick: bool, out: Path, steps: int) -> None:
     """Translate, train a small model, and see what "it" attends to.
 
-    The model is trained in a few minutes, from English to French, on the synthetic language. The same command resumes
-    an interrupted demo.
+    The model is trained in a few minutes, from English to French, on the synthetic language. At the end, the head that
+    follows "it" in the bundled model is shown beside that of the new model. The same command resumes an interrupted
+    demo.
     """
     from regard.training.run import check_out
 
     if not quick:
         check_out(out)  # report a wrong --out before the work starts
+        _warn_if_busy()
         tune_for_training()
     if not bundled.available():
         if quick:
@@ -68,12 +73,31 @@ def demo(quick: bool, out: Path, steps: int) -> None:
         say("this copy of Regard has no bundled model, so the demo starts with training")
     else:
         _translate()
-    if not quick:
-        _train(out, steps)
     from regard.api import load
 
-    _look(load() if quick else load(out))
+    if not quick:
+        _train(out, steps)
+    found = []
+    if bundled.available():
+        found.append(_look(load(), "The bundled model"))
+    if not quick:
+        found.append(_look(load(out), "The new model"))
+    click.echo("\n".join(found) + "\n")
     _what_next("" if quick else f"--model {out} ")
+
+
+def _warn_if_busy() -> None:
+    """Say how long the demo may take if other programs use the processor."""
+    import psutil
+
+    from regard.machine.cpu import cpu_count
+
+    load, cores = psutil.getloadavg()[0], cpu_count()
+    if load > BUSY * cores:
+        say(
+            f"other programs use this machine (load {load:.1f}, {cores} cores), so the demo may take much longer than "
+            "six minutes; `regard demo --quick` takes about one, without training"
+        )
 
 
 def _translate() -> None:
@@ -133,8 +157,8 @@ def _training_pairs() -> "Iterator[Pair]":
         yield from next(ambiguous)
 
 
-def _look(model: "Model") -> None:
-    """Print the pronoun accuracy, and what "it" attends to in the best head of the encoder, for two sentences."""
+def _look(model: "Model", name: str) -> str:
+    """Print the pronoun accuracy and what "it" attends to in two sentences; return the finding in one sentence."""
     from regard.data.synthetic import FAMOUS
     from regard.interpret.measure.famous_sentences import famous_word
     from regard.interpret.report.pronoun_report import baseline_lines
@@ -143,7 +167,7 @@ def _look(model: "Model") -> None:
 
     experiment = show_work(model.iter_measure_pronouns(MINIMAL_PAIRS)).experiment
     style = terminal_style(os.environ, sys.stdout.isatty())
-    lines = ["Accuracy on “it”, on held-out minimal pairs:", "", *baseline_lines(experiment)]
+    lines = [style.strong(f"{name}: accuracy on “it”, on held-out minimal pairs"), "", *baseline_lines(experiment)]
     for source, _ in FAMOUS[:2]:
         view = model.look(source)
         lines += ["", style.strong(source), view.text]
@@ -152,12 +176,22 @@ def _look(model: "Model") -> None:
             words = view.trace.source.words
             for word in dict.fromkeys(famous_word(one, words) for one in ("it", place)):
                 lines += show_row(view.attention(head), words.index(word), style)
-    click.echo("\n".join([*lines, "", *experiment.famous[2:], experiment.verdict.text]))
+    click.echo("\n".join([*lines, "", *experiment.famous[2:], experiment.verdict.text, ""]))
+    return _finding(name, experiment)
+
+
+def _finding(name: str, experiment: "PronounExperiment") -> str:
+    """Say in one sentence how well a model chooses the pronoun, and which head follows "it"."""
+    right = experiment.baselines[0].pair_accuracy.value
+    sentence = f"{name} prefers the correct pronoun in both sentences of {right:.0%} of the minimal pairs"
+    if experiment.best_encoder_head is None or not experiment.interventions:
+        return f"{sentence}; no head of its encoder follows the cue."
+    return f"{sentence}; the head that follows the cue best is {experiment.best_encoder_head[1]}."
 
 
 def _what_next(model: str) -> None:
     click.echo(
-        f"""
+        f"""\
 What next:
   regard translate {model}"My sister opened the old door."
   regard look {model}"{SENTENCES[-1]}" --html look.html
