@@ -1,4 +1,4 @@
-"""Make the start of the next bundled model from a bundled one: the same translations, but room to learn more.
+"""Make the start of the next bundled model from a bundled one: the same translations, with more parameters.
 
     python recipes/grow.py MODEL OUT --encoder-layers 8 --placeholders 8
 

@@ -1,4 +1,4 @@
-"""A grown model translates as before, and has room to learn."""
+"""A grown model translates as before, and its new parameters can be trained."""
 
 from collections.abc import Callable
 from pathlib import Path
