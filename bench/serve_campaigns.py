@@ -20,11 +20,15 @@ from pathlib import Path
 from types import ModuleType
 
 from campaigns import (
+    clients,
+    dependencies,
     engine_kills,
     hostile_strings,
+    key_coverage,
     limits,
     malformed_messages,
     mutated_requests,
+    origins,
     overload,
     same_text,
     schema_requests,
@@ -56,6 +60,9 @@ class Campaign:
 
 CAMPAIGNS = {
     "hostile": Campaign(hostile_strings, 500),
+    "origins": Campaign(origins, 90),
+    "keys": Campaign(key_coverage, 10_000),
+    "dependencies": Campaign(dependencies, 1),
     "mutated": Campaign(mutated_requests, 10_000),
     "schema": Campaign(schema_requests, 1_000),
     "malformed": Campaign(malformed_messages, 10_000),
@@ -64,6 +71,7 @@ CAMPAIGNS = {
     "overload": Campaign(overload, 60, timed=True),
     "termination": Campaign(termination, 20),
     "soak": Campaign(soak, 100_000),
+    "clients": Campaign(clients, 1),
     "kills": Campaign(engine_kills, 20),
     "same-text": Campaign(same_text, 5_000),
 }

@@ -56,7 +56,8 @@ async def _ask(address: tuple[str, int], texts: Sequence[str], size: int, outcom
         connection = Connection(*address)
         for group in groups:
             values = {"q": list(group) if size > 1 else group[0], "source": "en", "target": "fr"}
-            response = await connection.post("/translate", values)
+            while (response := await connection.post("/translate", values)).status == 429:
+                await asyncio.sleep(int(response.headers["retry-after"]))
             if response.status != 200:
                 outcome.fault(f"status {response.status}: {response.body[:200]!r}")
                 continue

@@ -12,7 +12,9 @@ from regard.benchmark.server_process import ServerProcess
 
 BENCH = Path(__file__).parents[2] / "bench"
 
-SAMPLES = {"hostile_strings": 4, "mutated_requests": 150, "malformed_messages": 100}  # campaigns of one server
+SAMPLES = {"hostile_strings": 4, "limits": 10, "malformed_messages": 100, "mutated_requests": 150, "origins": 90}
+
+OWN_SERVER_SAMPLES = {"dependencies": 1, "engine_kills": 1, "key_coverage": 300, "same_text": 30, "termination": 1}
 
 
 @pytest.fixture(scope="module")
@@ -31,6 +33,16 @@ def campaign(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) ->
 
 @pytest.mark.parametrize(("campaign", "count"), SAMPLES.items(), ids=list(SAMPLES), indirect=["campaign"])
 def test_a_sample_finds_no_fault(campaign: Any, count: int, server: ServerProcess) -> None:
-    outcome = campaign.run(server, count)
+    check(campaign, campaign.run(server, count))
+
+
+@pytest.mark.parametrize(
+    ("campaign", "count"), OWN_SERVER_SAMPLES.items(), ids=list(OWN_SERVER_SAMPLES), indirect=["campaign"]
+)
+def test_a_sample_with_its_own_server_finds_no_fault(campaign: Any, count: int) -> None:
+    check(campaign, campaign.run(count))
+
+
+def check(campaign: Any, outcome: Any) -> None:
     assert outcome.faults == []
     assert campaign.SENTENCE.format(**outcome.facts)

@@ -134,3 +134,15 @@ def test_other_models_can_be_loaded_while_texts_are_waiting(model: Path, make_mo
         assert len(pool.engines) == 1
 
     run(model, work)
+
+
+def test_models_that_cannot_be_loaded_leave_the_present_ones(model: Path, tmp_path: Path) -> None:
+    async def work(pool: EnginePool, queue: Queue) -> None:
+        before, present = await ask(queue, TEXTS), pool.engines
+        with pytest.raises(ServeError, match="none"):
+            await pool.reload(EngineOptions({"tiny": str(tmp_path / "none")}, 1 << 20))
+        assert pool.engines == present
+        os.kill(present[0].process.pid, signal.SIGKILL)
+        assert await ask(queue, TEXTS) == before
+
+    run(model, work)

@@ -321,12 +321,15 @@ def test_metrics(keyed: KeyedServer) -> None:
         "cache_bytes", "cancelled_total", "limit_reached_total", "engine_up", "engine_restarts_total",
         "engine_resident_bytes",
     ):  # fmt: skip
-        assert f"# TYPE regard_{name.removesuffix('_total') if False else name} " in metrics.replace(
-            "_total ", "_total "
-        ), name
+        assert f"# TYPE regard_{name} " in metrics, name
     values = dict(line.rsplit(" ", 1) for line in metrics.splitlines() if not line.startswith("#"))
     assert float(values['regard_engine_up{engine="0"}']) == 1
     assert float(values["regard_cache_hits_total"]) >= 1
     assert float(values['regard_http_requests_total{code="200",method="POST",route="/translate"}']) >= 2
     assert float(values["regard_http_requests_in_flight"]) == 1
     assert float(values['regard_engine_resident_bytes{engine="0"}']) > 1_000_000
+    refused = 'regard_refused_total{reason="size"}'
+    before = float(values.get(refused, 0))
+    for fields in ({"text": "a " * 600, "target": "xx"}, {"text": "a" * 40_000, "target": "xx"}):
+        assert keyed.server.post("/v1/translate", json=fields, headers=headers).status_code == 413
+    assert f"{refused} {before + 2}" in keyed.server.get("/metrics", headers=headers).text

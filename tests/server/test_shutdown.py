@@ -1,6 +1,7 @@
 """Signals to a real server: it drains, ends at once on the second signal, and reads keys and models again."""
 
 import os
+import resource
 import signal
 import socket
 import threading
@@ -77,8 +78,10 @@ def test_sighup_reads_keys_and_models_again(tiny: Path, tmp_path: Path) -> None:
     [engine] = server.engines()
     second = add_key(keys, "second", {})
     assert (status(first), status(second)) == (200, 403)
-    server.process.send_signal(signal.SIGHUP)
-    server.wait_until(lambda: any("were read again" in line for line in server.lines))
+    for _ in range(3):  # several reloads at the same time
+        server.process.send_signal(signal.SIGHUP)
+        time.sleep(0.1)
+    server.wait_until(lambda: sum("were read again" in line for line in server.lines) == 3)
     assert (status(first), status(second)) == (200, 200)
     server.wait_until(lambda: len(server.engines()) == 1 and server.engines() != [engine])
     keys.write_text("[[key]")
@@ -154,6 +157,21 @@ def ask_unix(path: Path, target: bytes) -> bytes:
         connection.sendall(b"GET " + target + b" HTTP/1.0\r\nHost: translate.example.org\r\n\r\n")
         with connection.makefile("rb") as answer:
             return answer.read()
+
+
+def test_more_connections_than_the_soft_limit_of_files(tiny: Path) -> None:
+    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    resource.setrlimit(resource.RLIMIT_NOFILE, (64, hard))  # the server inherits it
+    try:
+        server = RunningServer.launch("--model", tiny)
+    finally:
+        resource.setrlimit(resource.RLIMIT_NOFILE, (soft, hard))
+    server.wait_until(lambda: server.url)
+    silent = [connect(server) for _ in range(100)]
+    assert server.translate("the cat", target="xx").status_code == 200
+    for each in silent:
+        each.close()
+    assert server.end() == 0
 
 
 def test_a_port_that_is_taken(tiny: Path) -> None:

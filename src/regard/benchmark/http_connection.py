@@ -7,6 +7,7 @@ import asyncio
 import json
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from types import MappingProxyType
 from typing import Any
 
 
@@ -36,15 +37,22 @@ class Connection:
     async def get(self, path: str) -> Response:
         return await self.request("GET", path)
 
-    async def request(self, method: str, path: str, body: bytes = b"", content_type: str = "") -> Response:
+    async def request(
+        self,
+        method: str,
+        path: str,
+        body: bytes = b"",
+        content_type: str = "",
+        headers: Mapping[str, str] = MappingProxyType({}),
+    ) -> Response:
         """Send a request, and return the answer; raise an `OSError` or `EOFError` if the server closes the connection.
 
         A connection that the server closed before it got the request is opened again.
         """
-        head = f"{method} {path} HTTP/1.1\r\nHost: {self._host}:{self._port}\r\n"
-        if content_type:
-            head += f"Content-Type: {content_type}\r\n"
-        message = f"{head}Content-Length: {len(body)}\r\n\r\n".encode("ascii") + body
+        fields = {"Host": f"{self._host}:{self._port}", **({"Content-Type": content_type} if content_type else {})}
+        fields |= {**headers, "Content-Length": str(len(body))}
+        lines = [f"{method} {path} HTTP/1.1", *(f"{name}: {value}" for name, value in fields.items()), "", ""]
+        message = "\r\n".join(lines).encode("ascii") + body
         if self._streams and self._streams[0].at_eof():
             self.close()
         if self._streams is None:

@@ -6,7 +6,7 @@ import signal
 import subprocess
 import sys
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
 from threading import Thread
@@ -55,16 +55,22 @@ class ServerProcess:
     process: subprocess.Popen[str]
     url: str = ""
     messages: list[str] = field(default_factory=list)
+    on_line: Callable[[str], None] | None = None  # gets every line of the log
     _reader: Thread = field(init=False)
 
     @classmethod
-    def start(cls, arguments: Sequence[object], environment: Mapping[str, str] | None = None) -> "ServerProcess":
+    def start(
+        cls,
+        arguments: Sequence[object],
+        environment: Mapping[str, str] | None = None,
+        on_line: Callable[[str], None] | None = None,
+    ) -> "ServerProcess":
         """Start `regard serve` with these arguments, and wait until it can be used."""
         command = [sys.executable, "-P", "-m", "regard", "serve", "--port", "0", *map(str, arguments)]
         process = subprocess.Popen(
             command, stderr=subprocess.PIPE, text=True, encoding="utf-8", env={**os.environ, **(environment or {})}
         )
-        server = cls(process)
+        server = cls(process, on_line=on_line)
         server._reader = Thread(target=server._read, daemon=True)
         server._reader.start()
         end = time.monotonic() + _START_SECONDS
@@ -108,6 +114,8 @@ class ServerProcess:
         assert self.process.stderr
         with self.process.stderr:
             for line in self.process.stderr:
+                if self.on_line:
+                    self.on_line(line)
                 if line.startswith("{"):
                     continue  # the log of requests
                 self.messages.append(line.rstrip("\n"))

@@ -54,14 +54,18 @@ class EnginePool:
 
     async def start(self) -> None:
         """Start all processes; raise a `ServeError` if one cannot load its models."""
-        engines = await asyncio.gather(*(self._start_process() for _ in range(self._options.engines)))
+        engines = await self._start_processes(self._options)
         self._tasks = [asyncio.create_task(self._keep(number, each)) for number, each in enumerate(engines)]
 
     async def reload(self, options: EngineOptions) -> None:
-        """Start processes with other models, and end the present ones after their batch."""
+        """Start processes with other models, and end the present ones after their batch.
+
+        If they cannot start, raise a `ServeError` and keep the present ones.
+        """
+        engines = await self._start_processes(options)
         present, tasks = [each for each in self._engines.values() if each], self._tasks
         self._options = options
-        await self.start()
+        self._tasks = [asyncio.create_task(self._keep(number, each)) for number, each in enumerate(engines)]
         for task in tasks:
             task.cancel()
         await asyncio.gather(*tasks, return_exceptions=True)
@@ -116,15 +120,25 @@ class EnginePool:
             delay = min(_MAX_DELAY, 2 * delay or _FIRST_DELAY) if lived < _SHORT_LIFE else 0.0
             await asyncio.sleep(delay)
 
-    async def _start_process(self) -> ChildProcess:
-        threads = max(1, cpu_count() // self._options.engines)
-        return await ChildProcess.start("regard.server.engine_process", asdict(self._options), threads)
+    async def _start_processes(self, options: EngineOptions) -> list[ChildProcess]:
+        """Start all processes; if one cannot start, end the others and raise its error."""
+        starts = (self._start_process(options) for _ in range(options.engines))
+        results = await asyncio.gather(*starts, return_exceptions=True)
+        engines = [each for each in results if isinstance(each, ChildProcess)]
+        if errors := [each for each in results if isinstance(each, BaseException)]:
+            await asyncio.gather(*(each.end() for each in engines))
+            raise errors[0]
+        return engines
+
+    async def _start_process(self, options: EngineOptions) -> ChildProcess:
+        threads = max(1, cpu_count() // options.engines)
+        return await ChildProcess.start("regard.server.engine_process", asdict(options), threads)
 
     async def _start(self, number: int) -> ChildProcess:
         delay = 0.5
         while True:
             try:
-                engine = await self._start_process()
+                engine = await self._start_process(self._options)
             except ServeError as error:
                 self._failed_starts[number] += 1
                 self._metrics.engine_restarts.labels("failed").inc()

@@ -104,8 +104,7 @@ class Gate:
                 return
             await self._pass(scope, headers, path, body, receive, send)
         except Refusal as refusal:
-            if refusal.reason:
-                self._service.metrics.refused.labels(refusal.reason).inc()
+            self._service.metrics.count_refusal(refusal)
             answer = error_answer(family_of(path), refusal)
             if not body.is_complete and not self._service.is_draining:
                 answer.headers["Connection"] = "close"  # the rest of the body is not read
@@ -190,21 +189,25 @@ class Gate:
 
     async def _run(self, scope: Scope, body: "_Body", receive: Receive, send: Send) -> None:
         """Run the application, and cancel it if the client closes the connection."""
-        work = asyncio.ensure_future(self._app(scope, body.replay(receive), send))
-        watch = asyncio.ensure_future(_disconnected(receive))
-        try:
-            await asyncio.wait([work, watch], return_when=asyncio.FIRST_COMPLETED)
-            if not work.done():
+        work, is_working = asyncio.current_task(), True
+        assert work is not None
+
+        def cancel(_: object) -> None:
+            if is_working:
                 work.cancel()
-                self._service.metrics.cancelled.inc()
-            try:
-                await work
-            except asyncio.CancelledError:
-                if not work.cancelled():
-                    raise  # the server has given up this request
+
+        watch = asyncio.create_task(_disconnected(receive))
+        watch.add_done_callback(cancel)
+        try:
+            await self._app(scope, body.replay(receive), send)
+        except asyncio.CancelledError:
+            if not watch.done():
+                raise  # the server has given up this request
+            work.uncancel()
+            self._service.metrics.cancelled.inc()
         finally:
+            is_working = False
             watch.cancel()
-            work.cancel()
 
 
 class _Body:

@@ -117,10 +117,15 @@ class _TimedH11Protocol(H11Protocol):
 
 
 class _LingeringTransport:
-    """A transport whose `close` waits for a moment for a client that is still sending."""
+    """A transport whose `close` waits for a moment for a client that is still sending.
+
+    What is written at the same time, such as head and body of an answer, is sent together, because sending is a large
+    part of what an answer costs.
+    """
 
     def __init__(self, transport: Any, protocol: _TimedH11Protocol) -> None:
         self._transport, self._protocol = transport, protocol
+        self._written: list[bytes] = []
 
     def __getattr__(self, name: str) -> Any:
         return getattr(self._transport, name)
@@ -128,5 +133,16 @@ class _LingeringTransport:
     def is_closing(self) -> bool:
         return bool(self._transport.is_closing()) or self._protocol._is_lingering
 
+    def write(self, data: bytes) -> None:
+        if not self._written:
+            self._protocol.loop.call_soon(self._send)
+        self._written.append(data)
+
     def close(self) -> None:
+        self._send()
         self._protocol.linger(self._transport)
+
+    def _send(self) -> None:
+        data, self._written = b"".join(self._written), []
+        if data and not self._transport.is_closing():
+            self._transport.write(data)

@@ -7,6 +7,7 @@ at the latest, or with a second signal, the process ends. SIGHUP reads keys and 
 
 import asyncio
 import contextlib
+import gc
 import logging
 import os
 import signal
@@ -62,6 +63,7 @@ class Listener(uvicorn.Server):
 
     async def startup(self, sockets: list[socket.socket] | None = None) -> None:
         """Start the engine processes, then listen."""
+        _raise_file_limit()
         loop = asyncio.get_running_loop()
         for number in (signal.SIGINT, signal.SIGTERM):
             loop.add_signal_handler(number, self._end)
@@ -73,6 +75,7 @@ class Listener(uvicorn.Server):
         await super().startup(sockets)
         for address in self._addresses():
             self._say_started(address)
+        gc.freeze()  # what exists now stays; the garbage collector need not visit it again and again
         self._supervisor.tell("READY=1")
         self._run(self._supervisor.keep_alive())
 
@@ -121,6 +124,15 @@ class Listener(uvicorn.Server):
         task = asyncio.create_task(work)
         self._tasks.add(task)
         task.add_done_callback(self._tasks.discard)
+
+
+def _raise_file_limit() -> None:
+    """Allow as many connections as the system permits; by default, it permits more than the limit of a new process."""
+    import resource
+
+    _, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    with contextlib.suppress(OSError, ValueError):  # macOS refuses some limits that it reports
+        resource.setrlimit(resource.RLIMIT_NOFILE, (hard, hard))
 
 
 def _check_address(host: str, port: int) -> None:

@@ -3,6 +3,7 @@
 from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram, generate_latest
 
 from regard import __version__
+from regard.server.errors import Refusal
 
 # Those of OpenTelemetry's http.server.request.duration, and 30 seconds.
 _SECONDS = (0.005, 0.01, 0.025, 0.05, 0.075, 0.1, 0.25, 0.5, 0.75, 1, 2.5, 5, 7.5, 10, 30)
@@ -46,6 +47,11 @@ class Metrics:
         self.engine_up = gauge("engine_up", "1 if the engine process is running.", "engine")
         self.engine_restarts = counter("engine_restarts_total", "Engine processes that ended, by reason.", "reason")
         self.engine_resident_bytes = gauge("engine_resident_bytes", "Memory of the engine process.", "engine")
+
+    def count_refusal(self, error: Exception) -> None:
+        """Count an error if it is a refusal that has a reason."""
+        if isinstance(error, Refusal) and error.reason:
+            self.refused.labels(error.reason).inc()
 
     def render(self) -> bytes:
         """Return all metrics in the text format of Prometheus."""

@@ -7,6 +7,7 @@ the host under which it reached the server, and the origin of the page.
 import ipaddress
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 from urllib.parse import urlsplit
 
 _EXTENSION = "-extension://"  # chrome-extension://, moz-extension://, safari-web-extension://
@@ -42,6 +43,7 @@ class OriginRules:
         return origin is not None and (origin in self.origins or "*" in self.origins)
 
 
+@lru_cache(1_000)
 def is_loopback_name(name: str) -> bool:
     """Return whether a host name or address is the machine itself."""
     if name == "localhost" or name.endswith(".localhost"):

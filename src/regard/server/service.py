@@ -4,6 +4,7 @@ import asyncio
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
+from functools import lru_cache
 from pathlib import Path
 from types import MappingProxyType
 from typing import Any, Literal
@@ -13,7 +14,7 @@ from regard.interchange.ctranslate2.support import supports_decode
 from regard.server.catalog import Catalog, Detection, ServedModel
 from regard.server.chaining import chain, text_between
 from regard.server.engine_pool import EngineOptions, EnginePool
-from regard.server.errors import BadRequest, Refusal, TooLarge
+from regard.server.errors import BadRequest, TooLarge
 from regard.server.helper import Helper
 from regard.server.keys import Key, read_keys
 from regard.server.metrics import Metrics
@@ -22,6 +23,7 @@ from regard.server.queue import Lane, Queue
 from regard.server.quotas import Usage
 from regard.server.request_log import facts
 from regard.server.wire import translation_from_dict
+from regard.settings.decode import DecodeSettings
 from regard.settings.serve import ServeSettings
 
 _BOTH = ("alignment", "protect")  # decode settings that the first of two models needs too
@@ -75,12 +77,14 @@ class Service:
         )
         self.pool = EnginePool(self._options(self.catalog), self.queue, self.metrics)
         self._helper = Helper(self._options(self.catalog).models)
+        self._loading = asyncio.Lock()
         self.is_draining = False
 
     async def start(self) -> None:
         """Read the usage of keys, and start the engine processes."""
-        self._usage = Usage(Path(self.settings.state) if self.settings.state else None)
-        await self.pool.start()
+        async with self._loading:
+            self._usage = Usage(Path(self.settings.state) if self.settings.state else None)
+            await self.pool.start()
 
     async def end(self) -> None:
         await asyncio.gather(self.pool.end(), self._helper.end())
@@ -88,12 +92,13 @@ class Service:
 
     async def reload(self) -> None:
         """Read keys and models again; keep the present ones if they cannot be used."""
-        keys = read_keys(Path(self.settings.keys)) if self.settings.keys else None
-        catalog = await asyncio.to_thread(Catalog.load, self.settings.models, self._decode)
-        await self.pool.reload(self._options(catalog))
-        self.keys, self.catalog = keys, catalog
-        await self._helper.end()
-        self._helper = Helper(self._options(catalog).models)
+        async with self._loading:  # of several signals, one after the other
+            keys = read_keys(Path(self.settings.keys)) if self.settings.keys else None
+            catalog = await asyncio.to_thread(Catalog.load, self.settings.models, self._decode)
+            await self.pool.reload(self._options(catalog))
+            self.keys, self.catalog = keys, catalog
+            await self._helper.end()
+            self._helper = Helper(self._options(catalog).models)
 
     @property
     def is_private(self) -> bool:
@@ -117,20 +122,15 @@ class Service:
     @contextmanager
     def _admitted(self, work: Work) -> Iterator[tuple[ServedModel, ...]]:
         """Check work, note it in the log, and charge it if it succeeds; yield the models for it."""
-        try:
-            self._check_sizes(work)
-            models = self.catalog.route(work.source, work.target, work.model)
-            characters = sum(map(len, work.texts))
-            if known := facts.get():
-                known.characters += characters
-                known.model = "+".join(model.name for model in models)
-                known.pair = f"{work.source}-{work.target}"
-            with self._usage.charge(self._key(work.client), characters):
-                yield models
-        except Refusal as refusal:
-            if refusal.reason:
-                self.metrics.refused.labels(refusal.reason).inc()
-            raise
+        self._check_sizes(work)
+        models = self.catalog.route(work.source, work.target, work.model)
+        characters = sum(map(len, work.texts))
+        if known := facts.get():
+            known.characters += characters
+            known.model = "+".join(model.name for model in models)
+            known.pair = f"{work.source}-{work.target}"
+        with self._usage.charge(self._key(work.client), characters):
+            yield models
 
     async def _translate(self, models: tuple[ServedModel, ...], work: Work) -> list[Translation]:
         translations = await self._run(models[0], work.texts, work, is_last=len(models) == 1)
@@ -220,12 +220,8 @@ class Service:
         asked = {name: value for name, value in work.decode.items() if is_last or name in _BOTH}
         decode = {**self._decode, **asked}
         lane = Lane(model.name, tuple(sorted(decode.items())), work.is_document)
-        try:
-            hash(lane)
-        except TypeError:
-            raise BadRequest("a decode setting has a value of the wrong type") from None
         deadline = self.settings.document_deadline if work.is_document else self.settings.deadline
-        if not supports_decode(replace(model.decode, **asked)):
+        if _needs_torch(model.decode, tuple(asked.items())):
             message = {"action": "translate", "model": model.name, "decode": decode, "texts": list(texts)}
             return list(map(translation_from_dict, await self._helper.ask(message, deadline)))
         self.pool.check(lane, tuple(texts))
@@ -246,3 +242,8 @@ class Service:
     def _options(self, catalog: Catalog) -> EngineOptions:
         models = {model.name: str(model.path) for model in catalog.models()}
         return EngineOptions(models, self.settings.cache_bytes, self.settings.engines)
+
+
+@lru_cache(1_000)
+def _needs_torch(decode: DecodeSettings, asked: tuple[tuple[str, Any], ...]) -> bool:
+    return not supports_decode(replace(decode, **dict(asked)))

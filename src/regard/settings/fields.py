@@ -4,6 +4,7 @@ import difflib
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import field, fields
+from functools import cache
 from typing import Any, Literal, get_args, get_origin, get_type_hints
 
 from regard.errors import SettingsError
@@ -34,9 +35,12 @@ def nearest(name: str, names: Mapping[str, Any] | Sequence[str], prefix: str = "
     return "; `regard settings` lists all settings" if prefix else ""
 
 
+_type_hints = cache(get_type_hints)
+
+
 def check_types(settings: Any) -> None:
     """Raise a `SettingsError` if a setting has a value of the wrong type, or a value that is not one of its choices."""
-    hints = get_type_hints(type(settings))
+    hints = _type_hints(type(settings))
     for name in [one.name for one in fields(settings)]:
         value = getattr(settings, name)
         check_type(f"{settings.section}.{name}", value, hints[name])

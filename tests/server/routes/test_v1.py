@@ -114,6 +114,12 @@ def test_errors(server: RunningServer, fields: dict[str, Any], status: int, code
     assert (response.status_code, response.json()) == (status, {"error": {"code": code, "message": message}})
 
 
+def test_a_body_that_is_not_said_to_be_json(server: RunningServer) -> None:
+    response = server.post("/v1/translate", data={"text": TIRED, "target": "fr"})
+    message = "the body must be a JSON object, sent with the header Content-Type: application/json"
+    assert (response.status_code, response.json()["error"]["message"]) == (422, message)
+
+
 @pytest.mark.parametrize("body", [b"{", b"[" * 100_000, b"\xff", b'{"text": "\xff"}'])
 def test_wrong_json(server: RunningServer, body: bytes) -> None:
     response = server.post("/v1/translate", data=body, headers={"Content-Type": "application/json"})

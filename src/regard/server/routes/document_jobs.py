@@ -48,19 +48,28 @@ class DocumentJobs:
     def __init__(self, service: Service) -> None:
         self._service = service
         self._jobs: dict[str, Job] = {}
+        self._reading = 0  # files that are being read
 
     async def start(self, upload: UploadedFile, source: str | None, target: str, client: Client) -> Job:
         """Read a file and begin to translate it; raise an error if the server does not translate such a file.
 
         Without a source language, the language of the whole file is identified.
         """
-        if sum(not job.task.done() for job in self._jobs.values()) >= self._service.settings.queue_documents:
+        open_jobs = self._reading + sum(not job.task.done() for job in self._jobs.values())
+        if open_jobs >= self._service.settings.queue_documents:
             raise QueueFull("too many documents are waiting", retry_after=_RETRY_SECONDS)
         if len(upload.content) > self._service.settings.file_bytes:
             raise TooLarge(f"a file may have at most {self._service.settings.file_bytes:,} bytes")
+        self._reading += 1
+        try:
+            return await self._start(upload, source, target, client)
+        finally:
+            self._reading -= 1
+
+    async def _start(self, upload: UploadedFile, source: str | None, target: str, client: Client) -> Job:
         file = await asyncio.to_thread(read_file, upload.name, upload.content)
         texts = await asyncio.to_thread(lambda: file.document.texts)
-        source = source or identify_source(self._service, "\n".join(texts[:_IDENTIFIED_TEXTS]), target)[0]
+        source = source or (await identify_source(self._service, "\n".join(texts[:_IDENTIFIED_TEXTS]), target))[0]
         work = Work((), source, target, {}, client, is_document=True)
         path = PurePath(upload.name)
         job = Job(

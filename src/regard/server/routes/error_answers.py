@@ -56,6 +56,7 @@ def add_error_handlers(app: FastAPI) -> None:
 
 
 async def _handle(request: Request, error: Exception) -> Response:
+    request.app.state.service.metrics.count_refusal(error)
     return error_answer(family_of(get_route_path(request.scope)), error)
 
 
@@ -81,6 +82,8 @@ def error_answer(family: Family, error: Exception) -> Response:
 def _first_problem(error: RequestValidationError) -> str:
     """Return where a request is wrong, and why; the value itself is left out, because it may be long."""
     problem = error.errors()[0]
+    if problem["loc"] == ("body",):
+        return "the body must be a JSON object, sent with the header Content-Type: application/json"
     where = ".".join(str(each) for each in problem["loc"][1:])
     return f"{where}: {problem['msg']}" if where else str(problem["msg"])
 

@@ -7,7 +7,7 @@ from typing import Any
 
 from regard.documents.elements import MarkupOptions
 from regard.inference.result import Translation, TranslationWarning
-from regard.server.catalog import Catalog, ServedModel
+from regard.server.catalog import Catalog, Detection, ServedModel
 from regard.server.errors import TooLarge
 from regard.server.routes.document_translation import translate_markup
 from regard.server.service import Client, Service, Work
@@ -50,12 +50,13 @@ def check_sizes(service: Service, texts: Sequence[str]) -> None:
 
 async def translate_order(service: Service, order: Order) -> list[Translated]:
     """Translate the texts of an order, each from its own language. Texts in the target language are returned as is."""
-    sources = [_source(service, text, order) for text in order.texts]
+    sources = [await _source(service, text, order) for text in order.texts]
     by_source: dict[str, list[int]] = {}
     for number, (source, _) in enumerate(sources):
         by_source.setdefault(source, []).append(number)
     groups = [(source, [order.texts[number] for number in numbers]) for source, numbers in by_source.items()]
-    results = await asyncio.gather(*(_translate(service, order, texts, source) for source, texts in groups))
+    work = [_translate(service, order, texts, source) for source, texts in groups]
+    results = await asyncio.gather(*work) if len(work) > 1 else [await each for each in work]
     found = {
         number: result
         for numbers, group in zip(by_source.values(), results, strict=True)
@@ -79,14 +80,20 @@ async def _translate(service: Service, order: Order, texts: list[str], source: s
     return [Translated(each.text, source, warnings=each.warnings, translation=each) for each in translations]
 
 
-def _source(service: Service, text: str, order: Order) -> tuple[str, int]:
+async def _source(service: Service, text: str, order: Order) -> tuple[str, int]:
     """Return the language of a text, and how sure this is, from 0 to 100."""
-    return (order.source, 100) if order.source is not None else identify_source(service, text, order.target)
+    return (order.source, 100) if order.source is not None else await identify_source(service, text, order.target)
 
 
-def identify_source(service: Service, text: str, target: str) -> tuple[str, int]:
+async def identify(service: Service, text: str) -> list[Detection]:
+    """Return the languages in which a text may be; between the texts of a request, other requests have their turn."""
+    await asyncio.sleep(0)
+    return service.identify(text)
+
+
+async def identify_source(service: Service, text: str, target: str) -> tuple[str, int]:
     """Return in which language a text is, and how sure this is; if it is unknown, a language with this target."""
-    if found := service.identify(text):
+    if found := await identify(service, text):
         return found[0].language, found[0].confidence
     sources = [each.code for each in service.catalog.languages() if target in each.targets]
     return "en" if "en" in sources or not sources else sources[0], 0

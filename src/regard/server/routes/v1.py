@@ -1,6 +1,7 @@
 """Our own interface, which offers what the others have no fields for: scores, warnings, words, and looks inside."""
 
 from dataclasses import asdict
+from functools import cache
 from typing import Any
 
 from fastapi import APIRouter
@@ -19,6 +20,7 @@ from regard.server.routes.translation import (
     Translated,
     check_sizes,
     find_models,
+    identify,
     identify_source,
     translate_order,
 )
@@ -66,7 +68,7 @@ def router(service: Service) -> APIRouter:
     @routes.post("/alternatives", responses=translation_errors, response_description=_SUCCESS)
     async def alternatives(body: AlternativesRequest, request: Request) -> AlternativesAnswer:
         """Continue a translation in other ways from one of its words."""
-        work = _single(service, body, request)
+        work = await _single(service, body, request)
         found = await service.alternatives(work, body.word, body.count, target=body.translation)
         return AlternativesAnswer(source=work.source, alternatives=[Alternative(**each) for each in found])
 
@@ -74,7 +76,7 @@ def router(service: Service) -> APIRouter:
     async def look(body: LookRequest, request: Request) -> dict[str, Any]:
         """Return the numbers inside the model for one text, as the page `regard look --html` draws them."""
         return await service.look(
-            _single(service, body, request),
+            await _single(service, body, request),
             target=body.translation,
             without=body.without,
             parts=body.parts,
@@ -84,7 +86,7 @@ def router(service: Service) -> APIRouter:
     @routes.post("/detect", responses=_ERRORS, response_description=_SUCCESS)
     async def detect(body: DetectRequest) -> DetectAnswer:
         """Identify the language of a text, or of each text of a list."""
-        found = [service.identify(text) for text in _texts(service, body.text)]
+        found = [await identify(service, text) for text in _texts(service, body.text)]
         return DetectAnswer(detections=[[Detected(**asdict(each)) for each in detections] for detections in found])
 
     @routes.get("/models", responses=error_responses(401, 403, 429), response_description=_SUCCESS)
@@ -92,15 +94,22 @@ def router(service: Service) -> APIRouter:
         """List the served models, with their cards."""
         return ModelsAnswer(models=[_model(each) for each in service.catalog.models()])
 
+    @cache
+    def openapi() -> dict[str, Any]:
+        return _openapi(service, routes)
+
+    @cache
+    def page() -> str:
+        return reference_page(openapi())
+
     @routes.get("/openapi.json", include_in_schema=False)
     async def schema() -> JSONResponse:
-        return JSONResponse(_openapi(service, routes))
+        return JSONResponse(openapi())
 
     @routes.get("/docs", include_in_schema=False)
     async def docs() -> HTMLResponse:
         """Return the documentation, whose only style sheet is inside it."""
-        html = reference_page(_openapi(service, routes))
-        return HTMLResponse(html, headers={"Content-Security-Policy": style_policy(html)})
+        return HTMLResponse(page(), headers={"Content-Security-Policy": style_policy(page())})
 
     return routes
 
@@ -148,14 +157,14 @@ def languages(service: Service, body: LanguagesRequest) -> tuple[str | None, str
     return source, target
 
 
-def _single(service: Service, body: AlternativesRequest | LookRequest, request: Request) -> Work:
+async def _single(service: Service, body: AlternativesRequest | LookRequest, request: Request) -> Work:
     """Return the work for a request about a single text."""
     for name in ("text", "translation"):
         if (value := getattr(body, name)) is not None:
             check_text(name, value)
     check_sizes(service, [body.text])
     source, target = languages(service, body)
-    source = source or identify_source(service, body.text, target)[0]
+    source = source or (await identify_source(service, body.text, target))[0]
     return Work((body.text,), source, target, {}, request.state.client, model=body.model)
 
 
