@@ -35,7 +35,9 @@ def nearest(name: str, names: Mapping[str, Any] | Sequence[str], prefix: str = "
     return "; `regard settings` lists all settings" if prefix else ""
 
 
-_type_hints = cache(get_type_hints)
+@cache
+def _type_hints(settings: Any) -> dict[str, Any]:
+    return get_type_hints(settings)
 
 
 def check_types(settings: Any) -> None:
