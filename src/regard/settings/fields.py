@@ -42,7 +42,7 @@ def _type_hints(settings: Any) -> dict[str, Any]:
 
 def check_types(settings: Any) -> None:
     """Raise a `SettingsError` if a setting has a value of the wrong type, or a value that is not one of its choices."""
-    hints = _type_hints(type(settings))
+    hints = _type_hints(type(settings))  # type: ignore[arg-type]  # mypy says that a class is not hashable
     for name in [one.name for one in fields(settings)]:
         value = getattr(settings, name)
         check_type(f"{settings.section}.{name}", value, hints[name])
