@@ -2,13 +2,14 @@
 
 Every model has about as many parameters as the Transformer of the size `tiny`. `--plan` measures how many steps of it
 fit in 20 minutes on a quiet machine, which takes a quarter of a minute for each model. The runs are counted in these
-steps, so they can follow beside other work:
+steps, so they can follow beside other work, or on another machine:
 
 - `rates`: a quarter of the steps from German to English with three learning rates: half the default of the size, the
   default, and twice the default. If the best rate is the highest or the lowest, the next one is tried too, until it is
   not. The best rate is used in both directions.
 - `budget`: all steps, with the best rate.
-- `long`: three times the steps, with the same rate. The parameters of the best validation are kept.
+- `long`: three times the steps from German to English, with the same rate. The parameters of the best validation are
+  kept.
 
 A run that is interrupted continues with the same command. Every finished run is appended to
 bench/results/baselines.jsonl with its translations of the test set, and docs/explanation/baselines.md is written from
@@ -18,6 +19,8 @@ the latest of each.
     python bench/baselines.py --out runs                          # all runs
     python bench/baselines.py --out runs --models lstm --directions de-en --stages rates budget
     python bench/baselines.py                                     # only writes the page
+
+With OMP_NUM_THREADS=1, two commands with different `--models` use two cores better than one command does.
 
 Needs the corpus in ../shared/data/multi30k (or $REGARD_SHARED_DATA).
 """
@@ -30,14 +33,14 @@ from typing import Any
 import sacrebleu
 from common.corpora import MULTI30K
 from common.environments import ROOT
-from common.results import append, latest
+from common.results import Record, append, latest
 from pages.baselines import write_page
 
 import regard
 from regard.models.build import count_parameters
 from regard.settings.sizes import size_overrides
 from regard.training.planning.choices import parse_duration
-from regard.training.planning.plan import Plan, load_plan
+from regard.training.planning.plan import load_plan
 from regard.training.run import iter_train
 from regard.training.step import Step
 from regard.training.tracking.events import Finished, Planned
@@ -52,7 +55,7 @@ MODELS: dict[str, tuple[str, list[str]]] = {
     "transformer": ("transformer", []),
 }
 FACTORS = (0.5, 1.0, 2.0)  # of the default learning rate
-RATES_DIRECTION = "de-en"
+FIRST_DIRECTION = "de-en"  # the only one of the stages `rates` and `long`
 STAGES = {"rates": 0.25, "budget": 1.0, "long": 3.0}  # of the steps that fit in the budget
 BUDGET = "20m"
 
@@ -80,25 +83,26 @@ def run_stage(options: argparse.Namespace, stage: str, model: str, direction: st
     planned = planned_run(options.out, model, direction)
     if options.plan:
         return
+    if stage != "budget" and direction != FIRST_DIRECTION:
+        return
     if stage == "rates":
-        if direction == RATES_DIRECTION:
-            try_rates(options.out, planned, model)
+        try_rates(options.out, planned, model)
     elif factors(model):
         run(options.out, planned, stage, model, direction, best_factor(model))
     else:
         raise SystemExit(f"no learning rate was tried for {model}: run the stage `rates` from German to English first")
 
 
-def try_rates(out: Path, planned: Plan, model: str) -> None:
+def try_rates(out: Path, planned: Record, model: str) -> None:
     for factor in FACTORS:
-        run(out, planned, "rates", model, RATES_DIRECTION, factor)
+        run(out, planned, "rates", model, FIRST_DIRECTION, factor)
     while (best := best_factor(model)) in (min(tried := factors(model)), max(tried)):
-        run(out, planned, "rates", model, RATES_DIRECTION, best / 2 if best == min(tried) else best * 2)
+        run(out, planned, "rates", model, FIRST_DIRECTION, best / 2 if best == min(tried) else best * 2)
 
 
 def factors(model: str) -> dict[float, float]:
     """Return the validation loss of each learning rate that was tried, from German to English."""
-    key = {"model": model, "direction": RATES_DIRECTION, "stage": "rates"}
+    key = {"model": model, "direction": FIRST_DIRECTION, "stage": "rates"}
     records = latest(RESULTS, *key, "factor")
     return {record["factor"]: record["validation_loss"] for record in records if key.items() <= record.items()}
 
@@ -108,18 +112,25 @@ def best_factor(model: str) -> float:
     return min(tried, key=tried.__getitem__)
 
 
-def planned_run(out: Path, model: str, direction: str) -> Plan:
-    """Return the plan of the whole budget, which is made when it is first needed."""
+def planned_run(out: Path, model: str, direction: str) -> Record:
+    """Return the number of steps that fit in the budget, with their time; they are measured when first needed."""
+    key = {"model": model, "direction": direction, "stage": "plan"}
+    for record in latest(RESULTS, *key):
+        if key.items() <= record.items():
+            return record
     folder = out / f"{model}-{direction}-plan"
-    if not (folder / "run" / "plan.json").exists():
-        arguments = run_arguments(model, direction, 1.0) | {"budget": parse_duration(BUDGET), "out": folder}
-        for event in iter_train(**arguments, stop=lambda: True):
-            if isinstance(event, Planned):
-                print(f"{folder.name}: {event.plan.settings.train.steps:,} steps", flush=True)
-    return load_plan(folder / "run" / "plan.json")
+    arguments = run_arguments(model, direction, 1.0) | {"budget": parse_duration(BUDGET), "out": folder}
+    for event in iter_train(**arguments, stop=lambda: True):
+        if isinstance(event, Planned):
+            train, seconds = event.plan.settings.train, event.plan.seconds_per_step
+            print(f"{folder.name}: {train.steps:,} steps", flush=True)
+            append(
+                RESULTS, **key, steps=train.steps, seconds_per_step=seconds, validate_every=event.plan.validate_every
+            )
+    return planned_run(out, model, direction)
 
 
-def run(out: Path, planned: Plan, stage: str, model: str, direction: str, factor: float) -> None:
+def run(out: Path, planned: Record, stage: str, model: str, direction: str, factor: float) -> None:
     """Start or continue a run, and append its result when it ends; a run with a result is left out."""
     key = {"model": model, "direction": direction, "stage": stage, "factor": factor}
     if any(key.items() <= record.items() for record in latest(RESULTS, *key)):
@@ -127,15 +138,15 @@ def run(out: Path, planned: Plan, stage: str, model: str, direction: str, factor
     folder = out / f"{model}-{direction}-{stage}-{factor:g}"
     arguments = run_arguments(model, direction, factor)
     # The interval between validations would be chosen from the speed, which other work on the machine changes.
-    interval = round(planned.validate_every * STAGES[stage])
+    interval = round(planned["validate_every"] * STAGES[stage])
     arguments["overrides"].append(f"train.validate_every={interval}")
-    for event in iter_train(**arguments, steps=round(planned.settings.train.steps * STAGES[stage]), out=folder):
+    for event in iter_train(**arguments, steps=round(planned["steps"] * STAGES[stage]), out=folder):
         match event:
             case Step() if event.step % 200 == 0:
                 print(f"{folder.name}: step {event.step:,}, loss {event.loss:.3f}", flush=True)
             case Finished() if event.scores is not None:
                 measured = {"validation_loss": event.scores.loss, "validation_bleu": event.scores.bleu}
-                append(RESULTS, **key, **measured, **result(folder, direction, planned.seconds_per_step))
+                append(RESULTS, **key, **measured, **result(folder, direction, planned["seconds_per_step"]))
 
 
 def run_arguments(model: str, direction: str, factor: float) -> dict[str, Any]:
