@@ -1,5 +1,6 @@
-"""The page is tested with the models of the interpretation tests."""
+"""The page is tested with the models of the interpretation tests, and with a server of the bundled models."""
 
 from tests.interpret.conftest import _cache, model
+from tests.server.conftest import server
 
-__all__ = ["_cache", "model"]
+__all__ = ["_cache", "model", "server"]

@@ -1,7 +1,9 @@
-"""Reads the files of the page, and bundles its JavaScript modules into one script."""
+"""Reads the files of the page, and bundles its JavaScript modules into one script for a page without a server."""
 
 import re
 from importlib.resources import files
+
+_SERVED = (".css", ".js", ".svg")
 
 _IMPORT = re.compile(r'^import (\{ .* \}) from "\./(\w+)\.js";\n', re.MULTILINE)
 _EXPORT = re.compile(r"^export (?=(?:async )?(?:function\*?|const|class) (\w+))", re.MULTILINE)
@@ -28,6 +30,14 @@ def bundled_script(entry: str) -> str:
     return "".join(modules.values())
 
 
+def imported_modules(entry: str) -> list[str]:
+    """Return the names of a JavaScript module and of all modules that it imports, but not of those it loads later."""
+    found = [entry]
+    for name in found:
+        found += [f"{each}.js" for _, each in _IMPORT.findall(read_asset(name)) if f"{each}.js" not in found]
+    return found
+
+
 def bundled_style(*names: str) -> str:
     """Return style sheets of the folder `page/` as one."""
     return "\n".join(map(read_asset, names))
@@ -36,3 +46,9 @@ def bundled_style(*names: str) -> str:
 def read_asset(name: str) -> str:
     """Return the text of a file in the folder `page/`."""
     return (files("regard") / "page" / name).read_text("utf-8")
+
+
+def served_files() -> dict[str, bytes]:
+    """Return the style sheets, modules and pictures that a server offers, by name."""
+    folder = files("regard") / "page"
+    return {each.name: each.read_bytes() for each in folder.iterdir() if each.name.endswith(_SERVED)}

@@ -280,6 +280,9 @@ export function setLanguage(name) {
   document.documentElement.lang = name;
 }
 
+/** Add texts of a part of the page to the table. */
+export const addTexts = (texts) => void Object.assign(TABLE, texts);
+
 export const currentLanguage = () => selected.name;
 
 function filled(key, values, insert) {

@@ -5,7 +5,7 @@ from fastapi import FastAPI
 from regard.server.gate import Gate
 from regard.server.request_log import RequestLog
 from regard.server.route_table import RouteTable
-from regard.server.routes import deepl, libretranslate, operations, v1
+from regard.server.routes import deepl, libretranslate, operations, v1, web_page
 from regard.server.routes.document_jobs import DocumentJobs
 from regard.server.routes.error_answers import add_error_handlers
 from regard.server.service import Service
@@ -23,7 +23,8 @@ def make_app(service: Service) -> RequestLog:
     app.state.service = service
     add_error_handlers(app)
     jobs = DocumentJobs(service)
-    routes = [*operations.routes(service), *libretranslate.routes(service, jobs), *deepl.routes(service, jobs)]
+    routes = [*web_page.routes(service), *operations.routes(service)]
+    routes += [*libretranslate.routes(service, jobs), *deepl.routes(service, jobs)]
     own = v1.router(service)
     app.router.routes.extend(routes)
     app.include_router(own)

@@ -1,7 +1,7 @@
 """Routes for those who run the server: whether it lives, whether it is ready, and its metrics."""
 
 from starlette.requests import Request
-from starlette.responses import JSONResponse, RedirectResponse, Response
+from starlette.responses import JSONResponse, Response
 from starlette.routing import Route
 
 from regard.server.service import Service
@@ -24,12 +24,7 @@ def routes(service: Service) -> list[Route]:
         """Return all metrics in the text format of Prometheus."""
         return Response(service.render_metrics(), media_type="text/plain; version=0.0.4; charset=utf-8")
 
-    async def home(_: Request) -> Response:
-        """Lead a browser to the reference of our own interface; the address also fits a server under a path."""
-        return RedirectResponse("v1/docs", 303)
-
     return [
-        Route("/", home, methods=["GET"]),
         Route("/metrics", metrics, methods=["GET"]),
         Route("/health", ready, methods=["GET"]),
         Route("/readyz", ready, methods=["GET"]),

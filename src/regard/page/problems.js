@@ -1,0 +1,18 @@
+// What can go wrong with a translation, and what the page does then. A problem has a `kind`, which names its texts in
+// page_texts.js, and `seconds` until it is tried again by itself, or null.
+
+const OVERLOADED_TRIES = 3;
+
+export function findProblem(error, failures, request) {
+  const { status, code, retryAfter } = error;
+  const found = (kind, seconds = null) => ({ kind, seconds, message: error.message, ...request });
+  if (error.kind) return found(error.kind);
+  if (status === 0) return found("offline", Math.min(30, 2 ** failures));
+  if (status === 401 || status === 403) return found(status === 401 ? "key" : "key.wrong");
+  if (code === "quota_exceeded") return found("quota");
+  if (status === 429) return found("overloaded", failures > OVERLOADED_TRIES ? null : (retryAfter ?? 5));
+  if (status === 404 && code === "unknown_pair") return found("pair");
+  if (status === 413) return found("long");
+  if (code === "draining") return found("draining", 2);
+  return found("failing");
+}
