@@ -26,6 +26,7 @@ from regard.interpret.trace import Trace, record
 from regard.render.terminal import TerminalStyle
 
 TEXT, TARGET = "the old cat sees a tree.", "a red dog paints."
+STYLE = TerminalStyle(90)
 Vector = list[float]
 
 # A shape of the Transformer, or the kind and the scoring of a recurrent model.
@@ -139,12 +140,13 @@ def test_every_row_of_the_terminal_agrees_with_its_sums(model_of, name):
     chosen = model(name, model_of)
     for without in interventions(chosen):
         view = chosen.look(TEXT, target=TARGET, without=without)
-        for head in {view.heads[0], view.heads[len(view.heads) // 2], view.heads[-1]}:
+        for head in view.heads:
             tokens = view.trace.attention(head.rpartition(".")[0]).rows.texts
-            for row in {0, len(tokens) - 1}:
-                lines = list(view_lines(chosen, view, [head], tokens[row], TerminalStyle(90), by_token=True))
-                check(read(iter(lines)), is_replaced=head == without)
-                assert (without is not None) == (f"Computed without {without}: " in "\n".join(lines))
+            for row in {0, len(tokens) // 2, len(tokens) - 1}:
+                check(read(show_arithmetic(head_arithmetic(view.trace, head, row), STYLE)), is_replaced=head == without)
+            lines = "\n".join(view_lines(chosen, view, [head], tokens[0], STYLE, by_token=True))
+            assert f"{head}, token 1: " in lines
+            assert (without is not None) == (f"Computed without {without}: " in lines)
 
 
 @pytest.mark.parametrize("name", MODELS, ids="-".join)
@@ -159,7 +161,7 @@ def test_other_interventions_on_heads_print_their_sums(model_of, name):
             generable=chosen.tokenizer.generable, lens=InterventionRecorder(heads, heads.mode),
         )  # fmt: skip
         for row in (0, 1):
-            check(read(show_arithmetic(head_arithmetic(trace, head, row), TerminalStyle(90))), is_replaced=True)
+            check(read(show_arithmetic(head_arithmetic(trace, head, row), STYLE)), is_replaced=True)
 
 
 @pytest.mark.parametrize("name", MODELS, ids="-".join)
@@ -202,16 +204,20 @@ def test_the_data_of_the_page_have_the_recorded_numbers(model_of, name):
         view: View = chosen.look(TEXT, target=TARGET, without=without)
         data = json.loads(re.findall(r'<script type="application/json" id="data">(.*?)</script>', view.html())[0])
         assert (data["facts"]["intervention"] or {}).get("name") == without
-        heads = [address for address in data["vectors"] if address in view.heads]
-        assert heads
-        for head in heads:
-            arrays = {
-                name: np.frombuffer(zlib.decompress(base64.b64decode(text.removeprefix("float32 "))), np.float32)
-                for name, text in data["vectors"][head].items()
-            }
+        for head in view.heads:
+            arrays = {name: unpack(text) for name, text in data["vectors"][head].items()}
             width = view.trace.attention(head.rpartition(".")[0]).anatomy.head_width
             n = {name: arrays[name].reshape(-1, width) for name in ("query", "key", "value")}
             n |= {name: arrays[name].reshape(len(n["query"]), len(n["key"])) for name in ("scaled", "weight")}
             check_arrays(view.trace, head, n)
+            shown = unpack(data["maps"][head]).reshape(n["weight"].shape)
+            assert np.abs(shown - n["weight"]).max() <= 0.501 / 65535
             (attention,) = (one for one in data["facts"]["attentions"] if head.startswith(f"{one['address']}."))
             assert attention["is_scaled"] == (attention["scoring"] == "scaled dot product" and without != "scaling")
+
+
+def unpack(text: str) -> np.ndarray:
+    """Return the numbers of an array in the data of a page: floats, or weights as integers."""
+    form, _, packed = text.partition(" ")
+    numbers = zlib.decompress(base64.b64decode(packed))
+    return np.frombuffer(numbers, np.float32) if form == "float32" else np.frombuffer(numbers, "<u2") / 65535
