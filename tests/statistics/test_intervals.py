@@ -92,6 +92,16 @@ def test_changes_of_proportions_are_covered_and_never_certain():
     assert same.value == 0 and same.low == pytest.approx(-same.high) and 0.08 < same.high < 0.12
 
 
+def test_draws_of_a_control_are_no_further_cases():
+    before, after = [True] * 30 + [False] * 10, [True] * 20 + [False] * 20
+    once = proportion_change(before, after)
+    assert proportion_change([before] * 3, after) == once and once.count == 40
+    mixed = proportion_change([before, after], after)  # half of the draws are like the result
+    assert mixed.value == once.value / 2
+    weights = np.repeat([3.0, 1.0], [10, 30])
+    assert proportion_change(before, after, weights=weights).value == pytest.approx(-10 / 60)
+
+
 def test_intervals_of_means_are_those_of_student():
     values = [3.1, 2.9, 4.2, 3.6, 2.2]
     found = mean(values)

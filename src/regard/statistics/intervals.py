@@ -53,21 +53,29 @@ def _clopper_pearson(hits: float, cases: float, tests: int) -> tuple[float, floa
 
 
 def proportion_change(
-    before: npt.ArrayLike, after: npt.ArrayLike, *, clusters: npt.ArrayLike | None = None, tests: int = 1
+    before: npt.ArrayLike,
+    after: npt.ArrayLike,
+    *,
+    weights: npt.ArrayLike | None = None,
+    clusters: npt.ArrayLike | None = None,
+    tests: int = 1,
 ) -> Estimate:
     """Estimate how much a proportion changes, from whether each case is a hit before and after.
 
-    The change is the proportion of new hits minus that of lost hits. Its interval is the difference of the intervals of
-    these two, each with half of the permitted error. It is wider than needed, but never empty, and it stays within -1
-    and 1.
+    Either may have several rows, such as draws of a control; then what counts is how often a case changes. Cases may
+    have weights. The change is the proportion of new hits minus that of lost hits. Its interval is the difference of
+    the intervals of these two, each with half of the permitted error. It is wider than needed, but never empty, and it
+    stays within -1 and 1.
     """
     was, is_ = np.asarray(before, dtype=bool), np.asarray(after, dtype=bool)
+    count = was.shape[-1]
+    weight = np.ones(count) if weights is None else np.asarray(weights, dtype=float)
     gained, lost = (
-        proportion(changed, np.ones(len(was)), clusters=clusters, tests=2 * tests)
+        proportion(np.atleast_2d(changed).mean(axis=0) * weight, weight, clusters=clusters, tests=2 * tests)
         for changed in (~was & is_, was & ~is_)
     )
     assert gained is not None and lost is not None
-    return Estimate(gained.value - lost.value, gained.low - lost.high, gained.high - lost.low, len(was))
+    return Estimate(gained.value - lost.value, gained.low - lost.high, gained.high - lost.low, count)
 
 
 def mean(

@@ -17,7 +17,7 @@ from regard.interpret.address import check_head, locate_head
 from regard.interpret.annotated_pairs import PairSample, unannotated_pair
 from regard.interpret.intervened_model import IntervenedModel
 from regard.interpret.interventions import ABLATION_MODES, ForcedAttention, HeadIntervention, InterventionRecorder
-from regard.interpret.measure.head_ablation import GREEDY, corpus_bleu, measure_heads, ngram_counts
+from regard.interpret.measure.head_ablation import corpus_bleu, measure_heads, ngram_counts
 from regard.interpret.measure.pronoun_task import PronounTask, contrast, pronoun_texts
 from regard.interpret.report.head_report import HeadReport
 from regard.interpret.selftest.planted_model import PLANTED, planted_sample
@@ -183,10 +183,6 @@ def test_an_unknown_head_is_an_error(model_of):
     assert check_head("decoder.2.cross.2", anatomy) == "decoder.2.cross.2"
     with pytest.raises(LookError, match=r"no head 'decoder.3.cross.1'; this model's heads are encoder.1.self.1 to"):
         check_head("decoder.3.cross.1", anatomy)
-
-
-def test_translations_for_bleu_are_greedy():
-    assert GREEDY.beam_size == 1
 
 
 def test_a_sample_without_annotations_has_no_pronoun_accuracy(planted):

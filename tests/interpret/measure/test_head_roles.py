@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from tests.interpret.planted import planted_model
 
-from regard.interpret.annotated_pairs import AnnotatedPair, PairSample, unannotated_pair
+from regard.interpret.annotated_pairs import AnnotatedPair, PairSample, synthetic_sample, unannotated_pair
 from regard.interpret.measure.head_roles import HeadProfile, RoleScore, concentration, measure_roles
 from regard.interpret.measure.role_criteria import (
     FREQUENT_SUBWORDS,
@@ -146,13 +146,25 @@ def test_the_rules_without_words_equal_plain_counting(planted):
     relations = [
         WordRelation(0, range(1), frozenset({1})),
         WordRelation(2, range(1), frozenset({3})),
-        WordRelation(3, range(1), frozenset({0})),
+        WordRelation(3, range(1), frozenset({0}), (0, 2)),
     ]
     pair = unannotated_pair("ant bee cow dog", "ant bee cow dog", planted[0].tokenizer)
     total = rule_hits(relations, pair, planted[0].network.anatomy().attentions[0])
     assert total.max() == 2 and total[13] == 2  # an offset of one word
-    assert total[-3] == 1 and total[-2] == 1  # the first, the last
-    assert total[-1] == 0  # the diagonal of a square is an offset of zero
+    assert total[-5] == 1 and total[-4] == 1  # the first, the last
+    assert total[-3] == 0  # the diagonal of a square is an offset of zero
+    assert total[-2] == 1 and total[-1] == 0  # the first and the last candidate, which only the third relation has
+
+
+def test_always_the_same_noun_is_a_baseline_of_the_antecedent(model_of):
+    model = model_of("pre")
+    sample = synthetic_sample(model.tokenizer, 300)
+    relations = [relation for pair in sample.pairs for relation in word_relations(pair)["it → antecedent"]]
+    expected = [sum(one.candidates[end] in one.correct for one in relations) for end in (0, -1)]
+    attention = model.network.anatomy().attentions[0]
+    total = sum(rule_hits(word_relations(pair)["it → antecedent"], pair, attention) for pair in sample.pairs)
+    assert total[-2:].tolist() == expected and min(expected) > 0.4 * len(relations)
+    assert max(expected) > max(total[:-2])  # no rule about positions is as good
 
 
 def test_the_diagonal_connects_the_corners():

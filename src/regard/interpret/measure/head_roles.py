@@ -2,9 +2,10 @@
 
 A head has a positional role, such as "previous", if at least 90% of its queries attend most to that position (Voita,
 2019). It has a word role, such as "verb → subject", if its accuracy is at least ten points above two baselines: the
-best rule that ignores the words (a fixed offset, or for alignment also the diagonal), and the best head of several
-untrained models of the same architecture. For every role, the lower bound of the confidence interval must also be above
-both baselines. Intervals are corrected for all questions: every role that is measured, for every head.
+best rule that ignores the words (a fixed offset; for alignment also the diagonal; for "it" also always the first or
+always the last of the two nouns), and the best head of several untrained models of the same architecture. For every
+role, the lower bound of the confidence interval must also be above both baselines. Intervals are corrected for all
+questions: every role that is measured, for every head.
 """
 
 from collections.abc import Iterator, Sequence

@@ -28,7 +28,7 @@ from regard.interpret.trace import Array
 from regard.models.build import build_untrained
 from regard.progress import Progress, Work
 from regard.statistics.estimate import Estimate
-from regard.statistics.intervals import mean, proportion
+from regard.statistics.intervals import proportion, proportion_change
 
 if TYPE_CHECKING:
     from regard.models.interface import AutoregressiveModel
@@ -146,8 +146,7 @@ def _probe_layers(
         accuracy = proportion(correct * weights, weights, clusters=clusters[test], tests=tests)
         assert accuracy is not None
         layers.append(accuracy)
-        difference = correct.astype(float) - baseline
-        lifts.append(mean(difference, weights=weights, clusters=clusters[test], tests=tests))
+        lifts.append(proportion_change(baseline, correct, weights=weights, clusters=clusters[test], tests=tests))
         baselines.append(float(np.average(baseline, weights=weights)))
         if has_control:
             memorised = probe(features, control_labels, sentences % 3 != 2, control_test, len(names))

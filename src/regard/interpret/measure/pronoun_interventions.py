@@ -7,7 +7,7 @@ all sentences, or to that of another sentence (resampled). The last two keep the
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -32,6 +32,8 @@ FORCED = "forced to the distractor"
 
 ABLATIONS = ("zero ablation", "mean ablation", "resample ablation")
 
+INTERVENTIONS = 1 + len(ABLATIONS)
+
 CONTROL_DRAWS = 3  # how many times other heads are drawn as the control of an ablation
 
 Heads = tuple[str, ...]
@@ -41,7 +43,8 @@ Heads = tuple[str, ...]
 class PronounIntervention:
     """The pronoun accuracy under an intervention on heads, and under its sham control.
 
-    `effect` is the accuracy under the intervention minus that under the control, on the same sentences.
+    `effect` is the accuracy under the intervention minus that under the control, on the same sentences. Its interval is
+    corrected for the number of interventions.
     """
 
     name: str
@@ -94,12 +97,10 @@ class PronounInterventions:
         assert accuracy is not None
         if not sham:
             return PronounIntervention(name, heads, accuracy, control, (), None, None)
-        frames, together = self._frames * len(sham), np.concatenate(sham)
-        controlled = proportion(together, np.ones(len(together)), clusters=frames)
-        effect = proportion_change(together, np.tile(correct, len(sham)), clusters=frames)
+        draws = np.stack(sham)
+        controlled = proportion(draws.mean(axis=0), np.ones(len(correct)), clusters=self._frames)
+        effect = proportion_change(draws, correct, clusters=self._frames, tests=INTERVENTIONS)
         assert controlled is not None
-        # Several draws of other heads are no further sentences.
-        controlled, effect = (replace(one, count=len(correct)) for one in (controlled, effect))
         return PronounIntervention(name, heads, accuracy, control, used, controlled, effect)
 
     def _ablation(self, name: str, heads: Heads) -> MakeIntervention:

@@ -59,11 +59,15 @@ def roles_of(attention: Attention) -> tuple[str, ...]:
 
 @dataclass(frozen=True)
 class WordRelation:
-    """A word, the query positions of its tokens, and the source words that they should attend to."""
+    """A word, the query positions of its tokens, and the source words that they should attend to.
+
+    `candidates` are the words among which one is correct, in their order, if the annotations name them.
+    """
 
     word: int
     rows: range
     correct: frozenset[int]
+    candidates: tuple[int, ...] = ()
 
 
 def positional_hits(weights_HLM: Array, attention: Attention) -> Iterator[tuple[str, Array, int, float]]:
@@ -136,14 +140,16 @@ def relation_hits(weights_HLM: Array, columns: Sequence[WordSpan], relations: It
 def rule_hits(relations: Iterable[WordRelation], pair: AnnotatedPair, attention: Attention) -> Array:
     """Return the hits of rules that use neither attention nor the words.
 
-    They choose the word at each of `OFFSETS`, the first word, the last word, and the word on the diagonal.
+    They choose the word at each of `OFFSETS`, the first word, the last word, the word on the diagonal, and the first and
+    the last candidate. For "it", the candidates are the antecedent and the distractor.
     """
     columns = len(pair.source_words)
     rows = columns if attention.queries == "source" else len(pair.target_words)
-    total = np.zeros(len(OFFSETS) + 3)
+    total = np.zeros(len(OFFSETS) + 5)
     for relation in relations:
         guesses = [relation.word + offset for offset in OFFSETS]
         guesses += [0, columns - 1, diagonal(relation.word, rows, columns)]
+        guesses += [relation.candidates[0], relation.candidates[-1]] if relation.candidates else [-1, -1]
         total += [guess in relation.correct for guess in guesses]
     return total
 
@@ -165,9 +171,13 @@ def _syntactic_relations(pair: AnnotatedPair) -> dict[str, list[WordRelation]]:
         "it → antecedent": [(it.at, it.antecedent)] if it else [],
     }
     words = pair.source_words
+    nouns = [it.antecedent, *([] if it.distractor is None else [it.distractor])] if it else []
+    candidates = {"it → antecedent": tuple(sorted(nouns))}
     return {
         role: [
-            WordRelation(word, range(words[word].begin, words[word].end), frozenset({correct}))
+            WordRelation(
+                word, range(words[word].begin, words[word].end), frozenset({correct}), candidates.get(role, ())
+            )
             for word, correct in edges[role]
             if correct is not None and all(words[index].begin < words[index].end for index in (word, correct))
         ]
