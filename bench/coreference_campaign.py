@@ -8,8 +8,9 @@ tokens per step, number of steps, seeds.
 At every validation, the model chooses the pronouns of held-out minimal pairs, and the search for antecedent heads of
 `regard measure pronouns` runs on them. Finished models are measured by all four `regard measure` commands, except that
 models of `text` are only measured on pronouns. Every finished part is appended to
-bench/results/coreference_campaign.jsonl, and docs/coreference.md is written from the latest of each. A part that has a
-result is left out, and a run that was interrupted continues with the same command, so a campaign can go on elsewhere.
+bench/results/coreference_campaign.jsonl, and docs/explanation/coreference.md is written from the latest of each. A part
+that has a result is left out, and a run that was interrupted continues with the same command, so a campaign can go on
+elsewhere.
 
     OMP_NUM_THREADS=1 nice -n 19 python bench/coreference_campaign.py --out runs
     python bench/coreference_campaign.py --out runs --corpora text --steps 20000 --seeds 1
@@ -27,9 +28,8 @@ from pathlib import Path
 from typing import Any
 
 from common.corpora import DATA
-from common.environments import ROOT
 from common.results import append, latest
-from pages.coreference_campaign import write_page
+from pages.coreference import CAMPAIGN, write_page
 
 import regard
 from regard.data.synthetic.generator import balanced_minimal_pairs, minimal_pairs, pairs
@@ -48,7 +48,7 @@ from regard.training.run import iter_train
 from regard.training.tracking.events import Planned
 from regard.training.validation import Validation
 
-STEPS = {"language": 800, "text": 1600}
+STEPS = {"language": 600, "text": 1600}
 VALIDATIONS = 8
 PAIRS_PER_STEP = 130  # at most; every pair of the synthetic language is seen about once
 VALID = 200
@@ -92,7 +92,7 @@ def main() -> None:
     parser.add_argument("--seeds", nargs="*", type=int, default=[1, 2, 3])
     parser.add_argument("--steps", type=int, help="training steps of each run")
     parser.add_argument("--parts", nargs="*", choices=["training", *MEASUREMENTS], default=["training", *MEASUREMENTS])
-    parser.add_argument("--results", type=Path, default=ROOT / "bench" / "results" / "coreference_campaign.jsonl")
+    parser.add_argument("--results", type=Path, default=CAMPAIGN, help="file to append results to")
     options = parser.parse_args()
     for corpus in options.corpora if options.out is not None else ():
         runs = [
@@ -105,8 +105,7 @@ def main() -> None:
                 if not has_result(options.results, run, part):
                     result = train(run, options.out) if part == "training" else measure(options.out / run.name, part)
                     append(options.results, part=part, **asdict(run), **result)
-    if options.results.exists():
-        write_page(options.results, ROOT / "docs" / "coreference.md")
+    write_page()
 
 
 def has_result(results: Path, run: Run, part: str) -> bool:
@@ -164,7 +163,7 @@ def text_pairs(split: str) -> Iterator[tuple[str, str]]:
     """Yield pairs of Tatoeba and, for training, of parallel-en-fr, in random order without end."""
     files = [DATA / "tatoeba" / "en-fr" / f"{split}.tsv.gz"]
     files += sorted((DATA / "parallel-en-fr").glob("*.tsv.gz")) if split == "train" else []
-    lines = [line.rstrip("\n") for file in files for line in gzip.open(file, "rt", encoding="utf-8")]
+    lines = [line for file in files for line in gzip.decompress(file.read_bytes()).decode().splitlines()]
     shuffled = random.Random(1)
     while True:
         shuffled.shuffle(lines)
