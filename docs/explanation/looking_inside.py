@@ -3,9 +3,11 @@
     python docs/explanation/looking_inside.py [MODEL-FOLDER]
 
 The default model is the bundled one. A `text` block directly after a `sh` or `python` block is its output.
-The script works on a copy of the model, because measuring alignment stores the head it finds.
+The script works on a copy of the model, because measuring alignment stores the head it finds. It takes samples of text
+written by people from ../shared/data (or from $REGARD_SHARED_DATA).
 """
 
+import gzip
 import os
 import re
 import shutil
@@ -19,6 +21,7 @@ DOCS = Path(__file__).parent
 PAGE = DOCS / "looking-inside.md"
 MODEL = "en-fr"  # the name of the copy, as the commands use it
 _BUNDLED = DOCS.parents[1] / "src" / "regard" / "model_folder" / "bundled" / MODEL
+_DATA = Path(os.environ.get("REGARD_SHARED_DATA", DOCS.parents[2] / "shared" / "data"))
 _BLOCK = re.compile(r"^```(sh|python)\n(.*?)^```\n(?:(\n*)```text\n.*?^```\n)?", re.DOTALL | re.MULTILINE)
 
 
@@ -43,11 +46,24 @@ def main(model: Path) -> None:
         folder = Path(name)
         shutil.copytree(model, folder / MODEL, ignore=shutil.ignore_patterns("run"))
         (folder / "pictures").mkdir()
+        write_samples(folder)
         page = insert_outputs(PAGE.read_text("utf-8"), lambda language, text: _run(language, text, folder))
         (DOCS / "pictures").mkdir(exist_ok=True)
         for picture in (folder / "pictures").iterdir():
             shutil.copy(picture, DOCS / "pictures" / picture.name)
     PAGE.write_text(page, "utf-8", newline="\n")
+
+
+def write_samples(folder: Path) -> None:
+    """Write two samples of text that the bundled model was not trained on: everyday sentences, and image captions."""
+    everyday = _lines("tatoeba/en-fr/test.tsv.gz")
+    captions = map("\t".join, zip(*(_lines(f"multi30k/test_2016_flickr.{side}.gz") for side in ("en", "fr")), strict=True))
+    for name, pairs, every in (("everyday.tsv", everyday, 16), ("captions.tsv", list(captions), 10)):
+        (folder / name).write_text("".join(f"{pair}\n" for pair in pairs[::every]), "utf-8")
+
+
+def _lines(file: str) -> list[str]:
+    return gzip.decompress((_DATA / file).read_bytes()).decode().splitlines()
 
 
 def _run(language: str, text: str, folder: Path) -> str:

@@ -140,8 +140,8 @@ def relation_hits(weights_HLM: Array, columns: Sequence[WordSpan], relations: It
 def rule_hits(relations: Iterable[WordRelation], pair: AnnotatedPair, attention: Attention) -> Array:
     """Return the hits of rules that use neither attention nor the words.
 
-    They choose the word at each of `OFFSETS`, the first word, the last word, the word on the diagonal, and the first and
-    the last candidate. For "it", the candidates are the antecedent and the distractor.
+    They choose the word at each of `OFFSETS`, the first word, the last word, the word on the diagonal, the first
+    candidate and the last one. For "it", the candidates are the antecedent and the distractor.
     """
     columns = len(pair.source_words)
     rows = columns if attention.queries == "source" else len(pair.target_words)
