@@ -57,8 +57,9 @@ def main(model: Path) -> None:
 def write_samples(folder: Path) -> None:
     """Write two samples of text that the bundled model was not trained on: everyday sentences, and image captions."""
     everyday = _lines("tatoeba/en-fr/test.tsv.gz")
-    captions = map("\t".join, zip(*(_lines(f"multi30k/test_2016_flickr.{side}.gz") for side in ("en", "fr")), strict=True))
-    for name, pairs, every in (("everyday.tsv", everyday, 16), ("captions.tsv", list(captions), 10)):
+    sides = (_lines(f"multi30k/test_2016_flickr.{language}.gz") for language in ("en", "fr"))
+    captions = list(map("\t".join, zip(*sides, strict=True)))
+    for name, pairs, every in (("everyday.tsv", everyday, 16), ("captions.tsv", captions, 10)):
         (folder / name).write_text("".join(f"{pair}\n" for pair in pairs[::every]), "utf-8")
 
 
