@@ -5,6 +5,7 @@ import math
 import numpy as np
 import pytest
 
+from regard.errors import DataError
 from regard.evaluation.calibration import Predictions, calibration_error, fit_temperature, predict_references
 from regard.inference.translator_loader import load_translator
 from regard.model_folder.loader import open_folder
@@ -53,3 +54,11 @@ def test_predictions_of_a_batch_equal_those_of_each_pair_and_the_scores_of_the_t
         # Unlike the predictions, scores leave out tokens that are never generated.
         assert (probabilities <= 1.05 * each.probabilities()).all()
         assert probabilities[each.is_right] == pytest.approx(each.probabilities()[each.is_right], rel=0.05)
+
+
+def test_pairs_that_are_all_too_long(make_model) -> None:
+    folder = open_folder(make_model(5, max_positions=64))
+    model = as_autoregressive(folder.build())
+    for pairs in ([], [("a " * 80, "the")]):
+        with pytest.raises(DataError, match="no pair of at most 63 tokens"):
+            predict_references(model, folder.tokenizer, pairs)

@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from regard.inference.line_structure import divide_line
+from regard.inference.line_structure import _CELL_BORDER, divide_line
 
 SIGNS = st.lists(
     st.sampled_from(
@@ -35,6 +35,7 @@ def test_no_character_is_lost(line: str, protect: bool) -> None:
         ("<keep>Blue Sky</keep>", ["<keep>Blue Sky</keep>"]),
         ("<code>x y</code>", ["<code>x y</code>"]),
         ("| I see | 5 |", ["I see", "5"]),
+        ("  |I see   y|\t| 5|", ["I see   y", "5"]),
         ("I see.  You see.\tHe sees", ["I see.", "You see.", "He sees"]),
         ("Run `a:   b` now.", ["Run `a:   b` now."]),
         ("I see.\\n\\nYou see.", ["I see.", "You see."]),
@@ -49,3 +50,9 @@ def test_what_is_translated(line: str, texts: list[str]) -> None:
 
 def test_without_protection_only_white_space_and_markers_stay() -> None:
     assert [*divide_line("- <p>😀 I see.</p>", protect=False)] == [("", "- "), ("<p>😀 I see.</p>", "")]
+
+
+def test_the_border_of_a_cell_is_searched_once_in_white_space() -> None:
+    """Without possessive white space, a search begins again at each space."""
+    begins = [number for number in range(9) if _CELL_BORDER.match("a       |", number)]
+    assert begins == [1, 8]

@@ -525,6 +525,12 @@ def test_bfloat16_that_would_crash_is_reported_before_any_work(
     assert not (tmp_path / "model").exists()
 
 
+def test_placeholders_beside_a_minimal_pair_weight_are_refused(tiny: TinyRuns, tmp_path: Path) -> None:
+    overrides = (*tiny.overrides, "train.minimal_pair_weight=10", "tokenizer.placeholders=8")
+    with pytest.raises(SettingsError, match=r"tokenizer\.placeholders cannot be trained together with"):
+        tiny(tmp_path / "out", overrides=overrides)
+
+
 def test_a_minimal_pair_weight_without_minimal_pairs_is_refused(tiny: TinyRuns, tmp_path: Path) -> None:
     data = tmp_path / "data.tsv"
     unlike = [f"{'abcdefgh'[line % 8] * 3} {line:b}\t{line:b}" for line in range(100, 300)]

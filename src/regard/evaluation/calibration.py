@@ -13,6 +13,7 @@ import numpy as np
 import torch
 from numpy.typing import NDArray
 
+from regard.errors import DataError
 from regard.inference.length_buckets import length_buckets
 from regard.models.inputs import Inputs
 from regard.models.interface import AutoregressiveModel
@@ -44,9 +45,12 @@ def predict_references(
     model: AutoregressiveModel, tokenizer: Tokenizer, pairs: Iterable[tuple[str, str]]
 ) -> Predictions:
     """Return the predictions of a model for all tokens of the references, EOS included. Too long pairs are left out."""
-    sources, targets = (tokenizer.encode(list(side)) for side in zip(*pairs, strict=True))
+    sides = list(pairs)
+    sources, targets = (tokenizer.encode([pair[side] for pair in sides]) for side in (0, 1))
     longest = model.settings.max_positions - 1
     ids = [(s, t) for s, t in zip(sources, targets, strict=True) if max(len(s), len(t)) <= longest]
+    if not ids:
+        raise DataError(f"there is no pair of at most {longest} tokens on each side to predict")
     found = [
         _predict_batch(model, [ids[index] for index in indices])
         for indices in length_buckets([max(map(len, pair)) for pair in ids], _BATCH_TOKENS)
@@ -66,7 +70,7 @@ def _predict_batch(
     log_NV = model.project(target.real(hidden_BTD)).double().log_softmax(dim=1)
     log_N, best_N = log_NV.max(dim=1)
     log_odds_N = log_N - torch.log(-torch.expm1(log_N))
-    return log_odds_N.clamp(max=100).numpy(), (best_N == target.real(target.values)).numpy()
+    return log_odds_N.clamp(max=100).cpu().numpy(), (best_N == target.real(target.values)).cpu().numpy()
 
 
 def fit_temperature(predictions: Predictions) -> float:

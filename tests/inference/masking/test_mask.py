@@ -1,13 +1,17 @@
 """Spans are masked and restored byte for byte, wherever they stand and whatever the model does with the stand-ins."""
 
+from collections.abc import Sequence
 from random import Random
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from regard.inference.locator import Locator
 from regard.inference.masking.edited_text import Edited
 from regard.inference.masking.masker import Masker
+from regard.inference.result import Range
+from regard.spans.glossary import Glossary
 from regard.spans.patterns import find_spans
 from regard.tokenizers.placeholders import PLACEHOLDERS
 
@@ -104,3 +108,19 @@ def test_quotation_marks_stay_around_a_span() -> None:
 def test_the_words_of_an_edited_text() -> None:
     edited = Edited.of("see Tom now", [((4, 7), "a b c")])
     assert (edited.text, edited.words()) == ("see a b c now", [[0], [1, 2, 3], [4]])
+
+
+def test_the_text_of_a_term_does_not_overlap_another_term() -> None:
+    """The alignment puts "la tête" on "la", beside the place of "tête"."""
+    mask = Masker((), has_alignment=True).mask("here head the red", Glossary({"head": "tête", "the": "la tête"}))
+    assert mask is not None
+
+    class Aligned(Locator):
+        def __init__(self) -> None: ...
+
+        def find_word(self, part: Range, taken: Sequence[Range] = ()) -> Range | None:
+            return {(5, 9): (9, 13), (10, 13): (6, 8)}[part]
+
+    restored = mask.restore("voici la tête rouge", 0, Aligned)
+    assert restored.text == "voici la tête tête rouge"
+    assert [restored.text[slice(*span.target)] for span in restored.spans] == ["tête", "la tête"]

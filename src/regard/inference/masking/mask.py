@@ -114,7 +114,7 @@ class Mask:
             elif locator is not None:
                 place = locator.find_word(part, taken)
                 if place is not None and aligned:
-                    place = _around(group.text, target, place)
+                    place = _around(group.text, target, place, taken)
             if place is not None and place[0] < place[1]:
                 taken.append(place)
             by: PlacedBy = "alignment" if place is not None else "end"
@@ -134,11 +134,13 @@ class _Place:
     is_lost: bool = False
 
 
-def _around(text: str, target: str, place: Range) -> Range:
+def _around(text: str, target: str, place: Range, taken: Sequence[Range]) -> Range:
     """Return the place of a text that a translation has already, if it overlaps the given place; else the place."""
     begin = target.find(text, max(0, place[0] - len(text)), place[1] + len(text))
     end = begin + len(text)
-    return (begin, end) if begin >= 0 and begin < place[1] and place[0] < end else place
+    overlaps = begin >= 0 and begin < place[1] and place[0] < end
+    is_free = not any(begin < other_end and other_begin < end for other_begin, other_end in taken)
+    return (begin, end) if overlaps and is_free else place
 
 
 @dataclass(frozen=True)

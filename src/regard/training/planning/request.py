@@ -4,7 +4,7 @@ from dataclasses import dataclass, replace
 from importlib.util import find_spec
 from typing import Any
 
-from regard.errors import RunError
+from regard.errors import RunError, SettingsError
 from regard.model_folder.folder import ModelFolder
 from regard.settings.fields import Overrides
 from regard.settings.kinds import DEFAULT_KIND
@@ -87,6 +87,11 @@ class TrainingRequest:
             size, reason = self.size, f"size {self.size}, as requested"
         settings = assemble(size_overrides(size, self.kind), self.overrides)
         if settings.train.minimal_pair_weight:  # minimal pairs are not changed, so placeholders would not be trained
+            if self.overrides.get("tokenizer", {}).get("placeholders"):
+                raise SettingsError(
+                    "tokenizer.placeholders cannot be trained together with train.minimal_pair_weight, because minimal "
+                    "pairs get no placeholders; leave one of the two out"
+                )
             settings = replace(settings, tokenizer=replace(settings.tokenizer, placeholders=0))
         return settings, [reason]
 
