@@ -44,6 +44,11 @@ ROUTES: dict[str, dict[str, Any]] = {
     "/v2/document/none": {"document_key": "key"},
     "/v1/translate": {"text": "Hello.", "source": "en", "target": "fr", "n_best": 2, "words": True, "model": "en-fr"},
     "/v1/detect": {"text": ["Hello.", "Bonjour."]},
+    "/v1/alternatives": {"text": "Hello.", "target": "fr", "word": 0, "translation": "Bonjour.", "count": 2},
+    "/v1/look": {"text": "Hello.", "target": "fr", "without": "positions", "parts": ["facts"], "vectors": []},
+    "/translate_file": {"source": "en", "target": "fr", "file": "a"},
+    "/v2/document": {"target_lang": "FR", "filename": "a.txt"},
+    "/v2/glossaries": {"name": "a", "source_lang": "en"},
 }
 
 VALUES: list[Any] = [

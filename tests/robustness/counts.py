@@ -17,7 +17,6 @@ COUNTS = {  # sample, full campaign
     "clean steps": (150, 10_000),
     "shortages": (3, 20),
     "adversarial documents": (40, 500),
-    "mutated requests": (300, 10_000),
     "generated requests": (15, 400),  # for each route of the schema, as many valid as invalid ones
 }
 

@@ -4,7 +4,6 @@ A variable such as REGARD_SERVE_PORT sets `serve.port`. The file is TOML with th
 second changes how all served models translate. Nothing in the configuration is secret: keys are in a file of their own.
 """
 
-import tomllib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, fields
 from pathlib import Path
@@ -13,7 +12,7 @@ from typing import Any, get_type_hints
 from regard.errors import SettingsError
 from regard.settings.decode import DecodeSettings
 from regard.settings.fields import check_type, nearest
-from regard.settings.parser import typed
+from regard.settings.parser import read_sections, typed
 from regard.settings.serve import ServeSettings
 
 _PREFIX = "REGARD_SERVE_"
@@ -67,20 +66,14 @@ _FLAGS = {"models": "model", "allow_hosts": "allow-host"}  # flags that can be r
 
 
 def _read(file: Path) -> dict[str, dict[str, Any]]:
-    try:
-        content = tomllib.loads(file.read_text("utf-8"))
-    except FileNotFoundError:
-        raise SettingsError(f"{file}: no such settings file") from None
-    except OSError as error:
-        raise SettingsError(f"{file}: cannot be read ({error.strerror}); give a TOML file of settings") from None
-    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
-        raise SettingsError(f"{file}: not valid TOML: {error}") from None
-    for section, values in content.items():
-        known = {"serve": _NAMES, "decode": _DECODE_NAMES}
+    known = {"serve": _NAMES, "decode": _DECODE_NAMES}
+
+    def check(section: str) -> None:
         if section not in known:
             raise SettingsError(f"{file}: unknown section {section!r}; the sections of a server are serve and decode")
-        if not isinstance(values, dict):
-            raise SettingsError(f"{file}: {section} must be a section, written [{section}]")
+
+    content = read_sections(file, check)
+    for section, values in content.items():
         for name in values:
             _check_known(name, known[section], f"{file}: ", section)
     hints = get_type_hints(DecodeSettings)

@@ -1,7 +1,7 @@
 """Reads settings from TOML files and from options such as `--set train.steps=100`."""
 
 import tomllib
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, Literal, get_origin, get_type_hints
 
@@ -22,7 +22,7 @@ from regard.settings.sections import (
 def user_overrides(overrides: Sequence[str] = (), file: Path | None = None) -> Overrides:
     """Return the settings that the user changes, by section; `overrides` take precedence over the TOML file."""
     merged: dict[str, dict[str, Any]] = {name: {} for name in SECTIONS}
-    file_values = _read_toml(file) if file else {}
+    file_values = read_sections(file) if file else {}
     kind = _requested_kind(overrides) or kind_of(file_values)
     get_kind(kind)
     for section, values in file_values.items():
@@ -73,7 +73,8 @@ def extra_outputs(changes: Mapping[str, Any]) -> list[str]:
     return [f"decode.{name}" for name, wanted in asked.items() if wanted]
 
 
-def _read_toml(path: Path) -> dict[str, dict[str, Any]]:
+def read_sections(path: Path, check: Callable[[str], None] = check_section) -> dict[str, dict[str, Any]]:
+    """Return the sections of a TOML file; `check` raises an error if the name of one is not known."""
     try:
         content = tomllib.loads(path.read_text("utf-8"))
     except FileNotFoundError:
@@ -83,7 +84,7 @@ def _read_toml(path: Path) -> dict[str, dict[str, Any]]:
     except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
         raise SettingsError(f"{path}: not valid TOML: {error}") from None
     for section, values in content.items():
-        check_section(section)
+        check(section)
         if not isinstance(values, dict):
             raise SettingsError(f"{path}: {section} must be a section, written [{section}]")
     return content
