@@ -43,4 +43,5 @@ def test_addresses_of_one_network_count_together():
     assert rate_subject("2001:db8::1") == rate_subject("2001:db8::2") == "2001:db8::/64"
     assert rate_subject("2001:db8:0:1::1") != rate_subject("2001:db8::1")
     assert rate_subject("192.0.2.1") != rate_subject("192.0.2.2")
+    assert rate_subject("::ffff:192.0.2.1") == rate_subject("192.0.2.1")
     assert rate_subject("") == ""

@@ -2,6 +2,7 @@
 
 import contextlib
 import os
+import resource
 import signal
 import subprocess
 import sys
@@ -138,4 +139,25 @@ def test_a_long_journal_is_merged(tmp_path: Path, monkeypatch: pytest.MonkeyPatc
     usage._lock.release()  # as if it was killed
     again = Usage(tmp_path)
     assert again.used("b") == 90
+    again.close()
+
+
+def test_a_full_disk_ends_no_request_and_nothing_is_lost_once_there_is_space(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+):
+    usage = Usage(tmp_path)
+    charge(usage, FREE, 3)
+    [journal] = tmp_path.glob("*.journal")
+    limits = resource.getrlimit(resource.RLIMIT_FSIZE)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (journal.stat().st_size + 5, limits[1]))
+    try:
+        for _ in range(3):
+            charge(usage, FREE, 3)
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, limits)
+    assert f"{tmp_path}: the usage of keys cannot be written: File too large" in caplog.text
+    charge(usage, FREE, 3)
+    usage._lock.release()  # as if it was killed
+    again = Usage(tmp_path)
+    assert usage.used("b") == again.used("b") == 15
     again.close()

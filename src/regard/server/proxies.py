@@ -38,11 +38,8 @@ class Proxies:
     def _trusts(self, address: str) -> bool:
         if not address:
             return self._is_unix_socket
-        try:
-            parsed = ipaddress.ip_address(address)
-        except ValueError:
-            return False
-        return any(parsed in network for network in self._networks)
+        parsed = _address(address)
+        return parsed is not None and any(parsed in network for network in self._networks)
 
 
 def set_path(scope: Scope, root_path: str) -> None:
@@ -55,13 +52,19 @@ def set_path(scope: Scope, root_path: str) -> None:
 
 def rate_subject(address: str) -> str:
     """Return what a limit for an address counts: an IPv4 address, or the /64 network of an IPv6 address."""
-    try:
-        parsed = ipaddress.ip_address(address)
-    except ValueError:
-        return address
-    if parsed.version == 4:
-        return address
+    parsed = _address(address)
+    if parsed is None or parsed.version == 4:
+        return address if parsed is None else str(parsed)
     return str(ipaddress.ip_network((parsed, 64), strict=False))
+
+
+def _address(text: str) -> ipaddress.IPv4Address | ipaddress.IPv6Address | None:
+    """Return an address, an IPv4 address also if it is written as an IPv6 one; None for other texts."""
+    try:
+        parsed = ipaddress.ip_address(text)
+    except ValueError:
+        return None
+    return getattr(parsed, "ipv4_mapped", None) or parsed
 
 
 def _network(text: str) -> Network:

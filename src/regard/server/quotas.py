@@ -6,6 +6,7 @@ is at its end. Both contain names of keys and numbers, nothing else.
 """
 
 import json
+import logging
 import os
 import time
 import zlib
@@ -20,6 +21,8 @@ from regard.server.errors import QuotaExceeded, ServeError
 from regard.server.keys import Key
 from regard.storage.atomic_files import make_folder
 from regard.storage.json_files import read_hashed_json, write_hashed_json
+
+_logger = logging.getLogger(__name__)
 
 _MAX_JOURNAL_BYTES = 1 << 20
 
@@ -38,6 +41,7 @@ class Usage:
         self._reserved: dict[str, int] = {}
         self._number = 0  # of the journal
         self._journal = -1
+        self._is_behind = False  # a line is missing or incomplete, for example because the disk is full
         if folder is not None:
             make_folder(folder)
             self._lock = FileLock(folder / "lock")
@@ -79,10 +83,17 @@ class Usage:
     def _add(self, name: str, characters: int) -> None:
         month = self._month()
         self._characters[month, name] = self._characters.get((month, name), 0) + characters
-        if self._folder is not None:
-            os.write(self._journal, _line([month, name, characters]))
-            if os.fstat(self._journal).st_size > _MAX_JOURNAL_BYTES:
+        if self._folder is None:
+            return
+        line = _line([month, name, characters])
+        try:
+            if not self._is_behind:
+                self._is_behind = os.write(self._journal, line) < len(line)
+            if self._is_behind or os.fstat(self._journal).st_size > _MAX_JOURNAL_BYTES:
                 self._merge(self._folder)
+        except OSError as error:
+            self._is_behind = True
+            _logger.error("%s: the usage of keys cannot be written: %s", self._folder, error.strerror)
 
     def _read(self, folder: Path) -> None:
         path = folder / "usage.json"
@@ -116,6 +127,7 @@ class Usage:
         characters = [[month, name, count] for (month, name), count in sorted(self._characters.items())]
         write_hashed_json(folder / "usage.json", {"journal": self._number, "characters": characters})
         previous.unlink(missing_ok=True)
+        self._is_behind = False
 
     def _journal_path(self, folder: Path) -> Path:
         return folder / f"usage-{self._number}.journal"
