@@ -6,8 +6,8 @@
     python bench/serve_campaigns.py none                         # only writes the page
 
 Only servers that the campaigns start on the loopback interface are attacked. Results are appended to
-bench/results/serve_campaigns.jsonl, unless --count changes the number of attempts, and docs/explanation/reliability.md
-gets the latest result of each campaign. The exit code is 1 if something happened that must not happen.
+bench/results/serve_campaigns.jsonl, and docs/explanation/reliability.md gets the latest result of each campaign. With
+--count, a result is kept only if --results names the file. The exit code is 1 if something happened that must not happen.
 """
 
 import argparse
@@ -83,9 +83,9 @@ PAGE = ROOT / "docs" / "explanation" / "reliability.md"
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("names", nargs="*", default=list(CAMPAIGNS), help="campaigns; none only writes the page")
-    parser.add_argument("--count", type=int, help="another number of attempts; the result is not kept")
+    parser.add_argument("--count", type=int, help="another number of attempts; the result is kept only with --results")
     parser.add_argument("--list", action="store_true", help="print the names of the campaigns")
-    parser.add_argument("--results", type=Path, default=RESULTS)
+    parser.add_argument("--results", type=Path, help=f"default: {RESULTS.relative_to(ROOT)}")
     parser.add_argument("--out", type=Path, default=PAGE)
     options = parser.parse_args()
     if options.list:
@@ -94,16 +94,19 @@ def main() -> None:
         return
     if unknown := set(options.names) - {*CAMPAIGNS, "none"}:
         parser.error(f"unknown: {', '.join(sorted(unknown))}; the campaigns are {', '.join(CAMPAIGNS)}")
-    bad = [name for name in options.names if name != "none" and not run(name, options)]
-    write_section(options.results, options.out, {name: each.module.SENTENCE for name, each in CAMPAIGNS.items()})
+    kept = options.results or (RESULTS if options.count is None else None)
+    bad = [name for name in options.names if name != "none" and not run(name, options.count, kept)]
+    write_section(
+        options.results or RESULTS, options.out, {name: each.module.SENTENCE for name, each in CAMPAIGNS.items()}
+    )
     if bad:
         sys.exit(f"faults in: {', '.join(bad)}")
 
 
-def run(name: str, options: argparse.Namespace) -> bool:
+def run(name: str, count: int | None, results: Path | None) -> bool:
     """Run a campaign, print and keep its result, and return whether it found no fault."""
     campaign = CAMPAIGNS[name]
-    count = options.count or campaign.count
+    count = count or campaign.count
     began = time.monotonic()
     if "server" in inspect.signature(campaign.run).parameters:
         server = ServerProcess.start([])
@@ -119,8 +122,8 @@ def run(name: str, options: argparse.Namespace) -> bool:
     print(f"{name}: {outcome.fault_count} faults, {time.monotonic() - began:.0f} s", flush=True)
     for fault in outcome.faults:
         print(f"  fault: {fault}")
-    if options.count is None:
-        append(options.results, campaign=name, **outcome.facts, faults=outcome.fault_count)
+    if results is not None:
+        append(results, campaign=name, **outcome.facts, faults=outcome.fault_count)
     return not outcome.fault_count
 
 
