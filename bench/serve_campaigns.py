@@ -7,7 +7,8 @@
 
 Only servers that the campaigns start on the loopback interface are attacked. Results are appended to
 bench/results/serve_campaigns.jsonl, and docs/explanation/reliability.md gets the latest result of each campaign. With
---count, a result is kept only if --results names the file. The exit code is 1 if something happened that must not happen.
+--count, a result is kept only if --results names the file. The exit code is 1 if something happened that must not
+happen.
 """
 
 import argparse
