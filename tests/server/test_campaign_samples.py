@@ -12,7 +12,7 @@ from regard.benchmark.server_process import ServerProcess
 
 BENCH = Path(__file__).parents[2] / "bench"
 
-SAMPLES = {"hostile_strings": 4, "limits": 10, "malformed_messages": 100, "mutated_requests": 150, "origins": 90}
+SAMPLES = {"hostile_strings": 4, "limits": 1, "malformed_messages": 100, "mutated_requests": 150, "origins": 90}
 
 OWN_SERVER_SAMPLES = {"dependencies": 1, "engine_kills": 1, "key_coverage": 300, "same_text": 30, "termination": 1}
 

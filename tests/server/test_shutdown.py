@@ -159,6 +159,26 @@ def ask_unix(path: Path, target: bytes) -> bytes:
             return answer.read()
 
 
+def test_work_of_a_client_that_is_gone_is_dropped(tiny: Path) -> None:
+    server = RunningServer.start("--model", tiny)
+    [engine] = server.engines()
+    os.kill(engine, signal.SIGSTOP)
+
+    def metrics() -> str:
+        return server.get("/metrics").text
+
+    body = b'{"q": "the cat", "source": "en", "target": "xx"}'
+    with connect(server) as connection:
+        connection.sendall(REQUEST % len(body) + body)
+        server.wait_until(lambda: "regard_queue_requests 1.0" in metrics())
+    server.wait_until(lambda: "regard_cancelled_total 1.0" in metrics())
+    assert "regard_queue_requests 0.0" in metrics()
+    server.wait_until(lambda: any('"status": 499' in line for line in server.lines))
+    os.kill(engine, signal.SIGCONT)
+    assert server.translate("the cat", target="xx").status_code == 200
+    assert server.end() == 0
+
+
 def test_more_connections_than_the_soft_limit_of_files(tiny: Path) -> None:
     soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
     resource.setrlimit(resource.RLIMIT_NOFILE, (64, hard))  # the server inherits it

@@ -28,6 +28,7 @@ from regard.server.systemd import Supervisor
 
 _GRACE_SECONDS = 8  # for requests, after connections are no longer accepted
 _HARD_SECONDS = 10.0
+_IDLE_SECONDS = 75  # of a connection without requests; a proxy must close it first, and nginx does after 60 seconds
 
 _logger = logging.getLogger(__name__)
 
@@ -55,6 +56,7 @@ class Listener(uvicorn.Server):
                 log_config=None,
                 log_level="error",
                 timeout_graceful_shutdown=_GRACE_SECONDS,
+                timeout_keep_alive=_IDLE_SECONDS,
             )
         )
         self._service, self._say_started = service, started
