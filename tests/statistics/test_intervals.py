@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from scipy.stats import binom
+from scipy.stats import beta, binom, t
 
 from regard.statistics.estimate import Estimate
 from regard.statistics.intervals import mean, proportion, proportion_change
@@ -59,6 +59,15 @@ def test_if_all_cases_are_hits_the_clusters_count():
     assert found is not None
     alone = estimate(23, 23)
     assert found.high == 1 and found.low <= alone.low < 0.9
+
+
+def test_the_variance_of_few_clusters_is_that_of_a_sample():
+    """Korn and Graubard's variance between clusters has the factor n / (n - 1)."""
+    hits, cases = np.array([9.0, 5.0, 4.0, 8.0]), np.full(4, 10.0)
+    variance = hits.var(ddof=1) / 4 / 10**2
+    effective = 0.65 * 0.35 / variance * (t.ppf(0.975, 39) / t.ppf(0.975, 3)) ** 2
+    found = proportion(hits, cases)
+    assert found is not None and found.low == pytest.approx(beta.ppf(0.025, 0.65 * effective, 0.35 * effective + 1))
 
 
 def test_intervals_are_wider_for_many_tests():

@@ -37,6 +37,8 @@ def proportion(
     value = float(hit_counts.sum()) / count
     number = int((case_counts > 0).sum())
     variance = float(((hit_counts - value * case_counts) ** 2).sum()) / count**2
+    if 1 < number < count:
+        variance *= number / (number - 1)
     smallest = count**2 / float((case_counts**2).sum())
     effective = min(count, max(smallest, value * (1 - value) / variance if variance else 0.0))
     if 1 < number < count:

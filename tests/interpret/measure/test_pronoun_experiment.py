@@ -201,7 +201,12 @@ def test_control_heads_are_other_heads_of_the_same_sublayer(model_of):
     draws = control_heads(("encoder.1.self.1",), model_of("pre").network)
     assert draws == (("encoder.1.self.2",),)  # the only one, so all draws are the same
     draws = control_heads(("encoder.1.self.1", "encoder.1.self.2"), model_of("pre").network)
-    assert all(not {"encoder.1.self.1", "encoder.1.self.2"} & set(control) for control in draws)
+    assert [{*draw} for draw in draws] == [{"encoder.2.self.1", "encoder.2.self.2"}]  # in any order, it is one draw
+
+
+def test_there_are_no_control_heads_unless_they_are_as_many(model_of):
+    heads = ("encoder.1.self.1", "encoder.1.self.2", "encoder.2.self.1")
+    assert control_heads(heads, model_of("pre").network) == ()
 
 
 def estimate(value: float, reach: float = 0.02) -> Estimate:

@@ -144,9 +144,10 @@ class PronounInterventions:
 
 
 def control_heads(heads: Heads, model: "AutoregressiveModel") -> tuple[Heads, ...]:
-    """Draw other heads as controls, several times, with a fixed seed.
+    """Draw as many other heads as controls, several times, with a fixed seed; the draws are different sets.
 
     The control of a head is in the same attention sublayer if possible, otherwise in another sublayer of the same kind.
+    There are no controls if the model has too few other heads.
     """
     kinds = {head: attention.kind for attention in model.anatomy().attentions for head in attention.head_addresses}
     generator = np.random.default_rng(SEED)
@@ -160,6 +161,6 @@ def control_heads(heads: Heads, model: "AutoregressiveModel") -> tuple[Heads, ..
             same_kind = [each for each in free if kinds[each] == kinds[head]]
             if same_attention or same_kind:
                 control.append(str(generator.choice(same_attention or same_kind)))
-        if control and tuple(control) not in draws:
+        if len(control) == len(heads) and not any(set(control) == set(draw) for draw in draws):
             draws.append(tuple(control))
     return tuple(draws)

@@ -52,8 +52,13 @@ class ProbeReport(HtmlReport):
             parts.append(text(8, top + 12, stack.capitalize(), font_weight="bold"))
             for number, probe in enumerate(probes):
                 row, column = divmod(number, _COLUMNS)
+                measured = zip(_STYLES[1:], (probe.control, probe.untrained), strict=True)
+                baselines = [(style, values) for style, values in measured if values]
                 chart = LineChart(
-                    probe.task, probe.layers, (probe.control or probe.untrained, probe.untrained), _STYLES
+                    probe.task,
+                    probe.layers,
+                    [values for _, values in baselines],
+                    [_STYLES[0], *(style for style, _ in baselines)],
                 )
                 parts += chart.elements(40 + column * LineChart.WIDTH, top + 44 + row * LineChart.HEIGHT)
             top += 30 + -(-len(probes) // _COLUMNS) * LineChart.HEIGHT
