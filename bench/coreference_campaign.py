@@ -9,8 +9,8 @@ At every validation, the model chooses the pronouns of held-out minimal pairs, a
 `regard measure pronouns` runs on them. Finished models are measured by all four `regard measure` commands, except that
 models of `text` are only measured on pronouns. Every finished part is appended to
 bench/results/coreference_campaign.jsonl, and docs/explanation/coreference.md is written from the latest of each. A part
-that has a result is left out, and a run that was interrupted continues with the same command, so a campaign can continue
-elsewhere.
+that has a result is left out, and a run that was interrupted continues with the same command, so a campaign can
+continue elsewhere.
 
     OMP_NUM_THREADS=1 nice -n 19 python bench/coreference_campaign.py --out runs
     python bench/coreference_campaign.py --out runs --corpora text --steps 20000 --seeds 1
