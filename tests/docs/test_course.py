@@ -1,95 +1,167 @@
-"""Every lesson of docs/course runs and prints the output it shows, and its notebook is generated from it.
+"""Every lesson of docs/course prints the output it shows, its pictures and its notebook are those that it yields.
 
-The `python` blocks of a lesson continue each other, as the cells of its notebook do; `text` blocks are their output.
-After the heading "Question" there is one command, with its output if that depends on no model.
+The `python` blocks of a lesson continue each other, also in the answers of its exercises; `text` blocks are their
+output. The arithmetic in the prose is evaluated, too.
 """
 
+import importlib
 import json
+import math
 import re
-import runpy
-import shutil
+import shlex
+import sys
+from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
+import click
 import pytest
-from tests.docs.test_readme import Step, check, steps
+
+from regard.cli import main
 
 COURSE = Path(__file__).parents[2] / "docs" / "course"
-LESSONS = sorted(COURSE.glob("[0-9]-*.md"))
-NOTEBOOKS = runpy.run_path(str(COURSE / "notebooks.py"))
-FIRST_WITH_MODEL = 4  # the first lesson that needs a model
+sys.path.append(str(COURSE))
+course_build = importlib.import_module("course_build")
+LESSONS: list[Path] = course_build.lessons()
 
-needs_bash = pytest.mark.skipif(shutil.which("bash") is None, reason="the commands are written for a POSIX shell")
-
-
-def body_and_question(lesson: Path) -> tuple[str, str]:
-    """Return the text before the question, and the question."""
-    body, _, question = lesson.read_text("utf-8").partition("\n## Question\n")
-    return body, question
-
-
-def program(page: str) -> str:
-    return "\n\n".join(step.text for step in steps(page) if step.language == "python")
+# Arithmetic such as "0.5·0.5 + 0 = 0.25" or "e^1.5 / √2 = 3.169": numbers, signs, brackets and functions.
+_EQUATION = re.compile(
+    r"(?<![\w.^])((?:-?[\d(√π]|-?\d*π|e\^|-?ln |sin |cos )(?:[\d.()√π^·/+ -]|,(?=\d)|e\^|ln |sin |cos )*?)"
+    r" = (-?\d[\d,]*(?:\.\d+)?)(?![\d^·/π]|\.\d| [/+·-] )"
+)
+_DECIMAL = re.compile(r"(?<![\w.,·])-?\d[\d,]*\.\d{3,}(?![\w])")
 
 
-def shown_output(page: str) -> str:
-    """Return the output that a page shows."""
-    return "".join(re.findall(r"^```text\n(.*?)^```$", page, re.DOTALL | re.MULTILINE))
+def prose(page: str) -> str:
+    """Return the text of a page without blocks of code, formulas and code in a sentence, as one line."""
+    text = re.sub(r"^```\w+\n.*?^```$|^    .*?$", "", page, flags=re.DOTALL | re.MULTILINE)
+    return " ".join(re.sub(r"`[^`]*`", "", text).split())
 
 
-def lesson_number(lesson: Path) -> int:
-    return int(lesson.name[0])
+def equations(page: str) -> Iterator[tuple[str, float, str]]:
+    """Yield each calculation in the prose of a page with its value and the number that is stated as its result."""
+    for calculation, stated in _EQUATION.findall(prose(page)):
+        python = re.sub(r"(√|ln |sin |cos )(\d[\d.]*|\()", r"\1(\2)", calculation).replace("(()", "(")
+        python = python if python.count("(") == python.count(")") else python.lstrip("(")  # a bracket of the prose
+        for sign, name in (("√", "sqrt"), ("ln ", "log"), ("sin ", "sin"), ("cos ", "cos")):
+            python = python.replace(sign, name)
+        python = re.sub(r"(\d)(?=π)", r"\1*", python).replace("π", "pi").replace("·", "*").replace("^", "**")
+        yield calculation, float(eval(python.replace(",", ""), vars(math).copy())), stated
 
 
-def run(lesson: Path, folder: Path) -> None:
-    body, question = body_and_question(lesson)
-    assert check(Step(1, "python", program(body)), folder, lesson.name) == shown_output(body)
-    (command,) = steps(question)
-    answer = check(command, folder, lesson.name)
-    if lesson_number(lesson) < FIRST_WITH_MODEL:
-        assert answer == shown_output(question)
-    else:
-        assert answer and not shown_output(question)
+def is_rounded(value: float, stated: str) -> bool:
+    """Whether a number is a value, rounded to as many decimals as the number has."""
+    return abs(value - float(stated.replace(",", ""))) <= 0.501 * 10 ** -len(stated.partition(".")[2])
 
 
-def test_the_course_lists_its_six_lessons():
-    assert [lesson_number(lesson) for lesson in LESSONS] == [1, 2, 3, 4, 5, 6]
-    listed = re.findall(r"^\d\. \[.+?\]\((.+?)\)", (COURSE / "README.md").read_text("utf-8"), re.MULTILINE)
-    assert listed == [lesson.name for lesson in LESSONS]
-
-
-@needs_bash
-@pytest.mark.parametrize("lesson", LESSONS[: FIRST_WITH_MODEL - 1], ids=lambda lesson: lesson.stem)
-def test_a_lesson_in_plain_python_prints_what_it_shows(lesson, tmp_path):
-    assert "regard" not in program(body_and_question(lesson)[0])
-    run(lesson, tmp_path)
-
-
-@needs_bash
-@pytest.mark.parametrize("lesson", LESSONS[FIRST_WITH_MODEL - 1 :], ids=lambda lesson: lesson.stem)
-def test_a_lesson_with_the_bundled_model_prints_what_it_shows(lesson, tmp_path):
-    run(lesson, tmp_path)
-
-
-def test_a_wrong_number_in_a_lesson_fails(tmp_path):
-    lesson = tmp_path / LESSONS[0].name
-    lesson.write_text(LESSONS[0].read_text("utf-8").replace("[2.45, 6.65]", "[2.45, 6.66]"), "utf-8")
-    with pytest.raises(AssertionError, match=r"6\.66"):
-        run(lesson, tmp_path)
+def check_output(page: str) -> dict[str, Any]:
+    """Run a page, compare the output that it shows, and return its variables."""
+    printed, variables = course_build.run(page)
+    assert page == printed, "run: python docs/course/course_build.py"
+    return dict(variables)
 
 
 @pytest.mark.parametrize("lesson", LESSONS, ids=lambda lesson: lesson.stem)
-def test_the_notebook_is_generated_from_the_lesson(lesson):
-    text = lesson.with_suffix(".ipynb").read_text("utf-8")
-    assert text == NOTEBOOKS["notebook"](lesson.read_text("utf-8")), "run: python docs/course/notebooks.py"
-    cells = [cell for cell in json.loads(text)["cells"] if cell["cell_type"] == "code"]
-    sources = ["".join(cell["source"]) for cell in cells]
-    blocks = steps(lesson.read_text("utf-8"))
-    assert sources == [step.text if step.language == "python" else f"!{step.text}" for step in blocks]
-    outputs = "".join(line for cell in cells for output in cell["outputs"] for line in output["text"])
-    assert outputs == shown_output(body_and_question(lesson)[0])
+def test_a_lesson_yields_its_outputs_pictures_and_notebook(lesson: Path) -> None:
+    page = lesson.read_text("utf-8")
+    variables = check_output(page)
+    assert lesson.with_suffix(".ipynb").read_text("utf-8") == course_build.notebook(page)
+    pictures = course_build.pictures(lesson, variables)
+    assert pictures
+    for path, content in pictures.items():
+        assert path.read_text("utf-8") == content, path.name
+        assert f"](pictures/{path.name})" in page
 
 
-def test_every_link_of_the_course_resolves():
+def test_a_wrong_number_in_a_lesson_fails() -> None:
+    page = LESSONS[1].read_text("utf-8")
+    with pytest.raises(AssertionError, match="course_build"):
+        check_output(page.replace("[2.45, 6.65]", "[2.45, 6.66]"))
+
+
+def test_a_changed_number_changes_the_picture() -> None:
+    lesson = LESSONS[1]
+    _, variables = course_build.run(lesson.read_text("utf-8").replace("query = [1, 2]", "query = [1, 3]"))
+    [(path, content)] = course_build.pictures(lesson, variables).items()
+    assert path.read_text("utf-8") != content
+
+
+@pytest.mark.parametrize("lesson", LESSONS, ids=lambda lesson: lesson.stem)
+def test_the_arithmetic_in_the_prose_is_right(lesson: Path) -> None:
+    page = lesson.read_text("utf-8")
+    wrong = [found for found in equations(page) if not is_rounded(found[1], found[2])]
+    assert wrong == []
+
+
+@pytest.mark.parametrize("lesson", LESSONS, ids=lambda lesson: lesson.stem)
+def test_numbers_in_the_prose_are_printed_or_calculated(lesson: Path) -> None:
+    page = lesson.read_text("utf-8")
+    blocks = re.findall(r"^```\w+\n(.*?)^```$", page, re.DOTALL | re.MULTILINE)
+    known = [float(number) for number in re.findall(r"-?\d+\.?\d*", "\n".join(blocks))]
+    known += [math.e, *(value for _, value, _ in equations(page))] + [
+        float(stated.replace(",", "")) for *_, stated in equations(page)
+    ]
+    unknown = [
+        number
+        for number in _DECIMAL.findall(prose(page))
+        if not any(is_rounded(sign * value, number) for value in known for sign in (1, -1))
+    ]
+    assert unknown == []
+
+
+def test_equations_are_found_and_evaluated() -> None:
+    page = "By hand: 0.5·0.5 + 0 = 0.25, then 16.92 / (16.92 + 1 + 1) =\n0.894, √2 = 1.5 and `1 + 1 = 3`."
+    found = list(equations(page))
+    assert [stated for *_, stated in found] == ["0.25", "0.894", "1.5"]
+    assert [is_rounded(value, stated) for _, value, stated in found] == [True, True, False]
+
+
+@pytest.mark.parametrize("lesson", LESSONS, ids=lambda lesson: lesson.stem)
+def test_a_lesson_has_exercises_with_answers_that_are_computed(lesson: Path) -> None:
+    _, _, exercises = lesson.read_text("utf-8").partition("\n## Exercises\n")
+    answers = re.findall(r"<details><summary>Answer</summary>\n(.*?)</details>", exercises, re.DOTALL)
+    assert len(answers) == len(re.findall(r"^\d\. ", exercises, re.MULTILINE)) >= 3
+    assert sum("```python" in answer and "```text" in answer for answer in answers) >= 2
+
+
+def test_the_course_lists_its_lessons_in_order() -> None:
+    listed = re.findall(r"^\d+\. \[.+?\]\((.+?)\)", (COURSE / "README.md").read_text("utf-8"), re.MULTILINE)
+    assert listed == [lesson.name for lesson in LESSONS]
+    for number, lesson in enumerate(LESSONS, start=1):
+        assert lesson.read_text("utf-8").startswith(f"# {number}. ")
+
+
+def test_lessons_without_a_model_need_only_python() -> None:
+    imported = {}
+    for lesson in LESSONS:
+        sources = "".join(
+            "".join(cell["source"]) + "\n"
+            for cell in json.loads(lesson.with_suffix(".ipynb").read_text("utf-8"))["cells"]
+            if cell["cell_type"] == "code"
+        )
+        imported[lesson.stem[:2]] = set(re.findall(r"^(?:from|import) (\w+)", sources, re.MULTILINE))
+    plain = {number for number, modules in imported.items() if modules <= {"math", "itertools"}}
+    assert plain == {"01", "02", "03", "04", "05", "06", "08", "11", "12"}
+
+
+def test_every_link_and_picture_of_the_course_exists() -> None:
+    linked = set()
     for page in COURSE.glob("*.md"):
-        for link in re.findall(r"\]\((?!http)(.+?)\)", page.read_text("utf-8")):
+        for link in re.findall(r"\]\((?!http)([^)#]+)", page.read_text("utf-8")):
             assert (COURSE / link).is_file(), f"{page.name}: {link}"
+            linked.add(link)
+    assert {link for link in linked if link.startswith("pictures/")} == {
+        f"pictures/{path.name}" for path in (COURSE / "pictures").iterdir()
+    }
+
+
+def test_the_commands_of_the_course_parse() -> None:
+    pages = "".join(page.read_text("utf-8") for page in COURSE.glob("*.md"))
+    commands = re.findall(r"`(regard [^`]+)`", pages)
+    assert commands
+    for line in commands:
+        words, command = shlex.split(line)[1:], main
+        while isinstance(command, click.Group):
+            command, words = command.commands[words[0]], words[1:]
+        with command.make_context("regard", words, resilient_parsing=line.count(" ") < 3):
+            pass
