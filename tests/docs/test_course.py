@@ -51,7 +51,7 @@ def equations(page: str) -> Iterator[tuple[str, float, str]]:
 
 def is_rounded(value: float, stated: str) -> bool:
     """Whether a number is a value, rounded to as many decimals as the number has."""
-    return abs(value - float(stated.replace(",", ""))) <= 0.501 * 10 ** -len(stated.partition(".")[2])
+    return abs(value - float(stated.replace(",", ""))) <= 0.501 * 0.1 ** len(stated.partition(".")[2])
 
 
 def check_output(page: str) -> dict[str, Any]:
@@ -160,7 +160,8 @@ def test_the_commands_of_the_course_parse() -> None:
     commands = re.findall(r"`(regard [^`]+)`", pages)
     assert commands
     for line in commands:
-        words, command = shlex.split(line)[1:], main
+        words = shlex.split(line)[1:]
+        command: click.Command = main
         while isinstance(command, click.Group):
             command, words = command.commands[words[0]], words[1:]
         with command.make_context("regard", words, resilient_parsing=line.count(" ") < 3):
