@@ -19,6 +19,7 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from regard.server.metrics import Metrics
 from regard.server.route_table import RouteTable
+from regard.server.routes.error_answers import error_answer, family_of
 
 _logger = logging.getLogger("regard.server.requests")
 
@@ -84,15 +85,17 @@ class RequestLog:
         try:
             await self._app(scope, receive, send_with_headers)
         except Exception as error:
-            # An answer has been sent. The message of the error is not logged, because it may quote a text.
+            # The message of the error is not logged, because it may quote a text.
             where = traceback.extract_tb(error.__traceback__)[-1]
             _logger.error("request %s: %s in %s:%s", request_id, type(error).__name__, where.filename, where.lineno)
+            if not status:
+                await error_answer(family_of(_path(scope)), error)(scope, receive, send_with_headers)
         finally:
             self._metrics.http_in_flight.dec()
             self._finish(scope, status, time.perf_counter() - began, request_id, known)
 
     def _finish(self, scope: Scope, status: int, seconds: float, request_id: str, known: RequestFacts) -> None:
-        route = self.routes.find(scope["path"].removeprefix(scope.get("root_path", "")))
+        route = self.routes.find(_path(scope))
         method = scope["method"] if scope["method"] in _METHODS else "other"
         self._metrics.http_requests.labels(route, method, str(status or 499)).inc()
         self._metrics.http_duration.labels(route).observe(seconds)
@@ -126,5 +129,9 @@ def _add_headers(headers: MutableHeaders, request_id: str, *, is_deepl: bool) ->
 
 
 def _is_deepl(scope: Scope) -> bool:
-    path: str = scope["path"].removeprefix(scope.get("root_path", ""))
-    return path.startswith(("/v2/", "/v3/"))
+    return family_of(_path(scope)) == "deepl"
+
+
+def _path(scope: Scope) -> str:
+    path: str = scope["path"]
+    return path.removeprefix(scope.get("root_path", ""))
