@@ -3,10 +3,12 @@
 import asyncio
 import json
 from contextlib import suppress
+from tempfile import SpooledTemporaryFile
 from typing import Any
 from urllib.parse import urlencode
 
 import pytest
+from starlette import formparsers
 from starlette.requests import Request
 
 from regard.server.routes.inputs import InputError, Inputs, find_key, read_inputs
@@ -86,6 +88,27 @@ def test_files() -> None:
         b"content",
         "fr",
     )
+
+
+def test_files_are_not_written_to_disk(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(SpooledTemporaryFile, "rollover", None)
+    content = "a" * (2 << 20)
+    assert read(*multipart(('name="file"; filename="a.txt"', content))).files["file"].content == content.encode()
+
+
+@pytest.mark.parametrize("charset", ["punycode", "undefined", "idna", "utf-7", "unknown", '"punycode"', ""])
+def test_charsets_of_forms_that_are_refused(charset: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Decoders such as punycode take quadratic time."""
+    monkeypatch.setattr(formparsers, "_user_safe_decode", None)  # nothing is decoded
+    body, content_type = multipart(('name="q"', "a"))
+    with pytest.raises(InputError, match="charset"):
+        read(body, f"{content_type}; charset={charset}")
+
+
+@pytest.mark.parametrize("charset", ["UTF-8", '"utf-8"', "us-ascii", "iso-8859-1"])
+def test_charsets_of_forms(charset: str) -> None:
+    body, content_type = multipart(('name="q"', "a"))
+    assert read(body, f"{content_type}; charset={charset}").get("q") == "a"
 
 
 @pytest.mark.parametrize("content_type", [JSON, "", "multipart/form-data; boundary=x"])

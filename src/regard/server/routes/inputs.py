@@ -7,12 +7,14 @@ know are ignored, and `null` and `""` count as absent. The fields are read only 
 
 import json
 import re
+import sys
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any, NoReturn
 from urllib.parse import parse_qsl
 
-from starlette.exceptions import HTTPException
+from python_multipart.multipart import parse_options_header
+from starlette.formparsers import MultiPartException, MultiPartParser
 from starlette.requests import Request
 
 from regard.errors import UserError
@@ -23,6 +25,8 @@ _MAX_FIELDS = 10_000  # repeated `text=` fields of the DeepL API; limits of the 
 
 _MAX_FILES = 10
 _MAX_PART_BYTES = 1 << 24  # of a field of a multipart form that is not a file
+
+_CHARSETS = ("utf-8", "utf8", "us-ascii", "ascii", "iso-8859-1", "latin-1", "latin1")
 
 _KEY_FIELDS = ("api_key", "apiKey", "auth_key", "token", "key")
 
@@ -119,17 +123,30 @@ async def _read(request: Request) -> Inputs:
 
 
 async def _read_multipart(request: Request) -> tuple[list[tuple[str, str]], dict[str, UploadedFile]]:
+    _, options = parse_options_header(request.headers["content-type"])
+    charset = options.get(b"charset", b"utf-8").decode("latin-1").lower()
+    if charset not in _CHARSETS:  # some decoders of Python take quadratic time
+        raise InputError(f"Invalid form: the charset {charset[:40]!r} is not supported; send UTF-8")
+    parser = _FormParser(
+        request.headers, request.stream(), max_files=_MAX_FILES, max_fields=_MAX_FIELDS, max_part_size=_MAX_PART_BYTES
+    )
     texts, files = [], {}
     try:
-        async with request.form(max_files=_MAX_FILES, max_fields=_MAX_FIELDS, max_part_size=_MAX_PART_BYTES) as form:
-            for name, value in form.multi_items():
-                if isinstance(value, str):
-                    texts.append((name, value))
-                else:
-                    files[name] = UploadedFile(value.filename or "", await value.read())
-    except HTTPException as error:
-        raise InputError(f"Invalid form: {error.detail}") from None
+        form = await parser.parse()
+        for name, value in form.multi_items():
+            if isinstance(value, str):
+                texts.append((name, value))
+            else:
+                files[name] = UploadedFile(value.filename or "", await value.read())
+        await form.close()
+    except MultiPartException as error:
+        raise InputError(f"Invalid form: {error.message}") from None
     return texts, files
+
+
+class _FormParser(MultiPartParser):
+    # Files stay in memory: the server writes no texts to disk, and the whole body has a limit.
+    spool_max_size = sys.maxsize
 
 
 def _pairs(encoded: bytes) -> list[tuple[str, str]]:
