@@ -147,6 +147,30 @@ def test_more_work_than_the_limit_is_refused_until_some_is_done():
     run(work())
 
 
+def test_of_many_texts_only_the_next_ones_are_in_the_queue():
+    """Adding and removing takes time for each text that is in the queue."""
+
+    async def work() -> None:
+        waiting = queue()
+        texts = [str(number) for number in range(100_000)]
+        lane = DOCUMENTS
+        asked, gone = ask(waiting, texts, "one", lane), ask(waiting, texts, "two", lane)
+        await asyncio.sleep(0)
+        assert waiting.tokens == 2 * 512
+        gone.cancel()
+        await asyncio.sleep(0)
+        assert waiting.tokens == 512
+        while not asked.done():
+            batch = await waiting.take()
+            for item in batch.items:
+                item.future.set_result(item.text)
+            await asyncio.sleep(0)
+            assert waiting.tokens <= 2 * 512
+        assert (await asked)[0] == texts
+
+    run(work())
+
+
 def test_a_text_that_is_longer_than_the_limit_is_taken_if_nothing_waits():
     async def work() -> None:
         waiting = queue(seconds=0.001)
@@ -161,15 +185,13 @@ def test_a_text_that_is_longer_than_the_limit_is_taken_if_nothing_waits():
 def test_cancelled_work_leaves_the_queue():
     async def work() -> None:
         waiting = queue()
-        counted: list[int] = []
-        waiting.on_cancel = counted.append
         gone, stays = ask(waiting, ["a"] * 5, "one"), ask(waiting, ["b"] * 5, "two")
         await asyncio.sleep(0)
         gone.cancel()
         await asyncio.sleep(0)
         assert [item.text for batch in await take_all(waiting) for item in batch.items] == ["b"] * 5
         await stays
-        assert counted == [5] and waiting.requests == waiting.tokens == 0
+        assert waiting.requests == waiting.tokens == 0
 
     run(work())
 

@@ -11,15 +11,16 @@ import math
 import time
 from bisect import bisect_left, insort
 from collections import Counter, OrderedDict, deque
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field
-from itertools import count
+from itertools import count, islice
 from typing import Any
 
 from regard.server.errors import DeadlinePassed, QueueFull
 
 _BATCH_SECONDS = 0.25
 _BATCH_TEXTS = 64
+_WAITING_TEXTS = 512  # of a request, that are in the queue at a time; enough for the next batches of several engines
 _DOCUMENT_SHARE = 0.2
 _BYTES_PER_TOKEN = 3  # an estimate; the measured rate counts tokens in the same way, so it need not be exact
 _FIRST_RATE = 2_000.0  # tokens per second, until the first batches are measured
@@ -149,7 +150,6 @@ class Queue:
         self._arrived = asyncio.Event()
         self._numbers = count()
         self._rate = _FIRST_RATE
-        self.on_cancel: Callable[[int], None] = lambda texts: None
 
     @property
     def requests(self) -> int:
@@ -167,44 +167,51 @@ class Queue:
     async def submit(self, lane: Lane, texts: Sequence[str], client: str, deadline: float) -> tuple[list[Any], float]:
         """Return the results of texts, and the longest time one of them waited.
 
-        Raise `QueueFull`, or `DeadlinePassed` after `deadline` seconds. Texts whose caller is cancelled are dropped.
+        Raise `QueueFull`, or `DeadlinePassed` after `deadline` seconds. Texts whose caller is cancelled are dropped. Of
+        many texts, only the next ones are in the queue, so that adding and removing them takes little time.
         """
-        tokens = [max(1, len(text.encode("utf-8", "replace")) // _BYTES_PER_TOKEN) for text in texts]
-        self._admit(lane.is_document, sum(tokens))
-        loop, kind, now = asyncio.get_running_loop(), self._classes[lane.is_document], time.monotonic()
-        items = [
-            Item(text, lane, client, size, next(self._numbers), now, loop.create_future())
-            for text, size in zip(texts, tokens, strict=True)
-        ]
-        if not kind.clients:
-            kind.served = max(kind.served, self._classes[not lane.is_document].served)
+        self._admit(texts, is_document=lane.is_document)
+        rest = iter(texts)
+        waiting: deque[Item] = deque()
+        results: list[Any] = []
+        longest = 0.0
         self._open[lane.is_document] += 1
         try:
-            for item in items:
-                kind.add(item)
-            self._arrived.set()
             async with asyncio.timeout(deadline):
-                results = [await item.future for item in items]
-            return results, max((item.wait for item in items), default=0.0)
+                waiting += (self._add(text, lane, client) for text in islice(rest, _WAITING_TEXTS))
+                while waiting:
+                    results.append(await waiting[0].future)
+                    longest = max(longest, waiting.popleft().wait)
+                    waiting += (self._add(text, lane, client) for text in islice(rest, 1))
+            return results, longest
         except TimeoutError:
             raise DeadlinePassed(f"the translation was not finished within {deadline:g} seconds") from None
-        except asyncio.CancelledError:
-            self.on_cancel(len(items))
-            raise
         finally:
             self._open[lane.is_document] -= 1
-            for item in items:
+            for item in waiting:
                 item.future.cancel()  # has no effect on one that has its result
                 if item.future.cancelled():
-                    kind.remove(item)
+                    self._classes[lane.is_document].remove(item)
                 else:
                     item.future.exception()  # of several, only the first is raised
 
-    def _admit(self, is_document: bool, tokens: int) -> None:
+    def _add(self, text: str, lane: Lane, client: str) -> Item:
+        kind = self._classes[lane.is_document]
+        if not kind.clients:
+            kind.served = max(kind.served, self._classes[not lane.is_document].served)
+        future = asyncio.get_running_loop().create_future()
+        item = Item(text, lane, client, _tokens(text), next(self._numbers), time.monotonic(), future)
+        kind.add(item)
+        self._arrived.set()
+        return item
+
+    def _admit(self, texts: Sequence[str], *, is_document: bool) -> None:
         limit = self._max_documents if is_document else self._max_requests
         waiting = self._classes[is_document].tokens
         seconds = waiting / self._rate / self._engines
-        is_long = not is_document and waiting and (waiting + tokens) / self._rate > self._max_seconds * self._engines
+        is_long = False
+        if waiting and not is_document:
+            is_long = (waiting + sum(map(_tokens, texts))) / self._rate > self._max_seconds * self._engines
         if self._open[is_document] >= limit or is_long:
             raise QueueFull("the server is busy; try again later", retry_after=max(1, math.ceil(seconds)))
 
@@ -235,3 +242,7 @@ class Queue:
         """Let a text whose engine died be tried alone, before all others."""
         self._suspects.append(item)
         self._arrived.set()
+
+
+def _tokens(text: str) -> int:
+    return max(1, len(text.encode("utf-8", "replace")) // _BYTES_PER_TOKEN)

@@ -122,7 +122,6 @@ class Service:
     @contextmanager
     def _admitted(self, work: Work) -> Iterator[tuple[ServedModel, ...]]:
         """Check work, note it in the log, and charge it if it succeeds; yield the models for it."""
-        self._check_sizes(work)
         models = self.catalog.route(work.source, work.target, work.model)
         characters = sum(map(len, work.texts))
         if known := facts.get():
@@ -230,14 +229,6 @@ class Service:
             known.wait += wait
             known.tokens += sum(len(each.tokens) for each in results)
         return results
-
-    def _check_sizes(self, work: Work) -> None:
-        if work.is_document:
-            return
-        if len(work.texts) > self.settings.batch_limit:
-            raise TooLarge(f"a request may have at most {self.settings.batch_limit:,} texts")
-        if any(len(text) > self.settings.char_limit for text in work.texts):
-            raise TooLarge(f"a text may have at most {self.settings.char_limit:,} characters")
 
     def _options(self, catalog: Catalog) -> EngineOptions:
         models = {model.name: str(model.path) for model in catalog.models()}

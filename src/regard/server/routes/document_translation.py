@@ -28,7 +28,8 @@ async def translate_documents(service: Service, work: Work, documents: Sequence[
     answers: dict[int, Sequence[Translation] | None] = dict.fromkeys(range(len(steps)))
     while answers:
         wanted = await asyncio.to_thread(_advance, steps, answers, translated)
-        translations = iter(await _translate(service, work, [text for texts in wanted.values() for text in texts]))
+        texts = tuple(text for texts in wanted.values() for text in texts)
+        translations = iter(await service.translate(replace(work, texts=texts)))
         answers = {number: [next(translations) for _ in texts] for number, texts in wanted.items()}
     return [translated[number] for number in range(len(steps))]
 
@@ -46,12 +47,3 @@ def _advance(
         except StopIteration as end:
             translated[number] = end.value
     return wanted
-
-
-async def _translate(service: Service, work: Work, texts: Sequence[str]) -> list[Translation]:
-    """Translate texts, at most as many at a time as a request may have; a text with many tags has more."""
-    size = len(texts) if work.is_document else service.settings.batch_limit
-    translations: list[Translation] = []
-    for begin in range(0, len(texts), max(1, size)):
-        translations += await service.translate(replace(work, texts=tuple(texts[begin : begin + size])))
-    return translations
