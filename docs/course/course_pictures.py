@@ -134,9 +134,15 @@ def _residual(lesson: Variables) -> str:
 
 
 def _masks(lesson: Variables) -> str:
-    words, weights = lesson["words"], np.array(lesson["causal"])
-    title = "Causal self-attention: no weight on later words"
-    return heatmap(title, words, words, words, weights, np.arange(len(words)) > np.arange(len(words))[:, None])
+    words = lesson["words"]
+    rows = [
+        (
+            word,
+            [(key, f"{w:.2f}" if j <= i else "masked", w) for j, (key, w) in enumerate(zip(words, row, strict=True))],
+        )
+        for i, (word, row) in enumerate(zip(words, lesson["causal"], strict=True))
+    ]
+    return _grid("Causal self-attention", "Later words are masked, and get no weight.", rows)
 
 
 def _probabilities(lesson: Variables) -> str:
@@ -149,7 +155,7 @@ def _probabilities(lesson: Variables) -> str:
 
 def _beam(lesson: Variables) -> str:
     rows = [
-        (f"step {step}", [(" ".join(words), f"{probability:.3f}", probability) for words, probability in kept])
+        (f"step {step}", [(" ".join(words).removesuffix(" </s>"), f"{p:.3f}", p) for words, p in kept])
         for step, kept in enumerate(lesson["history"], start=1)
     ]
     return _grid("Beam search with two hypotheses", "The probability of each hypothesis that is kept.", rows)

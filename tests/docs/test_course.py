@@ -16,6 +16,7 @@ from typing import Any
 
 import click
 import pytest
+from tests.docs.test_readme import Step, check
 
 from regard.cli import main
 
@@ -166,3 +167,14 @@ def test_the_commands_of_the_course_parse() -> None:
             command, words = command.commands[words[0]], words[1:]
         with command.make_context("regard", words, resilient_parsing=line.count(" ") < 3):
             pass
+
+
+@pytest.mark.slow
+def test_an_lstm_learns_the_alignment_that_the_first_lesson_shows(tmp_path: Path) -> None:
+    page = (COURSE.parent / "explanation" / "recurrent.md").read_text("utf-8")
+    commands = re.findall(r"^    ((?:regard|cut) .*)$", page, re.MULTILINE)
+    assert len(commands) == 5
+    output = "".join(check(Step(1, "sh", command), tmp_path, "recurrent.md") for command in commands)
+    attends = re.findall(r"predicting (\S+): (\S+) ", output)
+    shown = re.findall(r"^(\S+) +\d\.\d\d of its attention to (\S+)$", LESSONS[0].read_text("utf-8"), re.MULTILINE)
+    assert attends[: len(shown)] == shown
