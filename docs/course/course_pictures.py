@@ -169,8 +169,8 @@ def _step(lesson: Variables) -> str:
 
 def _schedule(lesson: Variables) -> str:
     labels = [f"{step:,}" for step in lesson["steps"]]
-    rates = {"rate · 1000": [1000 * rate for rate in lesson["rates"]]}
-    return _lines("Learning rate of the paper", "times 1000, over training steps", labels, rates)
+    rates = {"rate · 10,000": [10_000 * rate for rate in lesson["rates"]]}
+    return _lines("Learning rate of the paper", "times 10,000, over training steps", labels, rates)
 
 
 def _heads_measured(lesson: Variables) -> str:
