@@ -32,7 +32,9 @@ def test_the_only_head_is_measured(monkeypatch):
     assert effect.loss.value != 0 and effect.changed is not None and effect.pronoun is not None
     # The number of pairs is that of everything: sentences for loss and translations, minimal pairs for pronouns.
     assert found.unablated.pronoun is not None and found.unablated.translated == found.unablated.loss.count == 10
-    assert effect.loss.count == effect.changed.count == 10 and effect.pronoun.count == found.unablated.pronoun.count == 20
+    assert (
+        effect.loss.count == effect.changed.count == 10 and effect.pronoun.count == found.unablated.pronoun.count == 20
+    )
     assert model.measure_alignment(count=20).chosen.head == "decoder.2.cross.1"
 
 

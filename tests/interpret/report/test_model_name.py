@@ -1,4 +1,4 @@
-"""What is shown to others names the model folder, and not where it is; defaults are the same in Python and as options."""
+"""What is shown to others names the model folder, and not its path; defaults are the same in Python and as options."""
 
 import inspect
 import json
