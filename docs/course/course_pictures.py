@@ -117,7 +117,8 @@ def _position_table(lesson: Variables) -> str:
 
 
 def _distance(lesson: Variables) -> str:
-    return _lines("Dot product of position 10 with ...", "positions 0 to 20", range(21), {"width 64": lesson["near"]})
+    near = lesson["near"]
+    return _lines("Dot product of position 10 with ...", "... each position", list(near), {"width 64": list(near.values())})
 
 
 def _context(lesson: Variables) -> str:
