@@ -118,7 +118,7 @@ def _position_table(lesson: Variables) -> str:
 
 def _distance(lesson: Variables) -> str:
     near = lesson["near"]
-    return _lines("Dot product of position 10 with ...", "... each position", list(near), {"width 64": list(near.values())})
+    return _lines("Dot product with position 10", "over positions", list(near), {"width 64": list(near.values())})
 
 
 def _context(lesson: Variables) -> str:
