@@ -239,16 +239,26 @@ class Model:
         return self._translator.score(pairs, decode)
 
     def look(
-        self, text: str, decode: DecodeSettings | None = None, *, target: str | None = None, without: str | None = None
+        self,
+        text: str,
+        decode: DecodeSettings | None = None,
+        *,
+        target: str | None = None,
+        without: str | None = None,
+        instead: str | None = None,
     ) -> View:
         """Translate a text, and return a view of all numbers that the model computes for it.
 
         If `target` is given, it is used instead of the model's own translation. `without` removes "positions",
         "scaling" or an attention head such as "encoder.2.self.5" from the model. If a head is removed, the model
         translates without it; if positions or scaling are removed, the translation is still that of the full model.
+        `instead` replaces the attention weights of a head: with "uniform" they become equal, and with a pair of tokens
+        such as "8:2", counted from 1, the first attends only to the second.
         """
         self._translator.check_open()
-        inspection = self._inspector.inspect(text, decode or self.decode, target=target, without=without)
+        inspection = self._inspector.inspect(
+            text, decode or self.decode, target=target, without=without, instead=instead
+        )
         return View(**{field.name: getattr(inspection, field.name) for field in fields(inspection)})
 
     def trace(self, source: Tokens, written: Tokens, without: str | None = None) -> Trace:

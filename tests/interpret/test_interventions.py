@@ -71,3 +71,47 @@ def test_without_a_head_the_text_is_translated_again():
     assert same.text == same.full_model_text == full.text
     given = model.look(text, target=full.text, without="decoder.1.cross.1")
     assert given.text == full.text and given.full_model_text is None
+
+
+def test_a_head_can_attend_evenly_or_to_one_token_and_nothing_else_changes_in_its_layer(model):
+    full = model.look(TEXT, target="a red dog.")
+    for head in ("encoder.1.self.2", "decoder.1.cross.1", "decoder.1.self.1"):
+        weights = np.asarray(full.trace[f"{head}.weight"])
+        even = np.asarray(
+            model.look(TEXT, target="a red dog.", without=head, instead="uniform").trace[f"{head}.weight"]
+        )
+        visible = np.tril(np.ones(weights.shape)) if head.startswith("decoder.1.self") else np.ones(weights.shape)
+        assert even == pytest.approx(visible / visible.sum(axis=1, keepdims=True), abs=1e-6)
+        forced = np.asarray(
+            model.look(TEXT, target="a red dog.", without=head, instead="3-4:1-2").trace[f"{head}.weight"]
+        )
+        assert forced[2:4] == pytest.approx(np.eye(weights.shape[1])[[0, 0]] / 2 + np.eye(weights.shape[1])[[1, 1]] / 2)
+        others = [i for i in range(len(weights)) if i not in (2, 3)]
+        assert forced[others] == pytest.approx(weights[others], abs=1e-6)
+
+
+def test_what_an_intervention_does_to_the_words_of_the_full_model_is_recorded(model):
+    view = model.look(TEXT, DECODE, without="decoder.1.cross.1", instead="uniform")
+    assert view.original is not None and view.original_changed is not None
+    again = model.look(TEXT, target=view.original.text, without="decoder.1.cross.1", instead="uniform")
+    if again.trace.written.ids == view.original.trace.written.ids:
+        assert view.original_changed == pytest.approx(again.trace["probability"], abs=1e-6)
+    with_head = model.look(TEXT, DECODE)
+    assert view.full_model_text == with_head.text and view.original.text == with_head.text
+
+
+@pytest.mark.parametrize(
+    ("without", "instead", "message"),
+    [
+        (None, "uniform", "say which head"),
+        ("scaling", "uniform", "say which head"),
+        ("encoder.1.self.1", "flat", "neither 'uniform' nor a pair of tokens"),
+        ("encoder.1.self.1", "0:1", "counted from 1"),
+        ("encoder.1.self.1", "3-2:1", "the first is given before the last"),
+        ("encoder.1.self.1", "1:999", "has token 999 of the text"),
+        ("decoder.1.self.1", "2:3", "attend to a later one"),
+    ],
+)
+def test_weights_that_cannot_be_replaced_are_refused(model, without, instead, message):
+    with pytest.raises(LookError, match=message):
+        model.look(TEXT, target="a red dog.", without=without, instead=instead)

@@ -4,11 +4,19 @@ import json
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
+from dataclasses import asdict
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any
 
 from regard.api import Model
-from regard.interpret.report.look_data import look_effects, look_facts, look_map, look_vectors, map_addresses
+from regard.interpret.report.look_data import (
+    look_effects,
+    look_facts,
+    look_map,
+    look_vectors,
+    map_addresses,
+    opening_of_few,
+)
 from regard.page.assets import read_asset
 
 POLICY = "default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self'"
@@ -75,12 +83,16 @@ def live_server(model: Model) -> Iterator[tuple[str, list[dict[str, Any]]]]:
 
 def answer(model: Model, body: dict[str, Any]) -> dict[str, Any]:
     """Return the parts of a look that a body asks for."""
-    view = model.look(body["text"], target=body.get("target"), without=body.get("without"))
+    names = ("target", "without", "instead")
+    view = model.look(body["text"], **{name: body.get(name) for name in names})
     found: dict[str, Any] = {"vectors": {address: look_vectors(view, address) for address in body["vectors"]}}
     if "facts" in body["parts"]:
         found["facts"] = look_facts(view)
     if "maps" in body["parts"]:
         found["maps"] = {address: look_map(view.trace, address) for address in map_addresses(view.trace)}
+    if "opening" in body["parts"]:
+        opening = opening_of_few(view)
+        found["opening"] = opening and asdict(opening)
     if "effects" in body["parts"] and (effects := view.head_effects()):
         found["effects"] = look_effects(view, effects)
     return found

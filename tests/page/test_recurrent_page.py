@@ -6,7 +6,6 @@ from tests.interpret.recurrent_models import recurrent_model
 from tests.page.browser import OpenedPage, number, unfold
 
 from regard.interpret.look.arithmetic import head_arithmetic
-from regard.interpret.look.opening import find_opening
 from regard.interpret.report import look_data
 
 TEXT, TARGET = "the old cat sees a tree.", "a red dog."
@@ -41,7 +40,7 @@ def open_page(browser, tmp_path):
 def test_every_tab_of_a_model_with_additive_attention_shows_the_recorded_numbers(open_page):
     view = recurrent_model("lstm", "additive").look(TEXT, target=TARGET)
     opened = open_page(view, viewport={"width": 390, "height": 844}, color_scheme="dark")
-    opening = find_opening(view.trace)
+    opening = look_data.look_opening(view, view.head_effects())
     assert opening
     weight = view.attention("decoder.2.cross.1").values[opening.row].max()
     assert parts(opened)[1:] == ["States of the recurrent layers", "Written token by token", "The model"]

@@ -39,11 +39,11 @@ def test_what_the_service_gets_is_what_the_library_computes(tiny: Path) -> None:
         service = Service(ServeSettings(models=(str(tiny),), alternatives_limit=5))
         await service.start()
         try:
-            assert not service.has_helper
+            assert service.helper_state == ("stopped", 0)
             model = regard.load(tiny, backend="torch")
             view = model.look(TEXT)
             found = await service.look(work)
-            assert service.has_helper
+            assert service.helper_state == ("running", 0)
             facts = plain(look_facts(view))
             assert {**found["facts"], "model": "", "command": ""} == {**facts, "model": "", "command": ""}
             assert found["facts"]["model"] == name and str(tiny.parent) not in str(found)
@@ -58,7 +58,7 @@ def test_what_the_service_gets_is_what_the_library_computes(tiny: Path) -> None:
             given = await service.look(work, target="the cat")
             assert given["facts"]["texts"]["target"] == "the cat"
 
-            sampled = {"temperature": 1.0, "seed": 3, "n_best": 2}
+            sampled: dict[str, Any] = {"temperature": 1.0, "seed": 3, "n_best": 2}
             [translation] = await service.translate(Work((TEXT,), "en", "xx", sampled, Client()))
             [other] = model.translate([TEXT], regard.DecodeSettings(**sampled))
             assert (translation.text, len(translation.alternatives)) == (other.text, 1)

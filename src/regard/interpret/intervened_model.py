@@ -4,8 +4,7 @@ from typing import Any
 
 from torch import Tensor
 
-from regard.interpret.address import check_head
-from regard.interpret.interventions import HeadIntervention
+from regard.interpret.interventions import HeadIntervention, head_intervention
 from regard.models.inputs import Inputs
 from regard.models.interface import AutoregressiveModel
 from regard.models.lens import Lens
@@ -35,8 +34,9 @@ class IntervenedModel(AutoregressiveModel):
         return self._model.project(hidden)
 
 
-def without_head(model: AutoregressiveModel, without: str | None) -> IntervenedModel | None:
-    """Return the model with one head ablated, or None if `without` is not the address of a head."""
-    if without is None or "." not in without:
-        return None
-    return IntervenedModel(model, HeadIntervention([check_head(without, model.anatomy())]))
+def without_head(
+    model: AutoregressiveModel, without: str | None, instead: str | None, source_length: int
+) -> IntervenedModel | None:
+    """Return the model with an intervention on one head, or None if `without` is not the address of a head."""
+    intervention = head_intervention(model.anatomy(), without, instead, source_length)
+    return IntervenedModel(model, intervention) if intervention else None

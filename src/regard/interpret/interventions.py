@@ -5,6 +5,7 @@ and changes nothing else. The parameters on disk never change.
 """
 
 import copy
+import re
 from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING
 
@@ -19,6 +20,8 @@ if TYPE_CHECKING:
     from regard.models.interface import AutoregressiveModel
 
 ABLATION_MODES = ("zeroed", "uniform")
+
+UNIFORM = "uniform"  # what replaces the attention weights of a head, if not a pair of tokens
 
 _MODES_IN_WORDS = {"zeroed": "set to zero", "uniform": "set to equal values", "forced": "set to chosen keys"}
 _UNSCALED = "the scores are not divided by the square root of the head width"
@@ -97,7 +100,8 @@ class ReplacedOutputs(HeadIntervention):
 class ForcedAttention(HeadIntervention):
     """A lens that makes chosen queries of some heads attend only to chosen keys, with equal weights.
 
-    `spans` holds, for each head, a pair for every sentence of the batch: the range of queries and the range of keys.
+    `spans` holds, for each head, a pair for every sentence of the batch: the range of queries and the range of keys. A
+    single pair is for all sentences. Without keys, the queries attend to nothing.
     """
 
     def __init__(self, spans: Mapping[str, Sequence[tuple[range, range]]]) -> None:
@@ -106,23 +110,27 @@ class ForcedAttention(HeadIntervention):
 
     def _replacement(self, head: str, weights_BLM: "Tensor", mask: "Tensor | None", first_row: int) -> "Tensor":
         forced_BLM = weights_BLM.clone()
-        for sentence, (rows, columns) in enumerate(self._spans[head]):
+        pairs = self._spans[head]
+        for sentence, (rows, columns) in enumerate(pairs):
+            sentences = slice(None) if len(pairs) == 1 else slice(sentence, sentence + 1)
             chosen = slice(max(0, rows.start - first_row), max(0, rows.stop - first_row))
-            forced_BLM[sentence, chosen] = 0
-            forced_BLM[sentence, chosen, columns.start : columns.stop] = 1 / len(columns)
+            forced_BLM[sentences, chosen] = 0
+            forced_BLM[sentences, chosen, columns.start : columns.stop] = 1 / max(1, len(columns))
         return forced_BLM
 
 
-def intervene(model: "AutoregressiveModel", without: str | None) -> "tuple[AutoregressiveModel, Recorder]":
+def intervene(
+    model: "AutoregressiveModel", without: str | None, instead: str | None = None
+) -> "tuple[AutoregressiveModel, Recorder]":
     """Return a model and a recorder; if the model runs with this recorder, it lacks the component or head `without`.
 
-    The given model is unchanged.
+    `instead` replaces the attention weights of the head, as `head_intervention` says. The given model is unchanged.
     """
     anatomy = model.anatomy()
+    if intervention := head_intervention(anatomy, without, instead):
+        return model, InterventionRecorder(intervention, str(without))
     if without is None:
         return model, Recorder()
-    if "." in without:
-        return model, InterventionRecorder(HeadIntervention([check_head(without, anatomy)]), without)
     if without not in anatomy.removable:
         choices = ", ".join(anatomy.removable) or "nothing"
         head = f" or a head such as {anatomy.heads[0]}" if anatomy.heads else ""
@@ -130,6 +138,38 @@ def intervene(model: "AutoregressiveModel", without: str | None) -> "tuple[Autor
     if without == "positions":
         return without_positions(model), Recorder(Intervention(without, _WITHOUT_POSITIONS))
     return model, _UnscaledRecorder()
+
+
+def head_intervention(
+    anatomy: Anatomy, without: str | None, instead: str | None, source_length: int | None = None
+) -> HeadIntervention | None:
+    """Return the intervention on the head `without`, or None if this is not the address of a head.
+
+    Without `instead`, the attention weights of the head become zero; with "uniform", equal; and with a pair of tokens
+    such as "8:2" or "8-9:2", counted from 1, the first attends only to the second. A target token that is not written
+    has no effect. If the number of source tokens is given, a source token beyond it is an error.
+    """
+    if without is None or "." not in without:
+        if instead is not None:
+            raise LookError(f"{instead!r} replaces the attention weights of a head; say which head")
+        return None
+    check_head(without, anatomy)
+    if instead is None or instead == UNIFORM:
+        return HeadIntervention([without], instead or "zeroed")
+    found = re.fullmatch(r"(\d{1,6})(?:-(\d{1,6}))?:(\d{1,6})(?:-(\d{1,6}))?", instead)
+    if not found:
+        raise LookError(f"{instead!r} is neither {UNIFORM!r} nor a pair of tokens such as '8:2' or '8-9:2'")
+    row, last_row, column, last_column = found.groups()
+    rows, columns = range(int(row) - 1, int(last_row or row)), range(int(column) - 1, int(last_column or column))
+    attention = next(each for each in anatomy.attentions if without in each.head_addresses)
+    if min(rows.start, columns.start) < 0 or not rows or not columns:
+        raise LookError(f"{instead!r} has no token; tokens are counted from 1, and the first is given before the last")
+    for tokens, side in ((rows, attention.queries), (columns, attention.keys)):
+        if side == "source" and source_length is not None and tokens.stop > source_length:
+            raise LookError(f"{instead!r} has token {tokens.stop} of the text, which has {source_length} tokens")
+    if attention.causal and columns.stop > rows.start + 1:
+        raise LookError(f"{instead!r} makes a token attend to a later one, which {without} cannot see")
+    return ForcedAttention({without: [(rows, columns)]})
 
 
 def without_positions(model: "AutoregressiveModel") -> "AutoregressiveModel":

@@ -46,6 +46,14 @@ class Tokens:
             return self.words
         return tuple(WordSpan(text, index, index + 1) for index, text in enumerate(self.texts))
 
+    def content_words(self) -> dict[int, WordSpan]:
+        """Return the words that have a letter or a digit, by index; special tokens are none."""
+        return {
+            i: word
+            for i, word in enumerate(self.words)
+            if any(map(str.isalnum, word.text)) and word.begin not in self.special
+        }
+
 
 def find_word(name: str, units: Sequence[WordSpan]) -> WordSpan | None:
     """Find a word by its text; `it:2` is the second `it`. Return None if there is no such word.

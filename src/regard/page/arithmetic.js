@@ -7,14 +7,13 @@ import { number, rich, t, whole } from "./strings.js";
 
 const exact = (value) => number(value, 4);
 
-export async function showArithmetic(add, context) {
-  const { inspection, state, listen } = context;
+export function showArithmetic(add, { inspection, state, listen, later }) {
   const title = make("span", {});
   const body = make("div", { id: "arithmetic-body" });
   const [rowLabel, rowSelect] = makeSelect("arithmetic-row", t("sum.row"), (value) => draw(Number(value), chosen.column));
   const [columnLabel, columnSelect] = makeSelect("arithmetic-key", t("sum.column"), (value) => draw(chosen.row, Number(value)));
   const controls = make("div", { className: "controls" }, rowLabel, columnLabel);
-  add(makeFold({ id: "arithmetic", title, open: !matchMedia("(max-width: 42rem)").matches, draw: (content) => content.append(controls, body) }));
+  const part = add(makeFold({ id: "arithmetic", title, open: !matchMedia("(max-width: 42rem)").matches, draw: (content) => content.append(controls, body) }));
   let chosen = { row: 0, column: 0 };
   const opened = new Set();
 
@@ -31,9 +30,13 @@ export async function showArithmetic(add, context) {
     const { rows, columns, read } = map.attention;
     fillSelect(rowSelect, rows.tokens.map((token, i) => [String(i), read ? `${read.tokens[i]} → ${token}` : token]), String(row));
     fillSelect(columnSelect, columns.tokens.map((token, i) => [String(i), token]), String(column));
-    const [vectors, table] = await Promise.all([inspection.provider.vectors(address), inspection.table(address, "tokens")]);
-    if (address !== state.address || chosen.row !== row || chosen.column !== column) return;
+    const table = await inspection.table(address, "tokens");
     title.textContent = t("sum.title", { weight: number(table.at(row, column)) });
+    if (!part.open) return; // the vectors are only asked for when they are shown
+    body.classList.add("stale");
+    const vectors = await inspection.provider.vectors(address);
+    if (address !== state.address || chosen.row !== row || chosen.column !== column) return;
+    body.classList.remove("stale");
     if (!vectors) {
       body.replaceChildren(make("p", { textContent: t("sum.missing", { address }) }), headCommand(inspection, map, row),
         make("p", { textContent: t("sum.page") }), makeCommand(`${inspection.facts.command} --trace ${address} --html page.html`));
@@ -50,9 +53,11 @@ export async function showArithmetic(add, context) {
     const pair = await tokenPair(inspection, state);
     if (address === state.address && units === state.units) await draw(pair.row, pair.column);
   }
+  const update = () => follow().catch((error) => body.replaceChildren(make("p", { className: "warning", textContent: error.message })));
 
-  await follow();
-  listen((changed) => changed.some((name) => ["address", "units", "row", "column"].includes(name)) && follow());
+  later.push(update());
+  part.addEventListener("toggle", () => part.open && !body.childElementCount && update());
+  listen((changed) => changed.some((name) => ["address", "units", "row", "column"].includes(name)) && update());
 }
 
 /** Of the tokens of the selected words, the pair with the largest weight. */

@@ -11,15 +11,19 @@ import { rich, t } from "./strings.js";
 
 const FIRST = 6; // words in the ranking before the rest is asked for
 
-export async function showAttention(add, context) {
+/** Show the three drawings; `between()` adds what is to be shown between the sentence and the heads. */
+export async function showAttention(add, context, between) {
   const { inspection, state, change, listen, row, column, signal } = context;
   const { facts } = inspection;
+  let parts = null; // what is shown: the tables, and the drawings of the present kind and units
   const hint = make("p", { className: "small" });
   const sentenceHost = make("div", { className: "sentence", id: "sentence" });
   const finding = make("p", { className: "finding", id: "finding" });
   const honest = make("p", { className: "note honest", id: "honest" });
-  const removal = await makeRemovalPart(context);
-  add(make("div", { className: "card stage" }, hint, sentenceHost, make("div", { className: "finding-row" }, finding, removal.button), honest, removal.panel));
+  const removal = await makeRemovalPart(context, () => parts && draw());
+  add(make("div", { className: "card stage" }, hint, sentenceHost, make("div", { className: "finding-row" }, finding, removal.controls), honest, removal.panel));
+
+  between();
 
   const gridHost = make("section", { id: "all-heads" });
   const mapTitle = make("h3", { id: "map-title" });
@@ -35,7 +39,6 @@ export async function showAttention(add, context) {
   const two = add(make("div", { className: "two" }, gridHost, mapPart));
 
   let allShown = false;
-  let parts = null; // what is shown: the tables, and the drawings of the present kind and units
   const select = (cell) => change({ column: null, ...cell, hover: null });
   const point = (cell) => {
     if (cell?.row === state.hover?.row && cell?.column === state.hover?.column) return;
@@ -78,11 +81,11 @@ export async function showAttention(add, context) {
   function draw() {
     const { map, table, tables, sentence, drawing, grid } = parts;
     const i = row();
-    const isRemoved = removal.draw(map);
-    sentence.draw(i, { chosen: state.row, dashed: isRemoved });
-    const note = state.opened && !state.hover && !isRemoved ? t(`opened.${state.opened}`) : null;
-    showFinding(finding, honest, { map, table, heads: tables, row: i, removal: removal.finding(map), note, canRemove: !removal.button.hidden });
-    grid?.draw({ tables, row: i, address: map.address, gone: isRemoved ? map.address : facts.without, ...removal.captions(map) });
+    const changed = removal.draw(map, table, state.row);
+    sentence.draw(i, { chosen: state.row, changed });
+    const note = state.opened && !state.hover && !changed ? t(`opened.${state.opened}`) : null;
+    showFinding(finding, honest, { map, table, heads: tables, row: i, changed: removal.finding(map, table), note, canRemove: removal.isOffered() });
+    grid?.draw({ tables, row: i, address: map.address, gone: changed ? map.address : facts.without, ...removal.captions(map) });
     const cell = { row: i, column: column() ?? table.top(i) };
     drawing.draw(cell);
     readout.textContent = cellText(table, cell);
@@ -103,8 +106,8 @@ export async function showAttention(add, context) {
       if (!(await load())) return;
       draw();
     } else if (changed.some((name) => ["row", "column", "hover", "removed", "mode"].includes(name))) {
-      if (changed.includes("removed") || changed.includes("mode")) await removal.load();
       draw();
+      if (changed.includes("removed") || changed.includes("mode")) removal.load();
       if (changed.includes("column") && state.column !== null) announce(readout.textContent);
     }
   });

@@ -7,9 +7,32 @@ const COLUMN_WIDTH = 104;
 const ROW_HEIGHT = 40;
 const LONGEST = 11; // characters of a token
 
-/** Return the drawing of the search and a function that marks a step of it. */
-export function drawBeams({ search, is_given: isGiven }) {
+/**
+ * Return the drawing of the search and a function that marks a step of it. The translation of a page is given to the
+ * model, so that it need not be searched for; then the search is made when it is opened, if the provider can.
+ */
+export function drawBeams({ facts: { search, is_given: isGiven, texts }, provider }) {
+  if (!search && isGiven && !provider.refuses({ target: null })) return drawLater(provider, texts.target);
   if (!search) return { element: make("p", { className: "note", id: "beams", textContent: isGiven ? t("writing.given") : "" }), mark: () => {} };
+  return drawSearch(search);
+}
+
+function drawLater(provider, translation) {
+  const element = make("details", { className: "plain", id: "beams" }, make("summary", { textContent: t("writing.beams") }), make("p", { className: "note", textContent: t("writing.searching") }));
+  let drawn = null;
+  let now = 0;
+  element.addEventListener("toggle", async () => {
+    if (!element.open || drawn) return;
+    const { search, texts } = await (await provider.look({ target: null })).facts();
+    drawn = drawSearch(search);
+    drawn.mark(now);
+    const other = texts.target === translation ? [] : [make("p", { className: "note", textContent: t("writing.own", { text: texts.target }) })];
+    element.replaceChildren(element.firstChild, ...other, ...[...drawn.element.children].slice(1));
+  });
+  return { element, mark: (step) => { now = step; drawn?.mark(step); } };
+}
+
+function drawSearch(search) {
   const tree = drawTree(search);
   const element = make("details", { className: "plain", id: "beams" },
     make("summary", { textContent: t("writing.beams") }),

@@ -2,13 +2,13 @@
 // second below and orange.
 
 import { make, makeButton, makeWord, plain } from "./dom.js";
-import { commonPairs, wordDifferences } from "./differences.js";
+import { commonPairs, markDifferences, wordDifferences } from "./differences.js";
 import { whereOf } from "./inspection.js";
-import { largestEffect } from "./removal.js";
 import { makeSentence } from "./sentence.js";
 import { number, rich, t } from "./strings.js";
 
 const MOST_HEIGHT = 130; // of an arc
+const MOST_CHANGES = 2; // of the translation, in the finding
 const SHOWN = 5; // rows of a list
 const LEAST = 0.005; // smaller differences are not listed
 
@@ -20,7 +20,7 @@ export async function showComparison(root, { inspection, state, change, listen }
   const stage = make("div", { className: "card stage", id: "comparison" });
   const below = make("div", { className: "halves" });
   root.replaceChildren(make("div", { className: "comparison-top" }, make("h3", { textContent: t("compare.title") }), makeButton(t("compare.stop"), "", leave, { id: "compare-stop" })), stage, below);
-  const effects = other.facts.has_effects ? await other.provider.effects() : null;
+  let effects = null; // of removing heads in the second text; they come later
   let latest = 0;
 
   async function draw() {
@@ -37,10 +37,11 @@ export async function showComparison(root, { inspection, state, change, listen }
     const pair = { first, second, row, match, columns };
     drawStage(stage, inspection, other, map, pair, change);
     const moves = heads.map((head, i) => ({ head, moved: movedBetween({ ...pair, first: firsts[i], second: seconds[i] }) }));
-    below.replaceChildren(drawChanges(map, pair), drawHeads(moves, map, effects, other.facts.steps, change));
+    below.replaceChildren(drawChanges(map, pair), drawHeads(moves, map, effects, [inspection.facts.steps, other.facts.steps], change));
   }
 
   await draw();
+  if (other.facts.has_effects) other.provider.effects().then((found) => { effects = found; return stage.isConnected && draw(); }, () => {});
   listen((changed) => changed.some((name) => ["address", "row"].includes(name)) && stage.isConnected && draw());
 }
 
@@ -60,7 +61,7 @@ function matchOf(first, second) {
 
 function drawStage(stage, inspection, other, map, { first, second, row, match, columns }, change) {
   const translations = wordDifferences(inspection.facts.texts.target, other.facts.texts.target);
-  const line = (words, style) => make("p", { className: "translation", dir: "auto" }, ...words.flatMap(({ text, differs }, i) => [i ? " " : "", differs ? make("mark", { className: style, textContent: text }) : text]));
+  const line = (words, style) => make("p", { className: "translation", dir: "auto" }, ...markDifferences(words, style));
   const [above, under] = [make("div", { className: "sentence" }), make("div", { className: "sentence below" })];
   const finding = make("p", { className: "finding", id: "comparison-finding" });
   const honest = make("p", { className: "note" });
@@ -75,9 +76,9 @@ function drawStage(stage, inspection, other, map, { first, second, row, match, c
   const lower = makeSentence(under, second, { ...options, select: (j) => options.select(back.get(j) ?? row), below: true, left: upper.left() });
   lower.draw(match, { marks: differing(second.columns, sameOthers) });
 
-  const [one, two] = [translations.first, translations.second].map((words) => words.filter(({ differs }) => differs).map(({ text }) => text).join(" "));
   const where = make("span", { className: "where" }, ` · ${whereOf(map)}`);
-  const lead = one && two ? rich("compare.becomes", { one: makeWord(one, "strong"), two: makeWord(two, "strong") }) : [t("compare.same")];
+  const becomes = translations.changes.slice(0, MOST_CHANGES).flatMap(([one, two], i) => [...(i ? [t("separator")] : []), ...rich("compare.becomes", { one: makeWord(one || "–", "strong"), two: makeWord(two || "–", "strong") })]);
+  const lead = becomes.length ? becomes : [t("compare.same")];
   finding.replaceChildren(...lead, where);
   const changes = changesBetween({ first, second, row, match, columns });
   const top = [first.top(row), second.top(match)];
@@ -115,22 +116,29 @@ function drawChanges(map, pair) {
 }
 
 /** The heads whose attention from this word differs most, and what each does to the second translation. */
-function drawHeads(moves, map, effects, steps, change) {
+function drawHeads(moves, map, effects, [firstSteps, steps], change) {
   const sorted = [...moves].sort((a, b) => b.moved - a.moved);
   const own = sorted.find(({ head }) => head === map);
   const shown = sorted.slice(0, SHOWN);
   if (own && !shown.includes(own)) shown[SHOWN - 1] = own;
-  const strongest = effects && largestEffect([...effects.values()].reduce((best, one) => (sizeOf(one, steps) > sizeOf(best, steps) ? one : best)), steps);
+  const strongest = effects && differingStep(firstSteps, steps);
   const head = [t("compare.head"), t("compare.moved.column"), ...(strongest ? [make("span", {}, ...rich("compare.removed", { token: makeWord(plain(strongest.token)) }))] : [])];
   const body = shown.map(({ head: one, moved }) => {
     const button = makeButton(whereOf(one), "plain", () => change({ address: one.address, column: null, hover: null }));
     const effect = effects?.get(one.address);
     const isChanged = effect?.changes.some(({ step }) => step === strongest.step);
-    const cells = [button, number(moved), ...(strongest ? [`${number(strongest.before)} → ${number(effect.probabilities[strongest.step])}${isChanged ? ` ${t("compare.changes")}` : ""}`] : [])];
+    const cells = [button, number(moved), ...(strongest ? [`${number(strongest.before)} → ${number(effect?.probabilities[strongest.step] ?? strongest.before)}${isChanged ? ` ${t("compare.changes")}` : ""}`] : [])];
     return make("tr", { className: one === map ? "chosen" : "" }, ...cells.map((cell) => make("td", {}, cell)));
   });
   const table = make("table", { className: "wide" }, make("thead", {}, make("tr", {}, ...head.map((cell) => make("th", { scope: "col" }, cell)))), make("tbody", {}, ...body));
   return make("section", {}, make("h3", { textContent: t("compare.heads") }), make("div", { className: "frame" }, table), make("p", { className: "small", textContent: t("compare.warning") }));
 }
 
-const sizeOf = (effect, steps) => Math.abs(largestEffect(effect, steps).difference);
+/** The first token of the second translation that the first does not have there, or its last token. */
+function differingStep(first, second) {
+  const tokens = (steps) => steps.map(({ token }) => token);
+  const same = new Set(commonPairs(tokens(first), tokens(second)).map(([, j]) => j));
+  const found = second.findIndex((_, j) => !same.has(j));
+  const step = found < 0 ? second.length - 1 : found;
+  return { step, token: second[step].token, before: second[step].probability };
+}

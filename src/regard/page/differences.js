@@ -1,5 +1,7 @@
 // Which words differ between two texts: those that are not in the longest sequence of words that both have.
 
+import { make } from "./dom.js";
+
 /** Return the longest common sequence of two lists as pairs of indices. */
 export function commonPairs(first, second) {
   const lengths = Array.from({ length: first.length + 1 }, () => new Uint16Array(second.length + 1));
@@ -17,13 +19,24 @@ export function commonPairs(first, second) {
   return pairs;
 }
 
-/** Return the words of two texts, each with whether it differs. */
+/** Return the words and signs of two texts, each with the white space before it and with whether it differs. */
 export function wordDifferences(first, second) {
-  const [words, others] = [first.split(" "), second.split(" ")];
-  const pairs = commonPairs(words, others);
+  const [words, others] = [wordsOf(first), wordsOf(second)];
+  const pairs = commonPairs(words.map(({ text }) => text), others.map(({ text }) => text));
   const [same, sameOthers] = [new Set(pairs.map(([i]) => i)), new Set(pairs.map(([, j]) => j))];
   return {
-    first: words.map((text, i) => ({ text, differs: !same.has(i) })),
-    second: others.map((text, j) => ({ text, differs: !sameOthers.has(j) })),
+    first: words.map((word, i) => ({ ...word, differs: !same.has(i) })),
+    second: others.map((word, j) => ({ ...word, differs: !sameOthers.has(j) })),
+    /** What stands in the place of what: pairs of texts, of which one may be empty. */
+    changes: [...pairs, [words.length, others.length]].map(([i, j], at) => {
+      const [begin, from] = at ? [pairs[at - 1][0] + 1, pairs[at - 1][1] + 1] : [0, 0];
+      return [textOf(words.slice(begin, i)), textOf(others.slice(from, j))];
+    }).filter(([one, two]) => one || two),
   };
 }
+
+const wordsOf = (text) => Array.from(text.matchAll(/(\s*)([\p{L}\p{N}\p{M}]+|[^\s\p{L}\p{N}\p{M}])/gu), ([, space, word]) => ({ space, text: word }));
+const textOf = (words) => words.map(({ space, text }) => space + text).join("").trim();
+
+/** Show the words of a text; those that differ are marked. */
+export const markDifferences = (words, style) => words.flatMap(({ space, text, differs }) => [space, differs ? make("mark", { className: style, textContent: text }) : text]);

@@ -17,7 +17,10 @@ function provide({ facts, maps, vectors }, effects, other) {
     facts: async () => facts,
     map: remembered((address) => unpack(maps[address])),
     vectors: remembered(async (address) => (vectors[address] ? unpackAll(vectors[address]) : null)),
+    holds: (address) => address in vectors,
+    opening: async () => facts.opening,
     effects: () => effects(""),
+    page: async () => null,
     refuses: (request) => (find(request) ? null : "refused.file"),
     look: async (request) => find(request) ?? Promise.reject(new Error("a page file has no other inspection")),
   };

@@ -4,6 +4,7 @@ import { makeEmbeddedProvider } from "./embedded_provider.js";
 import { showHeader } from "./header.js";
 import { mount } from "./inside.js";
 import { makeTexts } from "./texts.js";
+import { readSelection } from "./selection.js";
 import { setLanguage, uiLanguage } from "./strings.js";
 
 const data = JSON.parse(document.getElementById("data").textContent);
@@ -18,7 +19,8 @@ async function show() {
   const inside = document.createElement("section");
   inside.className = "inside";
   root.replaceChildren(makeTexts(await provider.facts()), inside);
-  await mount(inside, provider);
+  const { later } = await mount(inside, provider, { selection: readSelection(document.body.dataset.selection).state });
+  await Promise.all(later);
   document.body.dataset.ready = "yes";
 }
 

@@ -16,13 +16,13 @@ export function findingOf(table, row) {
 }
 
 /**
- * Show the finding about the selected row. `removal` is the finding without the head, if it is removed, and `note` says
- * why this is shown.
+ * Show the finding about the selected row. `changed` has the finding about the head if it is changed, with a note, and
+ * `note` says why this is shown.
  */
-export function showFinding(line, below, { map, table, heads, row, removal, note, canRemove }) {
+export function showFinding(line, below, { map, table, heads, row, changed, note, canRemove }) {
   const where = () => make("span", { className: "where" }, ` · ${whereOf(map)}`);
-  line.replaceChildren(...(removal ?? [...findingOf(table, row), t("finding.value", { weight: number(table.at(row, table.top(row))) }), where()]));
-  below.replaceChildren(...(removal ? [t("finding.removed")] : honest(map, table, heads, row, canRemove)), ...(note ? [" ", note] : []));
+  line.replaceChildren(...(changed?.line ?? [...findingOf(table, row), t("finding.value", { weight: number(table.at(row, table.top(row))) }), where()]));
+  below.replaceChildren(...(changed ? changed.note : honest(map, table, heads, row, canRemove)), ...(note ? [" ", note] : []));
   announce(line.textContent);
 }
 

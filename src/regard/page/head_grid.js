@@ -58,10 +58,11 @@ export function makeHeadGrid(root, inspection, layers, choose, setMode) {
       for (const tile of tiles) tile.background = null;
     },
     /** Draw the tables of all heads, with the row of one word, and caption each. */
-    draw({ tables, row, address, gone, removals }) {
+    draw({ tables, row, address, gone, removals, note: text }) {
       const to = tables[tiles.findIndex(({ map }) => map.address === address)]?.top(row);
-      markMode(removals ? "remove" : "look");
-      if (removals) note.replaceChildren(...rich("heads.note.remove", { word: makeWord(plain(removals.token)), before: number(removals.before) }));
+      markMode(removals || text ? "remove" : "look");
+      if (text) note.replaceChildren(text);
+      else if (removals) note.replaceChildren(...rich("heads.note.remove", { word: makeWord(plain(removals.token)), before: number(removals.before) }));
       else note.replaceChildren(...rich("heads.note", { word: makeWord(tables[0].rows[row].text) }));
       tiles.forEach((tile, i) => {
         const isChosen = tile.map.address === address;

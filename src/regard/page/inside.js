@@ -19,10 +19,14 @@ import { showWriting } from "./writing.js";
 const mounted = new WeakMap(); // for each root: the selection, what ends its listeners, and the number of the last mount
 
 /**
- * Show an inspection in `root`. With `ask`, a text of more tokens than that is drawn only when the reader asks for it.
- * The promise is kept when everything is drawn, or when a later call has replaced this one.
+ * Show an inspection in `root`. The promise is kept when everything is drawn, or when a later call has replaced this one.
+ *
+ * With `ask`, a text of more tokens than that is drawn only when the reader asks for it. `selection` is a part of the
+ * state to begin with. `open(changes)` shows another inspection of the provider, and is otherwise a mount.
+ * With `actions(context)`, which is called when a drawing is there, the page has a heading of its own and starts the tour.
  */
-export async function mount(root, provider, { ask = Infinity } = {}) {
+export async function mount(root, provider, options = {}) {
+  const { ask = Infinity, selection = {} } = options;
   const record = mounted.get(root) ?? { turn: 0, state: null, ended: null };
   mounted.set(root, record);
   const turn = (record.turn += 1);
@@ -31,14 +35,16 @@ export async function mount(root, provider, { ask = Infinity } = {}) {
   root.setAttribute("aria-label", t("inside"));
   const tokens = inspection.facts.source.tokens.length;
   if (tokens > ask) {
-    root.replaceChildren(make("p", { className: "note" }, t("inside.long", { count: whole(tokens) }), " ", makeButton(t("inside.draw"), "", () => mount(root, provider))));
+    const draw = () => mount(root, provider, { ...options, ask: Infinity });
+    root.replaceChildren(make("p", { className: "card note on-demand" }, t("inside.long", { count: whole(tokens) }), " ", makeButton(t("inside.draw"), "main", options.attempt ? () => options.attempt(draw) : draw)));
     return;
   }
-  const { opening } = inspection.facts;
-  const first = opening ? { address: opening.address, row: opening.row, opened: opening.rule } : {};
   const isKept = record.state && inspection.maps.has(record.state.address);
+  const first = isKept ? record.state : await firstState(inspection, selection);
+  if (turn !== record.turn) return;
   const ended = new AbortController();
-  const context = { inspection, provider, signal: ended.signal, remount: (next) => mount(root, next, { ask }), ...makeState(isKept ? record.state : first) };
+  const open = options.open ?? (async (changes) => mount(root, await provider.look(changes), { ...options, selection: {} }));
+  const context = { inspection, provider, signal: ended.signal, open, later: [], actions: options.actions, ...makeState(first) };
   // The new drawing needs its width, so it is made in its place, invisible, and then replaces the old one.
   const drawing = make("div", { className: "parts building" });
   root.append(drawing);
@@ -48,11 +54,20 @@ export async function mount(root, provider, { ask = Infinity } = {}) {
     ended.abort();
     return;
   }
+  context.actions?.(context);
   record.ended?.abort();
   Object.assign(record, { state: context.state, ended });
   drawing.classList.remove("building");
   root.replaceChildren(drawing);
   document.body.dataset.drawn = String(Number(document.body.dataset.drawn ?? 0) + 1);
+  return context;
+}
+
+/** The selection to begin with: a given one, if the model has its map, or what is to be shown first. */
+async function firstState({ maps, provider }, selection) {
+  if (maps.has(selection.address)) return selection;
+  const opening = await provider.opening();
+  return opening ? { address: opening.address, row: opening.row, opened: opening.rule } : {};
 }
 
 async function showParts(root, context) {
@@ -60,11 +75,10 @@ async function showParts(root, context) {
   const add = (element) => { root.append(element); return element; };
   add(makeBar(context));
   if (mainAttention) {
-    await showAttention(add, context);
-    showComparisonPart(add, context);
-    await showArithmetic(add, context);
+    await showAttention(add, context, () => showComparisonPart(add, context));
+    showArithmetic(add, context);
   }
-  if (facts.recurrences.length) await showStates(add, context);
+  if (facts.recurrences.length) showStates(add, context);
   showWriting(add, context);
   if (facts.positions) showPositions(add, context);
   showModel(add, context);
@@ -74,7 +88,7 @@ async function showParts(root, context) {
 /** The heading, and the buttons that choose the kind of attention and the units. */
 function makeBar(context) {
   const { inspection, state, change, listen } = context;
-  const bar = make("div", { className: "bar-top" }, make("h2", { textContent: t("inside") }));
+  const bar = make("div", { className: "bar-top" }, ...(context.actions ? [] : [make("h2", { textContent: t("inside") })]));
   if (!inspection.mainAttention) {
     bar.append(make("p", { className: "note", id: "no-attention", textContent: `${t("inside.none")} ${inspection.facts.recurrences.length ? t("inside.states") : ""}` }));
     return bar;
@@ -93,8 +107,8 @@ function makeBar(context) {
   markUnits(state.units);
   listen((changed) => changed.includes("units") && markUnits(state.units));
   bar.append(units);
-  const tour = makeTour(context);
-  if (tour) bar.append(tour);
+  context.tour = makeTour(context);
+  if (context.tour && !context.actions) bar.append(context.tour.button);
   return bar;
 }
 

@@ -93,7 +93,7 @@ function makeTable({ attention }, weights, units) {
   const at = (i, j) => values[i * columns.length + j];
   const masked = (i, j) => attention.causal && columns[j].begin > rows[i].end - 1;
   const ranked = (i) => columns.map((_, j) => j).filter((j) => !masked(i, j)).sort((a, b) => at(i, b) - at(i, a));
-  return { rows, columns, values, at, masked, ranked, top: (i) => ranked(i)[0], readsColumns: attention.queries === attention.keys };
+  return { rows, columns, values, at, masked, ranked, isCausal: attention.causal, top: (i) => ranked(i)[0], readsColumns: attention.queries === attention.keys };
 }
 
 /** Where a map is, as a reader says it: "layer 4, head 4". */

@@ -1,11 +1,11 @@
-// What changes without a head: the translation and its probabilities beside the original, and the same for all other
-// heads, removed one at a time, as a baseline.
+// What changes if a head is changed: the translation and its probabilities beside the original, and, if it is removed, the
+// same for all other heads, removed one at a time, as a baseline.
 //
-// If the provider can compute the translation without a head, the page shows that inspection. Otherwise it shows what
-// the effects say: probabilities after the same words.
+// If the provider can compute the changed translation, the page shows that inspection. Otherwise it shows what the
+// effects say: probabilities after the same words.
 
 import { make, makeButton, makeCommand, makeSvg, makeWord, plain } from "./dom.js";
-import { wordDifferences } from "./differences.js";
+import { markDifferences, wordDifferences } from "./differences.js";
 import { whereOf } from "./inspection.js";
 import { number, probability, rich, t } from "./strings.js";
 
@@ -19,36 +19,47 @@ export function largestEffect(effect, steps) {
   return { step, token: steps[step].token, before: steps[step].probability, after: effect.probabilities[step], change, difference: effect.probabilities[step] - steps[step].probability };
 }
 
-/** The line above the panel: "Without this head, elle becomes il". */
-export function removalFinding(effect, map, isTranslated) {
-  const { token, before, after, change } = effect;
+/** The line above the panel: "Without this head, elle becomes il". `lead` are its first words, which say what changed. */
+export function changeFinding({ token, before, after, change }, map, { isTranslated, how, lead }) {
   const strong = (text) => makeWord(plain(text), "strong");
-  const where = make("span", { className: "where" }, ` · ${t("removal.where", { where: whereOf(map) })}`);
-  if (change && change.token !== token) return [...rich(isTranslated ? "removal.becomes" : "removal.exceeds", { word: strong(token), other: strong(change.token) }), where];
-  return [...rich("removal.stays", { word: strong(token), before: number(before), after: number(after) }), where];
+  const where = make("span", { className: "where" }, ` · ${t(how === "removed" ? "removal.where" : "change.where", { where: whereOf(map) })}`);
+  if (change && change.token !== token) return [...rich(isTranslated ? "removal.becomes" : "removal.exceeds", { lead, word: strong(token), other: strong(change.token) }), where];
+  return [...rich("removal.stays", { lead, word: strong(token), before: number(before), after: number(after) }), where];
 }
 
-/** Make the panel. `texts` are the translations with and without the head; the second is null if it is not known. */
-export function makeRemoval({ effects, steps, map, texts, command, isGiven }) {
-  const effect = largestEffect(effects.get(map.address), steps);
+/**
+ * Make the panel. `texts` are the translations with and without the head; the second is null if it is not known.
+ * `baseline` has the effects of removing each head, or null while they are computed; without it, there is none.
+ */
+export function makeRemoval({ effect: all, baseline, steps, map, texts, command, isGiven, isReplaced }) {
+  const effect = largestEffect(all, steps);
+  const [before, after] = isReplaced ? ["change.before", "change.after"] : ["removal.with", "removal.without"];
   const pair = make("dl", { className: "with-without" });
   const difference = texts.without === null ? null : wordDifferences(texts.with, texts.without);
-  const line = (name, words, style) => pair.append(make("dt", { className: "small", textContent: t(name) }), make("dd", { dir: "auto" }, ...words.flatMap(({ text, differs }, i) => [i ? " " : "", differs ? make("mark", { className: style, textContent: text }) : text])));
-  line("removal.with", difference ? difference.first : [{ text: texts.with }], "look");
-  if (difference) line("removal.without", difference.second, "diff");
+  const line = (name, words, style) => pair.append(make("dt", { className: "small", textContent: t(name) }), make("dd", { dir: "auto" }, ...markDifferences(words, style)));
+  line(before, difference ? difference.first : [{ space: "", text: texts.with }], "look");
+  if (difference) line(after, difference.second, "diff");
   const panel = make("div", { className: "removal", id: "removal" }, pair);
   if (isGiven) panel.append(make("p", { className: "note", textContent: t("removal.given") }));
   else if (!difference) panel.append(make("p", { className: "note" }, t("removal.unknown")), makeCommand(command));
   else if (texts.with === texts.without) panel.append(make("p", { className: "note", textContent: t("removal.same") }));
-  panel.append(make("div", { className: "halves" }, drawProbabilities(effect), ...(effects.size > 1 ? [drawBaseline(effects, effect, map)] : [])));
+  panel.append(make("div", { className: "halves" }, drawProbabilities(effect, isReplaced), ...drawSpecial(baseline, effect, map)));
   return panel;
 }
 
-function drawProbabilities({ step, token, before, after, change }) {
+/** Whether the effect is special: a baseline, or why there is none yet. */
+function drawSpecial(baseline, effect, map) {
+  if (!baseline || baseline.effects?.size === 1) return [];
+  if (baseline.effects) return [drawBaseline(baseline.effects, effect, map)];
+  return [make("div", {}, make("h3", { textContent: t("removal.special") }), make("p", { className: "note", textContent: baseline.failure ?? t("heads.waiting") }))];
+}
+
+function drawProbabilities({ step, token, before, after, change }, isReplaced) {
+  const names = isReplaced ? ["change.before", "change.after"] : ["removal.with.short", "removal.without.short"];
   const entries = [[token, before, after], ...(change && change.token !== token ? [[change.token, change.before, change.after]] : [])];
   const list = make("div", { className: "pairs" });
   for (const [word, first, second] of entries) {
-    list.append(makeWord(plain(word), "strong"), ...bar("removal.with.short", first, "look"), ...bar("removal.without.short", second, "diff"));
+    list.append(makeWord(plain(word), "strong"), ...bar(names[0], first, "look"), ...bar(names[1], second, "diff"));
   }
   return make("div", {}, make("h3", { textContent: t("removal.here") }), list, make("p", { className: "small", textContent: t("removal.place", { step: step + 1 }) }));
 }
@@ -86,4 +97,4 @@ function drawBaseline(effects, { step, token, before }, map) {
 }
 
 /** The button that removes the chosen head or puts it back. */
-export const makeRemovalButton = (isRemoved, action) => makeButton(t(isRemoved ? "removal.back" : "removal.remove"), "act", action, { id: "remove", ariaPressed: String(isRemoved) });
+export const makeRemovalButton = (action) => makeButton("", "act", action, { id: "remove" });

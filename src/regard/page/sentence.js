@@ -96,7 +96,8 @@ export function makeSentence(host, table, { select, point, language, below = fal
     if (upper) upper.style.marginBottom = layout === "pair" ? `${GAP}px` : "";
   }
 
-  function draw(row, { dashed = false, chosen = row, marks = [] } = {}) {
+  /** Draw the arcs of a row; those of a head that is "removed" are dashed, and those of one whose weights are "replaced" orange. */
+  function draw(row, { changed = null, chosen = row, marks = [] } = {}) {
     const weights = columns.map((_, j) => table.at(row, j));
     const from = isSelf ? (rows[row].input ?? row) : null;
     const largest = table.top(row);
@@ -114,7 +115,8 @@ export function makeSentence(host, table, { select, point, language, below = fal
       element.setAttribute("aria-pressed", String(i === chosen));
     });
     if (row === chosen) labelWords(weights);
-    drawArcs(weights, isSelf ? columnElements[from] : wordElements[row], from, largest, dashed);
+    host.classList.toggle("replaced", changed === "replaced");
+    drawArcs(weights, isSelf ? columnElements[from] : wordElements[row], from, largest, changed === "removed");
   }
 
   function labelWords(weights) {

@@ -8,11 +8,10 @@ import { drawVector } from "./vector.js";
 const exact = (value) => number(value, 4);
 const named = (name) => name.replaceAll("_", " ");
 
-export async function showStates(add, { inspection }) {
+export function showStates(add, { inspection }) {
   const { facts, provider } = inspection;
   const layers = facts.recurrences;
-  const available = await Promise.all(layers.map(({ address }) => provider.vectors(address)));
-  const present = layers.filter((_, i) => available[i]);
+  const present = layers.filter(({ address }) => provider.holds(address));
   const chosen = { layer: (present.at(-1) ?? layers.at(-1)).address, position: 0 };
   const tokensOf = ({ side }) => (side === "source" ? facts.source.tokens : facts.written.tokens);
   add(makeFold({
@@ -21,20 +20,22 @@ export async function showStates(add, { inspection }) {
       const choose = (changes) => { Object.assign(chosen, changes); draw(); };
       const [layerLabel, layerSelect] = makeSelect("state-layer", t("states.layer"), (layer) => choose({ layer }));
       const [tokenLabel, tokenSelect] = makeSelect("state-position", t("states.token"), (position) => choose({ position: Number(position) }));
-      fillSelect(layerSelect, layers.map(({ address }, i) => [address, available[i] ? address : t("states.absent", { address })]), chosen.layer);
+      fillSelect(layerSelect, layers.map(({ address }) => [address, provider.holds(address) ? address : t("states.absent", { address })]), chosen.layer);
       const text = make("p", { className: "note", id: "state-text" });
       const step = make("div", { id: "state-step" });
       content.append(make("div", { className: "controls" }, layerLabel, tokenLabel), text, step,
         make("h3", { textContent: t("states.norms") }), make("p", { className: "small", textContent: t("states.norms.note") }), drawNorms(facts));
-      function draw() {
-        const at = layers.findIndex(({ address }) => address === chosen.layer);
-        const layer = layers[at];
+      async function draw() {
+        const layer = layers.find(({ address }) => address === chosen.layer);
         const tokens = tokensOf(layer);
         chosen.position = Math.min(chosen.position, tokens.length - 1);
         fillSelect(tokenSelect, tokens.map((token, i) => [String(i), layer.side === "source" ? token : `${facts.read.tokens[i]} → ${token}`]), String(chosen.position));
         text.textContent = t(layer.backwards ? "states.text.after" : "states.text.before", { title: layer.title, width: layer.width });
         const command = makeCommand(`${facts.command} --trace ${layer.address} --tokens --word ${quoted(tokens[chosen.position])}`);
-        step.replaceChildren(...(available[at] ? drawStep(layer, available[at], chosen.position, command) : [make("p", { textContent: t("sum.missing", { address: layer.address }) }), command]));
+        const { position } = chosen;
+        const vectors = await provider.vectors(layer.address);
+        if (layer.address !== chosen.layer || position !== chosen.position) return;
+        step.replaceChildren(...(vectors ? drawStep(layer, vectors, position, command) : [make("p", { textContent: t("sum.missing", { address: layer.address }) }), command]));
       }
       draw();
     },

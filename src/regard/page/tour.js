@@ -12,19 +12,21 @@ const CLEAR = 0.9; // a weight that shows a clear look
 const FRAMES = 30; // to wait for a part that is being drawn
 const TALL = 260; // pixels; the box is beside a part of the page that is higher than this
 
-/** Make the button that starts the tour, or null if the model has no attention of a text to itself to tour. */
+/** Make the tour: its button and what starts it. It is null if the model has no attention of a text to itself to tour. */
 export function makeTour(context) {
   const { inspection, state, change } = context;
-  const { opening } = inspection.facts;
-  const map = opening && inspection.maps.get(opening.address);
-  if (!map?.head || !map.attention.is_scaled || map.attention.queries !== map.attention.keys || inspection.facts.without) return null;
-  const button = makeButton(t("tour.start"), "plain", async () => {
+  const kind = inspection.kinds.find(([{ is_scaled: isScaled, queries, keys }]) => isScaled && queries === keys);
+  if (!kind || inspection.facts.without) return null;
+  const start = async () => {
+    const opening = await inspection.provider.opening();
+    const map = inspection.maps.get(opening.address);
     const table = await inspection.table(opening.address, "words");
     const pronoun = table.rows.findIndex(({ text }) => text === PRONOUN);
     change({ address: opening.address, units: "words", row: pronoun < 0 ? opening.row : pronoun, column: null, hover: null, removed: false, mode: "look" });
     await show(await makeSteps(context, map), button, context);
-  }, { id: "tour-start" });
-  return button;
+  };
+  const button = makeButton(t("tour.start"), "plain", start, { id: "tour-start" });
+  return { button, start };
 }
 
 /** Each step: where it points, its title and its text as a list of strings and elements, and what to do before. */
@@ -90,7 +92,7 @@ async function show(steps, button, { signal }) {
     box.remove();
     pointed?.classList.remove("pointed");
     document.removeEventListener("keydown", onKey);
-    button.focus();
+    (button.isConnected ? button : document.getElementById("start-tour"))?.focus();
   };
   const onKey = (event) => { if (event.key === "Escape") end(); };
   const go = (to) => { at = to; draw(); };

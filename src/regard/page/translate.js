@@ -1,6 +1,6 @@
 // The page at "/": a text, its translation while it is being typed, and what is inside.
 
-import { announce, make } from "./dom.js";
+import { announce, make, makeButton } from "./dom.js";
 import { changeFragment, inFragment } from "./fragment.js";
 import { showHeader } from "./header.js";
 import { makeInsidePart } from "./inside_part.js";
@@ -32,7 +32,10 @@ function build(text) {
     chosen: () => {},
   });
   const strip = makeStrip();
-  const inside = makeInsidePart(ask, server.languages);
+  const inside = makeInsidePart(ask, server.languages, (other, language) => {
+    languages.choose(language, languages.targetsOf(language)[0]);
+    source.set(other);
+  });
   const limits = { batch: server.batchLimit, route: languages.route };
   const live = makeLiveTranslation(ask, limits, (state) => show(state));
 
@@ -79,7 +82,7 @@ function build(text) {
   showHeader(header, (language) => {
     setLanguage(language);
     build(source.field.value);
-  });
+  }, makeButton(t("tour.start"), "plain", inside.tour, { id: "start-tour" }));
   page.replaceChildren(header, make("main", {}, card, make("div", { className: "under" }, inside.opener), inside.element));
   if (text) source.set(text);
   document.body.dataset.ready = "yes";

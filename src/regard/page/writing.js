@@ -33,7 +33,7 @@ export function showWriting(add, { inspection, state, change, listen }) {
       const columns = make("div", { className: "halves" }, make("div", {}, make("h3", { textContent: t("writing.top") }), alternatives));
       if (inspection.mainAttention) columns.append(make("div", { id: "step-attention-part" }, lookingTitle, looking));
       content.append(tokens, make("div", { className: "controls" }, back, next, text), columns);
-      const beams = drawBeams(inspection.facts);
+      const beams = drawBeams(inspection);
       content.append(beams.element);
       const draw = async () => {
         const { read, token, probability: value, alternatives: others } = steps[state.step];

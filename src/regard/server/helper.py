@@ -6,7 +6,7 @@ It answers one request at a time. A request that takes too long ends the process
 import asyncio
 import logging
 from collections.abc import Mapping
-from typing import Any
+from typing import Any, Literal
 
 from regard.machine.cpu import cpu_count
 from regard.server.child_process import ChildDied, ChildProcess
@@ -14,6 +14,8 @@ from regard.server.errors import BadRequest, DeadlinePassed, NoEngine, QueueFull
 
 _MAX_WAITING = 8
 _IDLE_SECONDS = 600.0
+
+HelperState = Literal["stopped", "starting", "running"]
 
 _logger = logging.getLogger(__name__)
 
@@ -26,7 +28,7 @@ class Helper:
         self._idle_seconds = idle_seconds
         self._process: ChildProcess | None = None
         self._turn = asyncio.Lock()
-        self._waiting = 0
+        self.waiting = 0
         self._idle: asyncio.TimerHandle | None = None
         self._tasks: set[asyncio.Task[Any]] = set()
 
@@ -35,14 +37,20 @@ class Helper:
         return self._process is not None and not self._process.died.is_set()
 
     @property
+    def state(self) -> HelperState:
+        if self.is_running:
+            return "running"
+        return "starting" if self._turn.locked() else "stopped"
+
+    @property
     def resident_bytes(self) -> int:
         return self._process.resident_bytes if self._process is not None and self.is_running else 0
 
     async def ask(self, message: dict[str, Any], deadline: float) -> Any:
         """Return the result of a request to the helper process; raise a `Refusal` if there is none."""
-        if self._waiting >= _MAX_WAITING:
+        if self.waiting >= _MAX_WAITING:
             raise QueueFull("too many requests of this kind are waiting; try again later", retry_after=2)
-        self._waiting += 1
+        self.waiting += 1
         # A client that goes away does not end what has begun, and the next request waits until it is finished.
         work = asyncio.create_task(self._ask(message, asyncio.get_running_loop().time() + deadline))
         self._tasks.add(work)
@@ -66,7 +74,7 @@ class Helper:
             self._process = None
 
     def _done(self, work: "asyncio.Task[Any]") -> None:
-        self._waiting -= 1
+        self.waiting -= 1
         self._tasks.discard(work)
         if not work.cancelled():
             work.exception()  # the caller may have gone away

@@ -12,6 +12,7 @@ from regard.server.worker_loop import run_worker
 
 if TYPE_CHECKING:
     from regard.api import Model
+    from regard.interpret.look.head_effects import HeadEffects
     from regard.interpret.report.view import View
 
 _VIEWS = 4  # inspections that are kept, because their maps and vectors are asked for one after the other
@@ -24,6 +25,7 @@ class Helper:
         self._folders = {name: Path(path) for name, path in options["models"].items()}
         self._models: dict[str, Model] = {}
         self._views: OrderedDict[tuple[Any, ...], View] = OrderedDict()
+        self._known_effects: OrderedDict[tuple[Any, ...], HeadEffects | None] = OrderedDict()
 
     def answer(self, message: Message) -> Message:
         """Answer one message; it names what to do."""
@@ -71,8 +73,8 @@ class Helper:
     def _look(self, message: Message) -> dict[str, Any]:
         from regard.interpret.report import look_data
 
-        view, parts = self._view(message), message["parts"]
-        effects = view.head_effects() if "effects" in parts else None
+        view, parts, addresses = self._view(message), message["parts"], message["vectors"]
+        effects = self._effects(message["model"], view) if "effects" in parts else None
         answer: dict[str, Any] = {}
         for name, each in (("", view), ("original", view.original)):
             if each is None:
@@ -81,29 +83,49 @@ class Helper:
             if "facts" in parts:
                 found["facts"] = look_data.look_facts(each, effects)
             if "maps" in parts:
-                addresses = look_data.map_addresses(each.trace)
-                found["maps"] = {address: look_data.look_map(each.trace, address) for address in addresses}
+                heads = look_data.map_addresses(each.trace)
+                found["maps"] = {address: look_data.look_map(each.trace, address) for address in heads}
             answer |= {name: found} if name else found
         if "effects" in parts:
             answer["effects"] = look_data.look_effects(view, effects) if effects else None
-        if addresses := message["vectors"]:
+        if "opening" in parts:
+            opening = look_data.opening_of_few(view)
+            answer["opening"] = opening and asdict(opening)
+        if "page" in parts:
+            fitting = look_data.heads_that_fit(view.trace), look_data.recurrences_that_fit(view.trace)
+            answer["page"] = view.html([*addresses, *fitting[0], *(each.address for each in fitting[1])])
+        if addresses:
             answer["vectors"] = {address: look_data.look_vectors(view, address) for address in addresses}
         return answer
 
+    def _effects(self, model: str, view: "View") -> "HeadEffects | None":
+        """Return the effects of removing each head; they are the same for all interventions on a translation."""
+        trace = (view.original or view).trace
+        key = (model, trace.source.ids, trace.written.ids)
+        if key not in self._known_effects:
+            self._known_effects[key] = view.head_effects()
+            _limit(self._known_effects)
+        return self._known_effects[key]
+
     def _view(self, message: Message) -> "View":
-        names = ("model", "text", "target", "without")
+        names = ("model", "text", "target", "without", "instead")
         key = *(message[name] for name in names), *sorted(message["decode"].items())
         if key not in self._views:
             model = self._model(message["model"])
             decode = replace(model.decode, **message["decode"])
-            view = model.look(message["text"], decode, target=message["target"], without=message["without"])
+            view = model.look(message["text"], decode, **{name: message[name] for name in names[2:]})
             named = {"model": message["model"]}
             original = replace(view.original, **named) if view.original else None
             self._views[key] = replace(view, original=original, **named)
-            while len(self._views) > _VIEWS:
-                self._views.popitem(last=False)
+            _limit(self._views)
         self._views.move_to_end(key)
         return self._views[key]
+
+
+def _limit(kept: OrderedDict[tuple[Any, ...], Any]) -> None:
+    """Drop the oldest of what is kept."""
+    while len(kept) > _VIEWS:
+        kept.popitem(last=False)
 
 
 if __name__ == "__main__":

@@ -15,7 +15,7 @@ from regard.server.catalog import Catalog, Detection, ServedModel
 from regard.server.chaining import chain, text_between
 from regard.server.engine_pool import EngineOptions, EnginePool
 from regard.server.errors import BadRequest, TooLarge
-from regard.server.helper import Helper
+from regard.server.helper import Helper, HelperState
 from regard.server.keys import Key, read_keys
 from regard.server.metrics import Metrics
 from regard.server.origins import is_loopback_name
@@ -160,18 +160,21 @@ class Service:
         *,
         target: str | None = None,
         without: str | None = None,
+        instead: str | None = None,
         parts: Sequence[str] = ("facts", "maps"),
         vectors: Sequence[str] = (),
     ) -> dict[str, Any]:
         """Return what the page shows of the inside of one translation, as `look_data` describes it.
 
-        `parts` are "facts", "maps" and "effects". `vectors` are addresses of heads, recurrent layers and "positions".
+        `parts` are "facts", "maps", "opening", "effects" and "page". `vectors` are addresses of heads, recurrent
+        layers and "positions".
         If something is removed (`without`), the facts and maps of the full model are under "original".
         """
         fields = {
             "action": "look",
             "target": target,
             "without": without,
+            "instead": instead,
             "parts": list(parts),
             "vectors": list(vectors),
         }
@@ -206,9 +209,9 @@ class Service:
         return self.metrics.render()
 
     @property
-    def has_helper(self) -> bool:
-        """Whether the helper process is running."""
-        return self._helper.is_running
+    def helper_state(self) -> tuple[HelperState, int]:
+        """Whether the helper process is running, and how many requests it has not answered yet."""
+        return self._helper.state, self._helper.waiting
 
     def _key(self, client: Client) -> Key | None:
         keys = self.keys.keys if self.keys and client.name else ()

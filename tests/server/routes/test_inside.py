@@ -63,7 +63,7 @@ def test_look_without_a_head(server: RunningServer) -> None:
         ("alternatives", {"word": 0, "translation": "\ud800"}, 422, "translation has a lone surrogate"),
         ("look", {"text": "", "source": "en"}, 422, "the text is blank"),
         ("look", {"without": "encoder.9.self.1"}, 422, "there is no head 'encoder.9.self.1'"),
-        ("look", {"parts": ["all"]}, 422, "parts.0: Input should be 'facts', 'maps' or 'effects'"),
+        ("look", {"parts": ["all"]}, 422, "parts.0: Input should be 'facts', 'maps', 'opening', 'effects' or 'page'"),
         ("look", {"source": "fr"}, 404, "no model translates between these languages"),
     ],
 )

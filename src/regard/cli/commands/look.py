@@ -30,6 +30,12 @@ from regard.settings.parser import decode_overrides, extra_outputs
 )
 @click.option("--target", help="Inspect this translation instead of the model's own.")
 @click.option("--without", metavar="COMPONENT", help="Remove positions, scaling, or a head (encoder.2.self.5).")
+@click.option(
+    "--instead",
+    metavar="WEIGHTS",
+    help="What replaces the weights of the head of --without: uniform, or a pair of tokens (8:2: the eighth looks only "
+    "at the second).",
+)
 @click.option("--tokens", is_flag=True, help="Show tokens instead of words.")
 @click.option("--html", type=NEW_FILE, help="Write a self-contained web page.")
 @click.option("--svg", type=NEW_FILE, help="Write the map of --trace as an SVG picture.")
@@ -44,6 +50,7 @@ def look(
     trace: tuple[str, ...],
     target: str | None,
     without: str | None,
+    instead: str | None,
     tokens: bool,
     html: Path | None,
     svg: Path | None,
@@ -56,8 +63,8 @@ def look(
     if extra := extra_outputs(changes):
         raise SettingsError(f"{', '.join(extra)} has no effect on `regard look`; leave it out")
     if text is None:
-        about_text = {"--word": word, "--trace": trace, "--target": target, "--without": without, "--tokens": tokens,
-                      "--html": html, "--json": as_json}  # fmt: skip
+        about_text = {"--word": word, "--trace": trace, "--target": target, "--without": without,
+                      "--instead": instead, "--tokens": tokens, "--html": html, "--json": as_json}  # fmt: skip
         for option, given in about_text.items():
             if given:
                 raise UserError(f"{option} needs a TEXT; without TEXT, `regard look` draws the model")
@@ -80,7 +87,7 @@ def look(
         say(
             f"the model gets the text as it is here; `regard translate` puts a stand-in in the place of {spans[0].text}"
         )
-    view = loaded.look(text, decode, target=target, without=without)
+    view = loaded.look(text, decode, target=target, without=without, instead=instead)
     if html is not None:
         view.save(html, trace)
         say(f"wrote {html}, a page that needs no other file")

@@ -5,6 +5,7 @@
 
 from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass, field, replace
+from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -16,7 +17,7 @@ from regard.interpret.address import split_last
 from regard.interpret.interventions import intervene
 from regard.interpret.look.arithmetic import HeadArithmetic, find_token, head_arithmetic
 from regard.interpret.look.attention_map import AttentionMap, attention_map
-from regard.interpret.look.head_effects import MAX_WORK, HeadEffects, effects_work, measure_head_effects
+from regard.interpret.look.head_effects import MAX_WORK, HeadEffects, effects_work, measure_head_effects, row_effects
 from regard.interpret.look.recurrent_steps import (
     RecurrentStep,
     StateNorms,
@@ -63,6 +64,9 @@ class Inspection:
     torch_text: str | None  # the translation by the torch backend if it differs from `text`, otherwise None
     full_model_text: str | None  # the full model's translation; None if no head is ablated or the target was given
     without: str | None  # the component or head that is removed, if any
+    instead: (
+        str | None
+    )  # what replaces the attention weights of this head: "uniform", or a pair of tokens such as "8:2"
     trace: Trace
     search: SearchTrace | None  # None if the target was given
     vocabulary: tuple[str, ...]  # the text of every token of the vocabulary
@@ -70,6 +74,7 @@ class Inspection:
     positional_encoding: Array | None  # the encoding of the first positions, one row for each; None without positions
     languages: tuple[str | None, str | None] = (None, None)  # of the source and of the target, if known
     original: "Inspection | None" = None  # what the full model computes, if something is removed
+    original_changed: Array | None = None  # (T, V): the probabilities without it, after the words of the original
     _network: "Callable[[], AutoregressiveModel] | None" = field(default=None, repr=False, compare=False)
 
     def __repr__(self) -> str:
@@ -94,13 +99,29 @@ class Inspection:
         side = self.trace.source if recurrence.side == "source" else self.trace.written
         return recurrent_step(self.trace, recurrence, get_word(word, side.units(tokens=tokens)).begin)
 
-    def head_effects(self) -> HeadEffects | None:
+    def head_effects(self, heads: Sequence[str] | None = None) -> HeadEffects | None:
         """Return what removing each attention head alone does to the translation of the full model.
 
-        Return None if this would take long, or if the model has no attention.
+        Without `heads`, these are all heads. Return None if all would take long, or if there are none.
         """
         full = self.original or self
-        return measure_head_effects(full._network(), full.trace) if full._network and self.has_head_effects else None
+        if not full._network or not self.has_head_effects or heads == []:
+            return None
+        return measure_head_effects(full._network(), full.trace, heads)
+
+    def most_effective_row(self, head: str) -> int | None:
+        """Return the index of the word whose attention in a head changes the translation of the full model most.
+
+        Return None if this would take long, or if there is no word.
+        """
+        full = self.original or self
+        trace = full.trace
+        words = trace.attention(split_last(head)[0]).rows.content_words()
+        tokens = len(trace.source.ids) + len(trace.written.ids)
+        if not full._network or not words or float(len(words)) * full.parameters * tokens > MAX_WORK / 2:
+            return None
+        queries = [range(word.begin, word.end) for word in words.values()]
+        return list(words)[int(row_effects(full._network(), trace, head, queries).argmax())]
 
     @property
     def has_head_effects(self) -> bool:
@@ -214,14 +235,16 @@ class Inspector:
         self._translator, self._network, self._tokenizer = translator, network, tokenizer
         self._name, self._languages = name, languages
 
-    def inspect(self, text: str, decode: DecodeSettings, *, target: str | None, without: str | None) -> Inspection:
+    def inspect(
+        self, text: str, decode: DecodeSettings, *, target: str | None, without: str | None, instead: str | None = None
+    ) -> Inspection:
         """Translate a text, unless a target is given, and record the forward pass over the text and its target."""
         from regard.interpret.intervened_model import without_head
 
         source = self.source(text)
         written = self._sentence(target, "the target") if target is not None else None
         chosen, search, full_model, original = None, None, None, None
-        headless = without_head(self._network(), without)
+        headless = without_head(self._network(), without, instead, len(source.ids))
         if written is None:
             (request,) = self._translator.reader.sources([(text, bool(decode.prefix))], decode)
             full_model = self._translator.backend.generate([request], replace(decode, scores=True)).result()[0][0]
@@ -237,9 +260,10 @@ class Inspector:
             torch_text=self._torch_text(chosen, search),
             full_model_text=self._tokenizer.decode([full_model.token_ids])[0] if headless and full_model else None,
             without=without,
-            trace=self.trace(source, written, without),
+            instead=instead,
+            trace=self.trace(source, written, without, instead),
             search=search,
-            vocabulary=tuple(map(escape_control_characters, self._tokenizer.tokens(range(self._tokenizer.size)))),
+            vocabulary=self._vocabulary,
             parameters=sum(tensor.numel() for tensor in self._network().state_dict().values()),
             positional_encoding=self._positional_encoding(max(len(source.ids), len(written.ids))),
             languages=self._languages,
@@ -248,17 +272,22 @@ class Inspector:
         if without is None:
             return inspection
         full = replace(inspection, text=self._text(original or written), score=full_model.score if full_model else None,
-                       torch_text=None, full_model_text=None, without=None, search=None,
+                       torch_text=None, full_model_text=None, without=None, instead=None, search=None,
                        trace=self.trace(source, original or written))  # fmt: skip
-        return replace(inspection, original=full)
+        same_words = self.trace(source, original or written, without, instead)
+        return replace(inspection, original=full, original_changed=same_words["probability"])
+
+    @cached_property
+    def _vocabulary(self) -> tuple[str, ...]:
+        return tuple(map(escape_control_characters, self._tokenizer.tokens(range(self._tokenizer.size))))
 
     def _written(self, hypothesis: Hypothesis, limit: int) -> Tokens:
         """Return the tokens of a translation. One that reached its length limit has no EOS."""
         return self._tokens([*hypothesis.token_ids, *([EOS] if len(hypothesis.token_ids) < limit else [])])
 
-    def trace(self, source: Tokens, written: Tokens, without: str | None = None) -> Trace:
+    def trace(self, source: Tokens, written: Tokens, without: str | None = None, instead: str | None = None) -> Trace:
         """Run the model on a source and a target with teacher forcing, and record every number."""
-        model, lens = intervene(self._network(), without)
+        model, lens = intervene(self._network(), without, instead)
         read = self._tokens([BOS, *written.ids[:-1]])
         return record(model, source, read, written, generable=self._tokenizer.generable, lens=lens)
 

@@ -10,7 +10,7 @@ import base64
 import shlex
 import zlib
 from collections.abc import Iterator, Sequence
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from itertools import zip_longest
 from typing import TYPE_CHECKING, Any
 
@@ -20,7 +20,7 @@ from regard.interpret.address import split_last
 from regard.interpret.look.arithmetic import scores_are_scaled
 from regard.interpret.look.attention_map import all_layer_reductions, attention_map, direction
 from regard.interpret.look.head_effects import HeadEffects
-from regard.interpret.look.opening import Opening, find_opening, opening_of_kind
+from regard.interpret.look.opening import Opening, find_opening, opening_of_kind, prominent_heads
 from regard.interpret.report.attention_steps import attention_steps
 from regard.interpret.tokens import Tokens
 from regard.interpret.trace import Array, Trace
@@ -53,6 +53,8 @@ def look_facts(view: "Inspection", effects: HeadEffects | None = None) -> dict[s
         },
         "languages": view.languages,
         "without": view.without,
+        "instead": view.instead,
+        "changed": _changed(view),
         "intervention": asdict(trace.intervention) if trace.intervention else None,
         "architecture": trace.settings.describe(),
         "parameters": view.parameters,
@@ -89,9 +91,21 @@ def look_facts(view: "Inspection", effects: HeadEffects | None = None) -> dict[s
 
 
 def look_opening(view: "Inspection", effects: HeadEffects | None) -> Opening | None:
-    """Return what the page of an inspection shows first."""
+    """Return what the page of an inspection shows first.
+
+    If effects of removing heads are given, the word is the one whose attention in the chosen head changes most.
+    """
     removed = view.without if view.without in view.heads else None
-    return find_opening((view.original or view).trace, effects, removed)
+    opening = find_opening((view.original or view).trace, effects, removed)
+    if opening and opening.rule == "effect" and (row := view.most_effective_row(opening.address)) is not None:
+        return replace(opening, row=row)
+    return opening
+
+
+def opening_of_few(view: "Inspection") -> Opening | None:
+    """Return what the page of an inspection shows first, after trying only the heads whose weights stand out."""
+    heads = [] if view.without else prominent_heads(view.trace)
+    return look_opening(view, view.head_effects(heads))
 
 
 def look_map(trace: Trace, address: str) -> str:
@@ -123,6 +137,26 @@ def look_effects(view: "Inspection", effects: HeadEffects) -> dict[str, Any]:
             for head, step in others
         ],
     }  # fmt: skip
+
+
+def _changed(view: "Inspection") -> dict[str, Any] | None:
+    """Return what the intervention does to the translation of the full model, in the form of one of `look_effects`."""
+    if view.original is None or view.original_changed is None:
+        return None
+    ids, before_TV, after_TV = (
+        view.original.trace.written.ids,
+        view.original.trace["probability"],
+        view.original_changed,
+    )
+    best_T = after_TV.argmax(axis=-1)
+    return {
+        "probabilities": [float(row[token]) for row, token in zip(after_TV, ids, strict=True)],
+        "changes": [
+            (step, view.vocabulary[best], float(after_TV[step, best]), float(before_TV[step, best]))
+            for step, best in enumerate(best_T)
+            if best != before_TV[step].argmax()
+        ],
+    }
 
 
 def look_vectors(view: "Inspection", address: str) -> dict[str, str]:
@@ -230,6 +264,7 @@ def _command(view: "Inspection") -> str:
     words = ["regard", "look", "--model", view.model, view.source]
     words += ["--target", view.text] if view.search is None else []
     words += ["--without", view.without] if view.without else []
+    words += ["--instead", view.instead] if view.instead else []
     return escape_control_characters(shlex.join(words))
 
 

@@ -34,6 +34,7 @@ from regard.server.routes.v1_fields import (
     DetectRequest,
     LanguagesRequest,
     LookRequest,
+    LookStateAnswer,
     ModelAnswer,
     ModelsAnswer,
     Notice,
@@ -79,9 +80,16 @@ def router(service: Service) -> APIRouter:
             await _single(service, body, request),
             target=body.translation,
             without=body.without,
+            instead=body.instead,
             parts=body.parts,
             vectors=body.vectors,
         )
+
+    @routes.get("/look", responses=error_responses(401, 403, 429), response_description=_SUCCESS)
+    async def look_state() -> LookStateAnswer:
+        """Return whether the process that looks inside models is running."""
+        state, waiting = service.helper_state
+        return LookStateAnswer(state=state, waiting=waiting)
 
     @routes.post("/detect", responses=_ERRORS, response_description=_SUCCESS)
     async def detect(body: DetectRequest) -> DetectAnswer:

@@ -67,10 +67,17 @@ class LookRequest(LanguagesRequest):
         description="what is removed from the model: an attention head, positions, or scaling",
         examples=["encoder.2.self.5"],
     )
-    parts: list[Literal["facts", "maps", "effects"]] = Field(
+    instead: str | None = Field(
+        default=None,
+        description="what replaces the attention weights of the removed head: uniform, or a pair of tokens, counted "
+        "from 1, of which the first attends only to the second",
+        examples=["uniform", "8:2"],
+    )
+    parts: list[Literal["facts", "maps", "opening", "effects", "page"]] = Field(
         default=["facts", "maps"],
-        description="facts are tokens, steps and sizes; maps are all attention weights; effects are those of removing "
-        "each head, which takes seconds",
+        description="facts are tokens, steps and sizes; maps are all attention weights; opening is the head and the "
+        "word to show first; effects are those of removing each head, which takes seconds; page is all of it as an "
+        "HTML page that needs no other file",
     )
     vectors: list[str] = Field(
         default=[], description="addresses of heads and recurrent layers, or positions, whose vectors are returned"
@@ -144,6 +151,13 @@ class TranslateAnswer(BaseModel):
     """The translation of each text, in their order."""
 
     translations: list[TranslationAnswer]
+
+
+class LookStateAnswer(BaseModel):
+    """Whether the process that looks inside models is running."""
+
+    state: Literal["stopped", "starting", "running"] = Field(description="a stopped process starts when it is needed")
+    waiting: int = Field(description="number of requests that it has not answered yet")
 
 
 class DetectAnswer(BaseModel):
