@@ -48,7 +48,7 @@ from regard.training.run import iter_train
 from regard.training.tracking.events import Planned
 from regard.training.validation import Validation
 
-STEPS = {"language": 600, "text": 1600}
+STEPS = {"language": 800, "text": 1600}
 VALIDATIONS = 8
 PAIRS_PER_STEP = 130  # at most; every pair of the synthetic language is seen about once
 VALID = 200

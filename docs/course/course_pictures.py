@@ -117,7 +117,8 @@ def _position_table(lesson: Variables) -> str:
 
 
 def _distance(lesson: Variables) -> str:
-    return _lines("Dot product of position 10 with ...", "positions 0 to 20", range(21), {"width 64": lesson["near"]})
+    near = lesson["near"]
+    return _lines("Dot product with position 10", "over positions", list(near), {"width 64": list(near.values())})
 
 
 def _context(lesson: Variables) -> str:
@@ -169,8 +170,8 @@ def _step(lesson: Variables) -> str:
 
 def _schedule(lesson: Variables) -> str:
     labels = [f"{step:,}" for step in lesson["steps"]]
-    rates = {"rate · 1000": [1000 * rate for rate in lesson["rates"]]}
-    return _lines("Learning rate of the paper", "times 1000, over training steps", labels, rates)
+    rates = {"rate · 10,000": [10_000 * rate for rate in lesson["rates"]]}
+    return _lines("Learning rate of the paper", "times 10,000, over training steps", labels, rates)
 
 
 def _heads_measured(lesson: Variables) -> str:

@@ -159,8 +159,8 @@ def ask_unix(path: Path, target: bytes) -> bytes:
             return answer.read()
 
 
-def test_work_of_a_client_that_is_gone_is_dropped(tiny: Path) -> None:
-    server = RunningServer.start("--model", tiny)
+def test_work_beyond_the_queue_is_refused_and_that_of_a_client_that_is_gone_is_dropped(tiny: Path) -> None:
+    server = RunningServer.start("--model", tiny, "--set", "serve.queue_requests=1")
     [engine] = server.engines()
     os.kill(engine, signal.SIGSTOP)
 
@@ -171,6 +171,10 @@ def test_work_of_a_client_that_is_gone_is_dropped(tiny: Path) -> None:
     with connect(server) as connection:
         connection.sendall(REQUEST % len(body) + body)
         server.wait_until(lambda: "regard_queue_requests 1.0" in metrics())
+        refused = server.translate("a house", target="xx")
+        assert (refused.status_code, refused.headers["Retry-After"]) == (429, "1")
+        assert refused.json() == {"error": "Slowdown: the server is busy; try again later"}
+        assert server.post("/detect", json={"q": "a house"}).status_code == 200
     server.wait_until(lambda: "regard_cancelled_total 1.0" in metrics())
     assert "regard_queue_requests 0.0" in metrics()
     server.wait_until(lambda: any('"status": 499' in line for line in server.lines))

@@ -58,6 +58,8 @@ _STATE_ROUTES = (*_HEALTH_ROUTES, "/metrics")  # answered while the server ends,
 
 _FILE_ROUTES = ("/translate_file", "/v2/document")
 
+_TEXT_ROUTES = ("/translate", "/v2/translate", "/v1/translate")
+
 _NOTHING = Inputs({}, {})
 
 _FORM_BYTES = 64 << 10  # of a form around a file
@@ -138,6 +140,8 @@ class Gate:
                 given = None
             self._authenticate(scope, headers, address, path, given)
         scope.setdefault("state", {}).setdefault("client", Client(address=address))
+        if path in _TEXT_ROUTES:
+            self._service.queue.check_room()  # so that refusing takes little time, when there is least of it
         await self._run(scope, body, receive, send)
 
     def _authenticate(self, scope: Scope, headers: Headers, address: str, path: str, given: str | None) -> None:

@@ -205,15 +205,22 @@ class Queue:
         self._arrived.set()
         return item
 
+    def check_room(self, *, is_document: bool = False) -> None:
+        """Raise `QueueFull` if no request is admitted now, whatever it asks for."""
+        if self._open[is_document] >= (self._max_documents if is_document else self._max_requests):
+            raise self._full(is_document)
+
     def _admit(self, texts: Sequence[str], *, is_document: bool) -> None:
-        limit = self._max_documents if is_document else self._max_requests
+        self.check_room(is_document=is_document)
         waiting = self._classes[is_document].tokens
-        seconds = waiting / self._rate / self._engines
-        is_long = False
         if waiting and not is_document:
-            is_long = (waiting + sum(map(_tokens, texts))) / self._rate > self._max_seconds * self._engines
-        if self._open[is_document] >= limit or is_long:
-            raise QueueFull("the server is busy; try again later", retry_after=max(1, math.ceil(seconds)))
+            tokens = waiting + sum(map(_tokens, texts))
+            if tokens / self._rate > self._max_seconds * self._engines:
+                raise self._full(is_document)
+
+    def _full(self, is_document: bool) -> QueueFull:
+        seconds = self._classes[is_document].tokens / self._rate / self._engines
+        return QueueFull("the server is busy; try again later", retry_after=max(1, math.ceil(seconds)))
 
     async def take(self) -> Batch:
         """Wait for texts, and return the batch that is next."""

@@ -28,7 +28,13 @@ def test_the_only_head_is_measured(monkeypatch):
     model = recurrent_model("gru", "dot")
     found = run_to_end(measure_heads(model.network, model.tokenizer, synthetic_sample(model.tokenizer, 10)))
     assert [profile.address for profile in found.profiles] == ["decoder.2.cross.1"]
-    assert found.ablation["decoder.2.cross.1", "zeroed"].loss.value != 0
+    effect = found.ablation["decoder.2.cross.1", "zeroed"]
+    assert effect.loss.value != 0 and effect.changed is not None and effect.pronoun is not None
+    # The number of pairs is that of everything: sentences for loss and translations, minimal pairs for pronouns.
+    assert found.unablated.pronoun is not None and found.unablated.translated == found.unablated.loss.count == 10
+    assert (
+        effect.loss.count == effect.changed.count == 10 and effect.pronoun.count == found.unablated.pronoun.count == 20
+    )
     assert model.measure_alignment(count=20).chosen.head == "decoder.2.cross.1"
 
 

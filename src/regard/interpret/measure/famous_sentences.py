@@ -29,7 +29,7 @@ def famous_lines(
 ) -> tuple[str, ...]:
     """Describe the attention of a head to the two nouns of the two famous sentences.
 
-    The last line gives the probability that, by chance alone, at least one head attends to the animal most.
+    The last line gives the probability that at least one head attends to the animal most if each chooses at random.
     """
     if query_head is None:
         return ()
@@ -47,6 +47,6 @@ def famous_lines(
     probability = 1 - (1 - 1 / len(words)) ** heads
     return (
         *lines,
-        f"At least one of {heads} heads would attend most to the animal by chance alone with probability "
-        f"{probability:.2f}.",
+        f"If each of {heads} heads attended most to a random word, at least one would attend most to the animal with "
+        f"probability {probability:.2f}.",
     )

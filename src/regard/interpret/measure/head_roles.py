@@ -130,7 +130,7 @@ def measure_roles(model: "AutoregressiveModel", sample: PairSample) -> Work[tupl
         recorded = yield from _count(build_untrained(model, seed=seed), sample, "recording untrained models")
         untrained.append(recorded)
     profiles = []
-    tests = sum(tally.attention.heads * len(tally.hits) for tally in tallies.values())
+    tests = sum(tally.attention.heads * sum(map(any, tally.cases.values())) for tally in tallies.values())
     for address, tally in tallies.items():
         best = _best_accuracies(untrained, tally.attention)
         for head in range(tally.attention.heads):
