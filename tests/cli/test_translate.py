@@ -175,6 +175,15 @@ def test_a_text_longer_than_a_file_name_may_be(model: Path) -> None:
     assert len(done.lines) == 1
 
 
+def test_blocks_of_code_in_a_markdown_file_stay(model: Path, tmp_path: Path) -> None:
+    lines = ["# a bo cat", "```sh", "elf fig gnu", "", "```", "elf fig gnu"]
+    translated = call("translate", "--model", model, typed=b"# a bo cat\nelf fig gnu\n").output.splitlines()
+    markdown, text = write(tmp_path / "a.md", lines), write(tmp_path / "a.txt", lines)
+    done = call("translate", "--model", model, "--file", markdown)
+    assert done.output.splitlines() == [translated[0], b"```sh", b"elf fig gnu", b"", b"```", translated[1]]
+    assert call("translate", "--model", model, "--file", text).output.splitlines()[2] == translated[1]
+
+
 def test_windows_line_ends_stay_and_byte_order_marks_are_ignored(model: Path) -> None:
     twin = call("translate", "--model", model, typed=b"a bo cat\nelf fig\n")
     done = call("translate", "--model", model, typed=b"a bo cat\r\nelf fig\r\n")

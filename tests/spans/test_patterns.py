@@ -35,6 +35,8 @@ def test_each_case_has_one_span_of_its_kind() -> None:
         ("See [a.md](a.md) and [![x](y.svg)](z).", ["[a.md](a.md)", "[![x](y.svg)](z)"]),
         ("Press <kbd>Enter</kbd>.", ["<kbd>Enter</kbd>"]),
         ("It is <keep>Blue Sky</keep>.", ["Blue Sky"]),
+        ("Order #A-77812 (#4521), or #moving.", ["#A-77812", "#4521", "#moving"]),
+        ("The class FooBar calls parseText on an iPhone15.", ["FooBar", "parseText", "iPhone15"]),
         ("C:\\Users\\a.txt and /etc/hosts and src/main.py", ["C:\\Users\\a.txt", "/etc/hosts", "src/main.py"]),
     ],
 )
@@ -48,6 +50,7 @@ def test_spans(text: str, spans: list[str]) -> None:
         "It is 100% sure that 50 % de plus and/or 20% discount at 3 km/h, 24/7.",
         "At 10:30 on 2024-01-15, 3.5 km, 1,234.56 euros, 5KM, 10AM, on 15.01.2024.",
         "The Boeing 747-400 of 1990-1995. Mr. Smith, e.g. U.S.A., isn't well-known.",
+        "A PhD at 5 kWh, IDs, OKed, O'Neill, and the WiFi.",
         "I paid $5. Peter's 5-year-old X-ray (he said) was 2 * 3 = 6.",
     ],
 )

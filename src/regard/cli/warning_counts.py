@@ -11,10 +11,10 @@ if TYPE_CHECKING:
 
 _SENTENCES = {
     "length limit": "reached the length limit",
-    "same as source": "the same as the source",
-    "repetition": "repeating themselves",
+    "same as source": "equal to the source",
+    "repetition": "with a part that is repeated",
     "missing number": "without a number of the source",
-    "lost span": "in which the place of a protected span is uncertain, or that repeat one",
+    "lost span": "with a protected span whose place is uncertain or that is repeated",
     "unknown characters": "of a source with characters that are not in the vocabulary",
     "language": "of a source that seems to be in another language",
 }

@@ -4,12 +4,14 @@ A model that was trained on plain sentences would lose most of this.
 """
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 
 from regard.spans.patterns import SYMBOL, SYMBOL_PART, find_spans
 
+_FENCE = re.compile(r"\s*(`{3,}(?=[^`]*$)|~{3,})")  # before a block of code, as in Markdown
+
 # The indentation of a line, and the signs of a list, a heading or a quotation.
-_LINE_START = re.compile(r"\s*(?:(?:[-*+•‣◦–—>]|\d{1,3}[.)]|[a-z]\)|#{1,6}|\[[ xX]\])\s+)*")
+_LINE_START = re.compile(r"\s*(?:(?:[-*+•‣◦–—]|>+|\d{1,3}[.)]|[a-z]\)|#{1,6}|\[[ xX]\])\s+)*")
 
 # In a row of a Markdown table. A match begins only where white space begins, so the time is linear in the white space.
 _CELL_BORDER = re.compile(r"(?<!\s)\s*+\|\s*|(?<=\s)\|\s*")
@@ -38,7 +40,24 @@ _BLOCK_TAG = re.compile(
     re.IGNORECASE,
 )
 
+# A tag without content that touches the text after it, or before it. After a space, it may stand for a word.
+_EMPTY_TAG = r"<[A-Za-z][\w:-]{0,50}(?:\s[^<>]*)?/>"
+_FIRST_TAG = re.compile(rf"{_EMPTY_TAG}{_NO_SMALL_LETTER}(?!\s)")
+_LAST_TAG = re.compile(rf"(?<!\s){_EMPTY_TAG}")
+
+_COMMAND = re.compile(r"\s*\$ [A-Za-z./~]")  # of a shell, after its prompt
+
 _MAX_LAYERS = 8  # of tags and emoji around a text; what is further inside is treated as part of the sentence
+
+
+def mark_code(lines: Iterable[str]) -> Iterator[tuple[str, bool]]:
+    """Yield each line, and whether it belongs to a block of code, with the fences before and after the block."""
+    fence = ""  # of the block of code around the line, if there is one
+    for line in lines:
+        opening = None if fence else _FENCE.match(line)
+        yield line, bool(fence or opening)
+        is_end = fence and line.strip().startswith(fence) and not line.strip().strip(fence[0])
+        fence = opening[1] if opening else "" if is_end else fence
 
 
 def divide_line(line: str, *, protect: bool = True) -> Iterator[tuple[str, str]]:
@@ -48,6 +67,9 @@ def divide_line(line: str, *, protect: bool = True) -> Iterator[tuple[str, str]]
     """
     if not line.strip():
         yield line, ""
+        return
+    if protect and _COMMAND.match(line):
+        yield "", line
         return
     begin = _LINE_START.match(line).end()  # type: ignore[union-attr]
     end = max(begin, len(line.rstrip()))
@@ -97,6 +119,10 @@ def _without_tags(line: str, begin: int, end: int) -> tuple[int, int]:
         begin = found.end()
     if line[begin:end].endswith(">") and _BLOCK_TAG.fullmatch(line, last := line.rfind("<", begin, end), end):
         end = begin + len(line[begin:last].rstrip())
+    if first := _FIRST_TAG.match(line, begin, end):
+        begin = first.end()
+    if line[begin:end].endswith("/>") and _LAST_TAG.fullmatch(line, last := line.rfind("<", begin, end), end):
+        end = last
     opening = _OPENING_TAG.match(line, begin, end)
     if opening and line.endswith(closing := f"</{opening[1]}>", opening.end(), end):
         inner = line[opening.end() : end - len(closing)].rstrip()

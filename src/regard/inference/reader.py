@@ -1,12 +1,11 @@
 """Reads texts: divides them into parts that the model can translate, and turns the parts into source tokens."""
 
-import re
 from collections.abc import Iterator, Sequence
 
 from regard.errors import SettingsError
 from regard.inference.backends.interface import SourceTokens
 from regard.inference.joiner import Part, Plan, plan_parts
-from regard.inference.line_structure import divide_line
+from regard.inference.line_structure import divide_line, mark_code
 from regard.inference.masking.edited_text import Edited
 from regard.inference.masking.mask import Mask
 from regard.inference.masking.masker import Masker
@@ -17,8 +16,6 @@ from regard.tokenizers.placeholders import PLACEHOLDERS
 from regard.tokenizers.protocol import Tokenizer
 
 _BREAKABLE = PLACEHOLDERS[0]  # stands for each protected span while a line is divided
-
-_FENCE = re.compile(r"\s*(`{3,}(?=[^`]*$)|~{3,})")  # before a block of code, as in Markdown
 
 _STAND_IN_TOKENS = 8  # a stand-in of a protected span is assumed to have at most this many tokens
 
@@ -39,12 +36,8 @@ class Reader:
         """Return the text of each part, and what stands after it: white space, and the list marker of the next part."""
         # Models are trained on single lines, so a part never contains several lines.
         parts: list[tuple[str, str]] = []
-        fence = ""  # of the block of code around the line, if there is one
-        for line in text.split("\n"):
-            opening = _FENCE.match(line) if protect and not fence else None
-            if fence or opening:
-                is_end = fence and line.strip().startswith(fence) and not line.strip().strip(fence[0])
-                fence = opening[1] if opening else "" if is_end else fence
+        for line, is_code in mark_code(text.split("\n")):
+            if is_code and protect:
                 parts.append(("", line))
             else:
                 parts += self._line(line, glossary, protect=protect)

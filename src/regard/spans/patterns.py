@@ -26,7 +26,7 @@ class Span:
 # A text without these has no spans, which most texts are. The test is many times faster than the search.
 _MAY_HAVE_SPANS = re.compile(
     rf"[/@#%{{$<`\\_&\u2190-\u2bff\U0001f000-\U0001faff{ALL_PLACEHOLDERS}]"
-    r"|\w[.-]\w|\d[A-Z]|[A-Z]\d|\(\d|\+\d|\d \d|--|\(\)|[a-z]\d|\]\(|\*[\w*\"'(«“`]|\w\+\w|\+\+"
+    r"|\w[.-]\w|\d[A-Z]|[A-Z]\d|\(\d|\+\d|\d \d|--|\(\)|[a-z]\d|\]\(|\*[\w*\"'(«“`]|\w\+\w|\+\+|[a-z][A-Z]"
 )
 
 # Arrows, signs and emoji, and what may follow the first character of an emoji, as ranges in a regular expression.
@@ -81,6 +81,7 @@ _WORD_PATTERNS = [
     ("product code", r"(?<![.-])[A-Z]{1,5}-[A-Z\d]{2,12}(?:-[A-Z\d]{1,12}){0,4}(?![\w-])"),
     ("product code", r"(?<![.-])[A-Z][A-Za-z]{0,20}-?\d{1,8}[A-Za-z]{0,3}(?![\w-])"),
     ("identifier", r"[A-Za-z_][\w.]{0,100}\(\)|(?:Ctrl|Alt|Shift|Cmd)(?:\+\w{1,9}){1,3}|[A-Z](?:\+\+|#)(?!\w)"),
+    ("identifier", r"(?=\w{5})[A-Za-z][a-z]{0,40}(?<=[a-z])[A-Z][A-Za-z\d]{0,60}\b"),  # parseText, PlayStation
     ("identifier", r"(?=\w{0,60}[^\W_]_\w)[A-Za-z_]\w{1,100}\b|__\w{1,60}\b"),
 ]
 
@@ -115,6 +116,7 @@ _OTHER_PATTERNS = [
     ("path", rf"(?<![\w/.<])(?:~|\.{{1,2}})?/(?=[\w.])(?!\d+\b){_NAME}(?:/{_NAME})*+/?"),
     ("path", r"(?<![\w/.-])\.[a-z][\w-]{1,30}rc\b"),
     ("user name", r"(?<![\w@/.])@[A-Za-z_](?:[\w.-]{0,62}\w)?"),
+    ("product code", r"(?<![\w&#/])#[A-Z]{1,5}-[A-Z\d][A-Z\d-]{0,20}(?!\w)"),
     ("hashtag", r"(?<![\w&#/])#\w{1,100}"),
     ("telephone", r"(?<!\w)\+\d(?:[ ./-]?\(?\d{1,4}\)?){2,8}(?!\w)|(?<!\w)\(0?\d{2,4}\)[ -]?\d{3,4}[ -]\d{3,5}(?!\w)"),
     ("identifier", r"(?<![\w-])--[a-z][\w-]{1,60}(?:=[\w./:-]{1,100})?"),

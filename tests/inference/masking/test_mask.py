@@ -105,6 +105,22 @@ def test_quotation_marks_stay_around_a_span() -> None:
     assert mask.restore("Supprimer Tom ?", 0, no_locator).text == 'Supprimer "%s" ?'
 
 
+@pytest.mark.parametrize(
+    ("text", "masked"),
+    [
+        ("Stop a.example.com (10.0.0.12) now.", "Stop Tom now."),
+        ("Stop a.example.com (10.0.0.12 is it) now.", "Stop Tom (Boston is it) now."),
+        ("Stop (a.example.com [10.0.0.12]) now.", "Stop Tom now."),
+        ('Use "a.py", "b.py" now.', "Use Tom, Boston now."),
+    ],
+)
+def test_a_bracket_is_in_a_group_with_its_partner(text: str, masked: str) -> None:
+    mask = Masker((), has_alignment=False).mask(text)
+    assert mask is not None
+    assert mask.masked(0).text == masked
+    assert mask.restore(masked, 0, no_locator).text == text
+
+
 def test_the_words_of_an_edited_text() -> None:
     edited = Edited.of("see Tom now", [((4, 7), "a b c")])
     assert (edited.text, edited.words()) == ("see a b c now", [[0], [1, 2, 3], [4]])

@@ -6,6 +6,8 @@ import stat
 import sys
 from collections.abc import Iterable, Iterator
 from dataclasses import replace
+from itertools import groupby
+from operator import itemgetter
 from pathlib import Path
 from typing import IO, TYPE_CHECKING, Any
 
@@ -81,6 +83,9 @@ def translate(
     if not texts and file is None and sys.stdin.isatty():
         say("type a line to translate it; Ctrl-D ends")
     inputs, total = _inputs(texts, file, keep_carriage_returns=not as_json)
+    is_markdown = file is not None and file.suffix.lower() == ".md"
+    if is_markdown:
+        inputs = map(_join_code, inputs)
     detected = None
     if is_direction_open():
         detected, inputs = identify_language(inputs)
@@ -107,7 +112,7 @@ def translate(
             for one in shown:
                 seen.add(one)
                 # Each input line gives exactly one output line.
-                text = _json(one, detected) if as_json else one.text.replace("\n", " ")
+                text = _json(one, detected) if as_json else one.text if is_markdown else one.text.replace("\n", " ")
                 output.write(text + "\n")
         except BrokenPipeError:
             # The program that reads the output has closed the pipe. Redirect standard output to the null device,
@@ -147,6 +152,18 @@ def _inputs(
         return [iter(Lines(file, keep_carriage_returns=keep_carriage_returns))], None
     lines = ready_lines(sys.stdin.buffer, keep_carriage_returns=keep_carriage_returns)
     return lines, _count_lines(sys.stdin.buffer)
+
+
+def _join_code(lines: Iterator[str]) -> Iterator[str]:
+    """Yield each line, and each block of code as one text, which is not translated."""
+    from regard.inference.line_structure import mark_code
+
+    for is_code, group in groupby(mark_code(lines), key=itemgetter(1)):
+        texts = map(itemgetter(0), group)
+        if is_code:
+            yield "\n".join(texts)
+        else:
+            yield from texts
 
 
 def _count_lines(stream: IO[bytes]) -> int | None:

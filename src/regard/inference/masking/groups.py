@@ -3,6 +3,7 @@
 import re
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
+from itertools import pairwise
 
 from regard.inference.result import PlacedBy, PlacedSpan
 from regard.spans.glossary import TERM
@@ -14,7 +15,7 @@ _TAG_NAME = re.compile(r"</?([A-Za-z][^\s/>]*)")
 
 _EMPHASIS = ("*", "**")  # of Markdown; the same sign opens and closes it
 
-_AROUND = {"(": ")", '"': '"', "'": "'", "“": "”", "‘": "’", "«": "»", "„": "“"}
+_AROUND = {"(": ")", "[": "]", '"': '"', "'": "'", "“": "”", "‘": "’", "«": "»", "„": "“"}
 
 
 @dataclass(frozen=True)
@@ -52,19 +53,28 @@ def find_groups(text: str, spans: list[Span]) -> list[Group]:
     """Return the spans of a text in groups, from left to right."""
     groups: list[list[Span]] = []
     for span in spans:
-        if (
-            groups
-            and not {TERM, "tag"} & {span.kind, groups[-1][-1].kind}
-            and _JOINABLE.fullmatch(text, groups[-1][-1].end, span.begin)
-        ):
+        if groups and not {TERM, "tag"} & {span.kind, groups[-1][-1].kind} and _may_join(text, groups[-1][-1], span):
             groups[-1].append(span)
         else:
             groups.append([span])
     return _with_partners([_group(text, group) for group in groups])
 
 
+def _may_join(text: str, last: Span, span: Span) -> bool:
+    """Return whether there is only punctuation between two spans, and no bracket that is closed elsewhere."""
+    between = _JOINABLE.fullmatch(text, last.end, span.begin)
+    return between is not None and all(
+        text.startswith(_AROUND[sign], span.end) for sign in between[0] if sign in _AROUND
+    )
+
+
 def _group(text: str, spans: list[Span]) -> Group:
     begin, end = spans[0].begin, spans[-1].end
+    between = "".join(text[first.end : second.begin] for first, second in pairwise(spans))
+    if any(
+        between.count(opening) > between.count(closing) for opening, closing in _AROUND.items() if opening != closing
+    ):
+        end += 1  # a bracket that was opened between the spans and is closed after them
     before, after = text[max(0, begin - 1) : begin], text[end : end + 1]
     if before and _AROUND.get(before) == after and spans[0].kind not in (TERM, "tag"):
         begin, end = begin - 1, end + 1
