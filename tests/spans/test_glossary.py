@@ -21,6 +21,13 @@ def test_the_longest_term_wins_and_terms_are_whole_words() -> None:
     ]
 
 
+def test_apostrophes() -> None:
+    assert found({"cat": "matou"}, "The cat's food, a cat-like cat’s food") == [("cat", "matou")] * 2
+    assert found({"école": "school"}, "L'école n'est qu'école.") == [("école", "school")] * 2
+    assert found({"can": "boîte", "hui": "x"}, "I can't aujourd'hui.") == []
+    assert found({"aujourd'hui": "today"}, "Aujourd'hui") == [("Aujourd'hui", "Today")]
+
+
 def test_forms_are_translated_one_by_one_and_the_last_target_serves_the_rest() -> None:
     assert found({"car|cars": "auto|autos"}, "a car, two cars") == [("car", "auto"), ("cars", "autos")]
     assert found({"sheep|ewe": "mouton"}, "ewe") == [("ewe", "mouton")]

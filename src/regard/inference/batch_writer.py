@@ -1,18 +1,22 @@
 """Turns the hypotheses of a batch into translations.
 
-If the model lost a protected span of a part, the part is translated again with other stand-ins for its spans.
+If the model lost a protected span of a part, the part is translated again with other stand-ins for its spans. If a
+translation has fewer sentences than its source, each sentence is translated by itself.
 """
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import replace
 from typing import final
 
 from regard.inference.alignment import Link
 from regard.inference.backends.interface import Backend, Sources, SourceTokens
+from regard.inference.joiner import PartTranslations, join_parts, plan_parts
 from regard.inference.locator import Locator
 from regard.inference.masking.mask import Mask, Restored
 from regard.inference.reader import Reader
 from regard.inference.result import Translation
 from regard.inference.search.hypothesis import Hypothesis
+from regard.inference.sentences import split_sentences
 from regard.inference.windows import Batch
 from regard.inference.writer import Writer
 from regard.settings.decode import DecodeSettings
@@ -22,14 +26,44 @@ from regard.settings.decode import DecodeSettings
 class BatchWriter:
     """Writes the translations of the batches of one call."""
 
-    def __init__(self, backend: Backend, reader: Reader, writer: Writer, decode: DecodeSettings) -> None:
+    def __init__(
+        self,
+        backend: Backend,
+        reader: Reader,
+        writer: Writer,
+        decode: DecodeSettings,
+        translate: Callable[[Sequence[str]], Iterable[Translation]],
+    ) -> None:
+        """Make a writer. `translate` translates sentences with the same settings, but without a prefix."""
         self._backend = backend
         self._reader = reader
         self._writer = writer
         self._decode = decode
+        self._translate = translate
 
-    def translations(self, batch: Batch, results: list[list[Hypothesis]]) -> Iterator[list[Translation]]:
-        """Yield the translations of each part of a batch, best first."""
+    def translations(self, batch: Batch, results: list[list[Hypothesis]]) -> list[list[Translation]]:
+        """Return the translations of each part of a batch, best first."""
+        written = list(self._written(batch, results))
+        divided = {
+            index: sentences
+            for index, ((text, prefixed), mask) in enumerate(zip(batch.parts, batch.masks, strict=True))
+            if len(sentences := split_sentences(text, mask.groups if mask else ())) > 1
+            and len(split_sentences(written[index][0].text)) < len(sentences)
+            and not prefixed
+        }
+        if divided:
+            texts = list(dict.fromkeys(text for sentences in divided.values() for text, _ in sentences))
+            translated: PartTranslations = {
+                (one.source, False): [_without_language(one), *one.alternatives] for one in self._translate(texts)
+            }
+            for index, sentences in divided.items():
+                plan = plan_parts(sentences, prefixed=False)
+                best = join_parts(batch.parts[index][0], plan, translated, has_scores=self._decode.scores)
+                written[index] = [replace(best, alternatives=()), *best.alternatives]
+        return written
+
+    def _written(self, batch: Batch, results: list[list[Hypothesis]]) -> Iterator[list[Translation]]:
+        """Yield the translations of each part of a batch, as the model has written them."""
         sources, attempts = list(batch.sources), [0] * len(results)
         if any(mask is not None for mask in batch.masks):
             results = list(results)
@@ -95,3 +129,9 @@ class BatchWriter:
             return self._writer.locator(source.ids, masked, hypothesis.token_ids, text, weights_LM)
 
         return mask.restore(text, attempt, locator)
+
+
+def _without_language(translation: Translation) -> Translation:
+    """Return the translation of a sentence without the warning about its language, which concerns the whole text."""
+    warnings = tuple(warning for warning in translation.warnings if warning.kind != "language")
+    return replace(translation, warnings=warnings, alternatives=())

@@ -8,6 +8,7 @@ This module does not import torch, because CTranslate2 does not need it.
 from collections import deque
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
+from functools import partial
 from itertools import islice
 from typing import Self, final, overload
 
@@ -143,7 +144,10 @@ class Translator:
         reader = WindowReader(
             self.reader, self._writer, self._language_check, decode, batching, size=window, glossary=glossary
         )
-        writer = BatchWriter(self.backend, self.reader, self._writer, decode)
+        translate = partial(
+            self.translate_iterable, decode=replace(decode, prefix=""), batch_tokens=batch_tokens, glossary=glossary
+        )
+        writer = BatchWriter(self.backend, self.reader, self._writer, decode, translate)
         windows = reader.windows(iter(lines), remembered)
         unfinished: deque[Window] = deque()  # in the order of their texts
         problem: Exception | None = None

@@ -19,7 +19,9 @@ KEEP = "="  # the target of a term that is not translated
 
 TERM = "term"  # the kind of the span of a term
 
-_WORD = re.compile(r"\w+(?:[-'’]\w+)*|[^\w\s]")
+# A word may have hyphens and apostrophes, but an elided article ("l'école") and a possessive ending ("cat's") are not
+# parts of it.
+_WORD = re.compile(r"(?:\w|[A-Za-z]{0,5}[Qq]u)['’](?=\w)|\w+(?:(?:-|['’](?!s\b))\w+)*|[^\w\s]")
 
 _LINE_BREAKS = re.compile(r"[\t\r\n]")
 

@@ -70,6 +70,7 @@ def look(
                 raise UserError(f"{option} needs a TEXT; without TEXT, `regard look` draws the model")
     from regard.api import load
     from regard.cli.look_output import model_lines, save_svg, view_lines
+    from regard.inference.sentences import split_sentences
     from regard.render.terminal import terminal_style
     from regard.spans.patterns import find_spans
 
@@ -88,6 +89,8 @@ def look(
             f"the model gets the text as it is here; `regard translate` puts a stand-in in the place of {spans[0].text}"
         )
     view = loaded.look(text, decode, target=target, without=without, instead=instead)
+    if target is None and len(split_sentences(view.text)) < len(split_sentences(text)):
+        say("the translation has fewer sentences than the text; `regard translate` translates each sentence by itself")
     if html is not None:
         view.save(html, trace)
         say(f"wrote {html}, a page that needs no other file")
