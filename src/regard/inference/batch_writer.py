@@ -1,19 +1,22 @@
 """Turns the hypotheses of a batch into translations.
 
-If the model lost a protected span of a part, the part is translated again with other stand-ins for its spans. If a
-translation has fewer sentences than its source, each sentence is translated by itself.
+If the model lost a protected span of a part, the part is translated again with other stand-ins for its spans. A
+stand-in that is still missing is put where the model finds it most probable. If a translation has fewer sentences than
+its source, each sentence is translated by itself.
 """
 
+import math
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import replace
 from typing import final
 
 from regard.inference.alignment import Link
 from regard.inference.backends.interface import Backend, Sources, SourceTokens
+from regard.inference.insertion import insert_stand_in
 from regard.inference.joiner import PartTranslations, join_parts, plan_parts
 from regard.inference.locator import Locator
 from regard.inference.masking.mask import Mask, Restored
-from regard.inference.reader import Reader
+from regard.inference.reader import STAND_IN_TOKENS, Reader
 from regard.inference.result import Translation
 from regard.inference.search.hypothesis import Hypothesis
 from regard.inference.sentences import split_sentences
@@ -67,7 +70,11 @@ class BatchWriter:
         sources, attempts = list(batch.sources), [0] * len(results)
         if any(mask is not None for mask in batch.masks):
             results = list(results)
-            self._try_other_stand_ins(batch, sources, results, attempts)
+            for index in self._try_other_stand_ins(batch, sources, results, attempts):
+                mask, source = batch.masks[index], sources[index]
+                assert mask is not None
+                first, *others = results[index]
+                results[index] = [self._with_missing(mask, attempts[index], source, first), *others]
         best = [hypotheses[: self._decode.n_best] for hypotheses in results]
         texts = iter(self._writer.texts([each for hypotheses in best for each in hypotheses]))
         for (source_text, _), source, mask, attempt, hypotheses in zip(
@@ -96,17 +103,18 @@ class BatchWriter:
 
     def _try_other_stand_ins(
         self, batch: Batch, sources: Sources, results: list[list[Hypothesis]], attempts: list[int]
-    ) -> None:
+    ) -> list[int]:
         """Translate parts again in which the model lost a protected span, with other stand-ins for the spans.
 
-        Replace the sources and the results of a part by the first attempt that loses the fewest spans.
+        Replace the sources and the results of a part by the first attempt that loses the fewest spans. Return the
+        numbers of the parts in which all attempts lost some.
         """
         masked = {index: mask for index, mask in enumerate(batch.masks) if mask is not None}
         lost = {index: self._count_lost(mask, 0, sources[index], results[index]) for index, mask in masked.items()}
         for attempt in range(1, max(mask.attempts for mask in masked.values())):
             again = [index for index, mask in masked.items() if lost[index] and attempt < mask.attempts]
             if not again:
-                return
+                break
             parts, masks = [batch.parts[index] for index in again], [masked[index] for index in again]
             new_sources = self._reader.sources(parts, self._decode, masks, attempt)
             new_results = self._backend.generate(new_sources, self._decode, sentences=len(new_sources)).result()
@@ -114,6 +122,29 @@ class BatchWriter:
                 count = self._count_lost(mask, attempt, source, found)
                 if count < lost[index]:
                     lost[index], sources[index], results[index], attempts[index] = count, source, found, attempt
+        return [index for index, count in lost.items() if count]
+
+    def _with_missing(self, mask: Mask, attempt: int, source: SourceTokens, hypothesis: Hypothesis) -> Hypothesis:
+        """Return a hypothesis with the stand-ins that it lacks, as far as the model finds them probable."""
+        [text] = self._writer.texts([hypothesis])
+        missing = mask.missing(text, attempt)
+        if len(hypothesis.token_ids) + len(missing) * STAND_IN_TOKENS >= self._reader.max_positions:
+            return hypothesis
+        encode = self._reader.translation_ids
+
+        def score(texts: Sequence[str]) -> list[float]:
+            return [math.fsum(each) for each in self._backend.score([(source.ids, ids) for ids in encode(texts)])]
+
+        placed = [text]
+        for stand_in in missing:
+            placed.append(insert_stand_in(placed[-1], stand_in, score) or placed[-1])
+        if placed[-1] == text:
+            return hypothesis
+        [ids] = encode(placed[-1:])
+        pair = (source.ids, ids)
+        attention = self._backend.attend([pair])[0] if self._decode.alignment else None
+        [values] = self._backend.score([pair])
+        return replace(Hypothesis.of(ids, values, self._decode.length_penalty), attention=attention)
 
     def _count_lost(self, mask: Mask, attempt: int, source: SourceTokens, hypotheses: list[Hypothesis]) -> int:
         return self._restored(mask, attempt, source, hypotheses[0], self._writer.texts(hypotheses[:1])[0]).lost

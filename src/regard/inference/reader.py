@@ -17,7 +17,7 @@ from regard.tokenizers.protocol import Tokenizer
 
 _BREAKABLE = PLACEHOLDERS[0]  # stands for each protected span while a line is divided
 
-_STAND_IN_TOKENS = 8  # a stand-in of a protected span is assumed to have at most this many tokens
+STAND_IN_TOKENS = 8  # a stand-in of a protected span is assumed to have at most this many tokens
 
 
 class Reader:
@@ -64,7 +64,7 @@ class Reader:
 
         def fits(text: str) -> bool:
             count = text.count(_BREAKABLE)
-            return count <= self._masker.max_groups and self._fits(text, count * _STAND_IN_TOKENS)
+            return count <= self._masker.max_groups and self._fits(text, count * STAND_IN_TOKENS)
 
         return [(_fill(text, spans), space) for text, space in split_text(short, fits)]
 
@@ -88,6 +88,10 @@ class Reader:
             self._source(next(plain if mask is None else with_spans), prefix if prefixed else [], decode)
             for (_, prefixed), mask in zip(parts, masks, strict=True)
         ]
+
+    def translation_ids(self, texts: Sequence[str]) -> list[list[int]]:
+        """Return the token ids of translations, in which the characters of placeholders stand for the placeholders."""
+        return self._tokenizer.encode_masked(texts)
 
     def _source(self, ids: Sequence[int], prefix: Sequence[int], decode: DecodeSettings) -> SourceTokens:
         most = min(self.max_positions, decode.max_length or self.max_positions)

@@ -8,6 +8,7 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 
 from regard.inference.alignment import Link
+from regard.inference.insertion import before_stop
 from regard.inference.locator import Locator
 from regard.inference.masking.edited_text import Edited
 from regard.inference.masking.groups import Group
@@ -15,8 +16,6 @@ from regard.inference.result import PlacedBy, PlacedSpan, Range
 from regard.tokenizers.placeholders import ALL_PLACEHOLDERS
 
 _PLACEHOLDER = re.compile(f" ?[{ALL_PLACEHOLDERS}]")
-
-_END = re.compile(r"\s*[.!?…。！？]*\s*$")
 
 
 @dataclass(frozen=True)
@@ -42,6 +41,10 @@ class Mask:
         if stand_in is not None:
             return stand_in
         return "" if group.is_tag else self.source[group.begin : group.end]
+
+    def missing(self, target: str, attempt: int) -> list[str]:
+        """Return the stand-ins that a translation does not have."""
+        return [each for each in self.stand_ins[attempt] if each is not None and not _occurrences(each, target)]
 
     def copied(self) -> "Restored":
         """Return the text without a translation: the spans, and the signs between them."""
@@ -100,7 +103,7 @@ class Mask:
     ) -> list["_Place"]:
         """Return a place for each group without a stand-in in the translation: by the alignment, or at the end."""
         masked = self.masked(attempt)
-        end = len(target) - len(_END.search(target)[0])  # type: ignore[index]
+        end = before_stop(target)
         places: list[_Place] = []
         for number in lost:
             group, (_, part) = self.groups[number], masked.replaced[number]
