@@ -62,12 +62,12 @@ SETTINGS = (
 LESSON_NAMES = {True: "lesson", False: "plain"}
 LESSON = "train.minimal_pair_weight=20"
 
-# What is measured of a finished model, on how many pairs, and what is stored of the result.
-MEASUREMENTS: dict[str, tuple[str, int, tuple[str, ...]]] = {
-    "pronouns": ("iter_measure_pronouns", 1150, ("language", "text")),
-    "alignment": ("iter_measure_alignment", 300, ("language",)),
-    "probes": ("iter_measure_probes", 300, ("language",)),
-    "heads": ("iter_measure_heads", 100, ("language",)),
+# What is measured of a finished model: the number of pairs, and the models of which corpora.
+MEASUREMENTS: dict[str, tuple[int, tuple[str, ...]]] = {
+    "pronouns": (690, ("language", "text")),  # 30 of each frame
+    "alignment": (200, ("language",)),
+    "probes": (200, ("language",)),
+    "heads": (60, ("language",)),
 }
 
 
@@ -110,7 +110,7 @@ def main() -> None:
 
 def has_result(results: Path, run: Run, part: str) -> bool:
     """Return whether a part of a run is finished, or not asked for."""
-    if part in MEASUREMENTS and run.corpus not in MEASUREMENTS[part][2]:
+    if part in MEASUREMENTS and run.corpus not in MEASUREMENTS[part][1]:
         return True
     key = {**asdict(run), "part": part}
     return any(key.items() <= record.items() for record in latest(results, *key))
@@ -220,10 +220,18 @@ class Curve:
 
 
 def measure(folder: Path, part: str) -> dict[str, Any]:
-    """Return the result of one measurement of a finished model."""
-    method, count, _ = MEASUREMENTS[part]
-    result = run_to_end(getattr(regard.load(folder, backend="torch"), method)(count=count))
-    return {"result": result.to_dict()}
+    """Return the result of one measurement of a finished model, without what the page does not need."""
+    method = getattr(regard.load(folder, backend="torch"), f"measure_{part}")
+    found = method(count=MEASUREMENTS[part][0]).to_dict()
+    if part == "heads":
+        found["heads"] = [
+            {"address": head["address"], "role": head["role"], "loss": head["ablation_effect"]["zeroed"]["loss"]}
+            for head in found["heads"]
+        ]
+    if part == "probes":
+        kept = ("task", "stack", "labels", "lift", "expected_layer")
+        found["tasks"] = [{name: task[name] for name in kept} for task in found["tasks"]]
+    return {"result": {name: value for name, value in found.items() if name not in ("selection_errors", "famous")}}
 
 
 if __name__ == "__main__":

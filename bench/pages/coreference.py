@@ -165,7 +165,7 @@ def _has_role(name: str) -> Callable[[dict[str, Any]], bool]:
 
 
 def _largest_effect_is_cross(result: dict[str, Any]) -> bool:
-    effects = {head["address"]: head["ablation_effect"]["zeroed"]["loss"]["value"] for head in result["heads"]}
+    effects = {head["address"]: head["loss"]["value"] for head in result["heads"]}
     return ".cross." in max(effects, key=lambda address: effects[address])
 
 
