@@ -116,7 +116,7 @@ def test_an_untrained_model_is_probed_and_reported(model_of):
     assert results["position"].layers[0].low > 1 / results["position"].labels
     report = ProbeReport("model", measurement)
     assert "discourse and world knowledge" in list(report.lines(TerminalStyle()))[-1]
-    lines = sum(2 + bool(result.control) for result in measurement.probes)  # no line for a control that was not measured
+    lines = sum(2 + bool(result.control) for result in measurement.probes)  # a control may be missing
     assert report.svg().count("<polyline") == lines
     assert "default-src 'none'" in report.html() and "word class, layer 2" in report.html()
     assert len(report.to_dict()["tasks"]) == len(measurement.probes)
