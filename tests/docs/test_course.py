@@ -7,8 +7,11 @@ output. The arithmetic in the prose is evaluated, too.
 import importlib
 import json
 import math
+import os
 import re
 import shlex
+import shutil
+import subprocess
 import sys
 from collections.abc import Iterator
 from pathlib import Path
@@ -16,7 +19,6 @@ from typing import Any
 
 import click
 import pytest
-from tests.docs.test_readme import Step, check
 
 from regard.cli import main
 
@@ -24,6 +26,8 @@ COURSE = Path(__file__).parents[2] / "docs" / "course"
 sys.path.append(str(COURSE))
 course_build = importlib.import_module("course_build")
 LESSONS: list[Path] = course_build.lessons()
+
+needs_bash = pytest.mark.skipif(shutil.which("bash") is None, reason="the commands are written for a POSIX shell")
 
 # Arithmetic such as "0.5·0.5 + 0 = 0.25" or "e^1.5 / √2 = 3.169": numbers, signs, brackets and functions.
 _EQUATION = re.compile(
@@ -169,12 +173,20 @@ def test_the_commands_of_the_course_parse() -> None:
             pass
 
 
+@needs_bash
 @pytest.mark.slow
 def test_an_lstm_learns_the_alignment_that_the_first_lesson_shows(tmp_path: Path) -> None:
     page = (COURSE.parent / "explanation" / "recurrent.md").read_text("utf-8")
     commands = re.findall(r"^    ((?:regard|cut) .*)$", page, re.MULTILINE)
     assert len(commands) == 5
-    output = "".join(check(Step(1, "sh", command), tmp_path, "recurrent.md") for command in commands)
+    output = run_commands(commands, tmp_path)
     attends = re.findall(r"predicting (\S+): (\S+) ", output)
     shown = re.findall(r"^(\S+) +\d\.\d\d of its attention to (\S+)$", LESSONS[0].read_text("utf-8"), re.MULTILINE)
     assert attends[: len(shown)] == shown
+
+
+def run_commands(commands: list[str], folder: Path) -> str:
+    path = f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"
+    shell = ["bash", "-euo", "pipefail", "-c", "\n".join(commands)]
+    done = subprocess.run(shell, cwd=folder, env={**os.environ, "PATH": path}, stdout=subprocess.PIPE, check=True)
+    return done.stdout.decode("utf-8")
