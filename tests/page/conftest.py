@@ -1,4 +1,4 @@
-"""The page is tested with the models of the interpretation tests, and with a server of the bundled models."""
+"""The page is tested with the models of the interpretation tests, and with real servers."""
 
 from tests.interpret.conftest import _cache, model
 from tests.server.conftest import server

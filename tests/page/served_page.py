@@ -4,17 +4,23 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
 
-from playwright.sync_api import Browser, Page
+from playwright.sync_api import Browser, Page, ViewportSize
 
-SIZES = {"desk": {"width": 1280, "height": 900}, "phone": {"width": 390, "height": 844}}
+SIZES: dict[str, ViewportSize] = {"desk": {"width": 1280, "height": 900}, "phone": {"width": 390, "height": 844}}
 
 
 @contextmanager
-def open_page(browser: Browser, url: str, *, errors_of: tuple[int, ...] = (), **options: Any) -> Iterator[Page]:
-    """Open the page. `errors_of` are the statuses of answers for which the browser itself prints an error."""
+def open_page(
+    browser: Browser, url: str, *, errors_of: tuple[int, ...] = (), offline: bool = False, **options: Any
+) -> Iterator[Page]:
+    """Open the page.
+
+    `errors_of` are the statuses of answers for which the browser itself prints an error; it also prints one if it is
+    `offline`.
+    """
     context = browser.new_context(**{"viewport": SIZES["desk"], "locale": "en-US", **options})
     page = context.new_page()
-    page.set_default_timeout(120_000)  # the machine may be busy
+    page.set_default_timeout(60_000)  # the machine may be busy
     errors: list[str] = []
     requests: list[str] = []
     page.on("console", lambda message: errors.append(message.text))
@@ -25,8 +31,11 @@ def open_page(browser: Browser, url: str, *, errors_of: tuple[int, ...] = (), **
     page.wait_for_selector("body[data-ready]")
     yield page
     context.close()
-    expected = tuple(f"status of {status} " for status in errors_of)
-    assert [each for each in errors if not (expected and any(status in each for status in expected))] == []
+    expected = [
+        *(f"status of {status} " for status in errors_of),
+        *(["net::ERR_INTERNET_DISCONNECTED"] if offline else []),
+    ]
+    assert [each for each in errors if not any(known in each for known in expected)] == []
     assert all(each.startswith((f"{url}/", "blob:")) for each in requests), requests
 
 

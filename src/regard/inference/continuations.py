@@ -11,7 +11,9 @@ from regard.errors import UserError
 from regard.inference.backends.interface import SourceTokens
 from regard.inference.backends.torch import TorchBackend
 from regard.inference.reader import Reader
+from regard.inference.result import Translation
 from regard.inference.token_probability import calibrated_probability
+from regard.inference.writer import Writer
 from regard.model_folder.folder import UNCALIBRATED
 from regard.settings.decode import DecodeSettings
 from regard.tokenizers.protocol import Tokenizer
@@ -26,14 +28,14 @@ class Continuation:
     """A translation with another word at a place."""
 
     word: str
-    text: str
     probability: float  # calibrated, of the word after the words before it
-    score: float  # of the whole translation
+    translation: Translation
 
 
 def find_continuations(
     backend: TorchBackend,
     reader: Reader,
+    writer: Writer,
     tokenizer: Tokenizer,
     text: str,
     target: str,
@@ -55,7 +57,7 @@ def find_continuations(
     if not 0 <= at <= len(words):
         raise UserError(f"the translation has {len(words)} words, so there is no word {at}")
     kept = target[: words[at - 1].end()] if at else ""
-    decode = replace(decode, scores=True, log_probabilities=True, alignment=False, n_best=1, prefix="")
+    decode = replace(decode, scores=True, log_probabilities=True, n_best=1, prefix="")
     [source] = reader.sources([(parts[0], False)], decode)
     prefix = tuple(tokenizer.encode([kept])[0]) if kept else ()
     tokens = [each for each in backend.next_tokens(source.ids, prefix, _TOKENS_PER_WORD * count + 1) if each != EOS]
@@ -71,7 +73,16 @@ def find_continuations(
             continue  # the token belongs to the word before it
         word = spans[at]
         probability = calibrated_probability(hypothesis.token_log_probabilities[word.begin : word.end], temperature)
-        other = Continuation(word.text, tokenizer.decode([hypothesis.token_ids])[0], probability, hypothesis.score)
-        if word.text not in found or found[word.text].score < other.score:
+        links = None
+        if hypothesis.attention is not None:
+            links = writer.alignment(source.ids, hypothesis.token_ids, hypothesis.attention)
+        whole = tokenizer.decode([hypothesis.token_ids])[0]
+        other = Continuation(word.text, probability, writer.translation(text, whole, hypothesis, decode, links))
+        if word.text not in found or _score(found[word.text]) < _score(other):
             found[word.text] = other
     return sorted(found.values(), key=lambda each: -each.probability)[:count]
+
+
+def _score(continuation: Continuation) -> float:
+    assert continuation.translation.score is not None
+    return continuation.translation.score

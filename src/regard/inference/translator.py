@@ -58,7 +58,7 @@ class Translator:
         self.backend = backend
         self.tokenizer = tokenizer
         self.reader = Reader(tokenizer, max_positions, has_alignment=alignment_head is not None)
-        self._writer = Writer(tokenizer, alignment_head, calibration_temperature)
+        self.writer = Writer(tokenizer, alignment_head, calibration_temperature)
         self._language_check = LanguageCheck(identifier or LanguageIdentifier({}), source_language)
         self._is_closed = False
 
@@ -81,7 +81,7 @@ class Translator:
     @property
     def alignment_head(self) -> AlignmentHead | None:
         """The attention head that aligns words best, or None if it has not been measured."""
-        return self._writer.alignment_head
+        return self.writer.alignment_head
 
     @property
     def identifier(self) -> LanguageIdentifier:
@@ -142,12 +142,12 @@ class Translator:
         batching = self.backend.batching(decode)
         batching = replace(batching, tokens=batch_tokens or batching.tokens, ahead=batching.ahead if window > 1 else 0)
         reader = WindowReader(
-            self.reader, self._writer, self._language_check, decode, batching, size=window, glossary=glossary
+            self.reader, self.writer, self._language_check, decode, batching, size=window, glossary=glossary
         )
         translate = partial(
             self.translate_iterable, decode=replace(decode, prefix=""), batch_tokens=batch_tokens, glossary=glossary
         )
-        writer = BatchWriter(self.backend, self.reader, self._writer, decode, translate)
+        writer = BatchWriter(self.backend, self.reader, self.writer, decode, translate)
         windows = reader.windows(iter(lines), remembered)
         unfinished: deque[Window] = deque()  # in the order of their texts
         problem: Exception | None = None
@@ -209,7 +209,7 @@ class Translator:
             scored = self.backend.score(list(zip(sources, targets, strict=True)))
             for (_, (source_text, text)), target, log_probabilities in zip(window, targets, scored, strict=True):
                 hypothesis = Hypothesis.of(target, log_probabilities, decode.length_penalty)
-                yield self._writer.translation(source_text, text, hypothesis, decode)
+                yield self.writer.translation(source_text, text, hypothesis, decode)
 
     def check_open(self) -> None:
         """Raise a `UserError` if the translator is closed."""

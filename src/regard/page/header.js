@@ -3,8 +3,18 @@
 import { fillSelect, make, makeSelect, makeSvg } from "./dom.js";
 import { currentLanguage, LANGUAGES, t } from "./strings.js";
 
-const THEMES = ["auto", "light", "dark"];
+export const THEMES = ["auto", "light", "dark"];
 const theme = { name: "auto" };
+
+export const currentTheme = () => theme.name;
+
+/** Use a theme; "auto" is that of the reader's system. */
+export function setTheme(name) {
+  theme.name = name;
+  if (name === "auto") delete document.documentElement.dataset.theme;
+  else document.documentElement.dataset.theme = name;
+  document.dispatchEvent(new Event("themechange"));
+}
 
 export function makeBrand() {
   const svg = makeSvg("svg", { viewBox: "0 0 28 18", "aria-hidden": "true" });
@@ -20,12 +30,7 @@ export function makeBrand() {
 export function showHeader(root, relabel, ...others) {
   const [languages, language] = makeSelect("ui-language", make("span", { className: "visually-hidden", textContent: t("language") }), relabel);
   fillSelect(language, LANGUAGES, currentLanguage());
-  const [themes, chosen] = makeSelect("theme", make("span", { className: "visually-hidden", textContent: t("theme") }), (name) => {
-    theme.name = name;
-    if (name === "auto") delete document.documentElement.dataset.theme;
-    else document.documentElement.dataset.theme = name;
-    document.dispatchEvent(new Event("themechange"));
-  });
+  const [themes, chosen] = makeSelect("theme", make("span", { className: "visually-hidden", textContent: t("theme") }), setTheme);
   fillSelect(chosen, THEMES.map((name) => [name, t(`theme.${name}`)]), theme.name);
   root.replaceChildren(makeBrand(), ...others, languages, themes);
 }

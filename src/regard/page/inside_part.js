@@ -1,17 +1,19 @@
 // The button under a translation that opens "Inside" for one of its sentences. What draws it is loaded when it is opened.
 
-import { make, makeButton } from "./dom.js";
-import { inFragment } from "./fragment.js";
+import { changeFragment, inFragment } from "./fragment.js";
+import { make, makeButton, makeSvg } from "./dom.js";
 import { makeIcon } from "./icons.js";
 import { t } from "./strings.js";
 
 export const TOUR_TEXT = "The animal didn't cross the street because it was too tired."; // what the tour explains
+const VISIBLE = 0.5; // of the height of the window, in which the part may begin without being scrolled to
 const DELAY = 400; // milliseconds in which a text may still change before it is inspected
 
-/** Make the part. `ask(path, body)` posts a body to the server, and `changeText(text, language)` puts a text into the page. */
+/** Make the part. `ask(path, body)` asks the server, and `changeText(text, language)` puts a text into the page. */
 export function makeInsidePart(ask, languages, changeText) {
   const opener = make("button", { type: "button", id: "open-inside", className: "opener" },
-    make("strong", {}, makeIcon("inside"), t("inside.open"), makeIcon("down")),
+    makeArcs(),
+    make("strong", {}, t("inside.open"), makeIcon("down")),
     make("span", { className: "small", textContent: t("inside.open.note") }));
   opener.setAttribute("aria-expanded", "false");
   const container = make("section", { className: "inside", ariaLabel: t("inside"), id: "inside" });
@@ -22,7 +24,7 @@ export function makeInsidePart(ask, languages, changeText) {
   let current = null; // { text, translation, source, target }
   let shown = "";
   let timer = 0;
-  let isTouring = false;
+  let isTouring = false; // whether the next drawing starts the tour
 
   opener.addEventListener("click", () => setOpen(true));
 
@@ -30,24 +32,33 @@ export function makeInsidePart(ask, languages, changeText) {
     element.hidden = !isOpen;
     opener.hidden = isOpen;
     opener.setAttribute("aria-expanded", String(isOpen));
-    if (isOpen) draw();
-    else opener.focus();
-    if (isOpen) element.scrollIntoView({ block: "start", behavior: "smooth" });
+    document.body.toggleAttribute("data-inside", isOpen); // the translation then takes less space
+    if (!isOpen) {
+      changeFragment({ inside: null });
+      opener.focus();
+      return;
+    }
+    if (current) draw();
+    else showExample();
+    if (element.getBoundingClientRect().top > innerHeight * VISIBLE) element.scrollIntoView({ block: "start", behavior: "smooth" });
+  }
+
+  function showExample() {
+    if (languages.some(({ code }) => code === "en")) changeText(TOUR_TEXT, "en");
   }
 
   /** Open the part, and start the tour of it. */
   function tour() {
     isTouring = true;
     shown = "";
-    if (current?.text !== TOUR_TEXT && languages.some(({ code }) => code === "en")) changeText(TOUR_TEXT, "en");
-    else if (current) setOpen(true);
+    if (current?.text !== TOUR_TEXT) showExample();
+    if (current) setOpen(true);
   }
 
   /** Show a sentence with its translation, if the part is open, or when it is opened. A link or the tour may open it. */
   function show(sentence) {
     current = sentence;
     if (sentence && (element.hidden || isTouring) && (isTouring || inFragment("inside") !== null)) setOpen(true);
-    opener.parentElement?.classList.toggle("is-empty", !sentence);
     clearTimeout(timer);
     if (!element.hidden && sentence) timer = setTimeout(draw, DELAY);
   }
@@ -72,6 +83,24 @@ export function makeInsidePart(ask, languages, changeText) {
   }
 
   return { opener, element, show, setOpen, tour };
+}
+
+/** A drawing of words with lines between them. It shows no real text, so it has no words and no numbers. */
+function makeArcs() {
+  const svg = makeSvg("svg", { viewBox: "0 0 540 92", class: "arcs-drawing", "aria-hidden": "true" });
+  const widths = [34, 58, 46, 44, 30, 50, 62, 26, 34, 30, 46];
+  const middles = [];
+  widths.reduce((left, width, i) => {
+    middles.push(left + width / 2);
+    svg.append(makeSvg("rect", { x: left, y: 78, width, height: 10, rx: 5, class: i === 7 ? "from" : i === 1 ? "to" : "" }));
+    return left + width + 8;
+  }, 0);
+  for (const [to, width] of [[3, 1.5], [5, 3], [1, 11]]) {
+    const [from, end] = [middles[7], middles[to]];
+    const top = 72 - 0.25 * Math.abs(from - end);
+    svg.append(makeSvg("path", { d: `M${from} 72C${from} ${top} ${end} ${top} ${end} 72`, "stroke-width": width }));
+  }
+  return svg;
 }
 
 /** Load the style sheet of "Inside", which the first paint does not need. */

@@ -15,7 +15,7 @@ export function makeLanguages(languages, { changed, swapped }) {
   const swap = make("button", { type: "button", id: "swap", className: "swap", ariaLabel: t("swap"), title: t("swap") }, makeIcon("swap"));
   let detected = null;
 
-  const nameOf = (code) => capital(languageName(code) ?? languages.find((each) => each.code === code)?.name ?? code);
+  const nameOf = (code) => code && capital(languageName(code) ?? languages.find((each) => each.code === code)?.name ?? code);
   const targetsOf = (code) => (languages.find((each) => each.code === code)?.targets ?? []).filter((each) => each !== code);
   const allTargets = languages.map((each) => each.code).filter((code) => languages.some((each) => each.code !== code && each.targets.includes(code)));
   const sources = languages.filter((each) => targetsOf(each.code).length);
@@ -51,6 +51,7 @@ export function makeLanguages(languages, { changed, swapped }) {
 
   return {
     source, target, swap, nameOf, targetsOf, choose,
+    sources: sources.map((each) => each.code),
     /** What the menus say: { source, target }; the source is null if it is to be detected. */
     chosen: () => ({ source: source.value || null, target: target.value }),
     detect(code) {
@@ -63,7 +64,7 @@ export function makeLanguages(languages, { changed, swapped }) {
       const targets = targetsOf(found);
       if (targets.includes(wanted)) return { source: found, target: wanted };
       if (found === wanted && targets.length) return { source: found, target: targets[0] };
-      throw Object.assign(new Error("no such pair"), { kind: "pair", found: { source: found, target: wanted } });
+      throw Object.assign(new Error("no such pair"), { kind: "pair", found: { source: found ?? code, target: wanted } });
     },
   };
 }

@@ -4,7 +4,7 @@
 // It has no DOM. `changed(state)` is called with what is known:
 //   { phase: "empty" }
 //   { phase: "waiting", since }                           a translation will come
-//   { phase: "done", text, source, target, detections, sentences }
+//   { phase: "done", text, source, target, isDetected, detections, sentences }
 //                     a sentence is { text, start, end, translation } (translation: an answer of /v1/translate)
 //   { phase: "problem", problem, retryAt, text }          see problems.js; retryAt: when it is tried again, or null
 
@@ -12,7 +12,7 @@ import { findProblem } from "./problems.js";
 import { divide } from "./sentences.js";
 
 const DELAY = 150; // milliseconds after the last key
-const KEPT = 1000; // translated sentences
+const KEPT = 500; // translated sentences
 
 /** Make a translator. `ask(path, body, signal)` posts a body; `limits` are those of the server. */
 export function makeLiveTranslation(ask, limits, changed) {
@@ -21,11 +21,13 @@ export function makeLiveTranslation(ask, limits, changed) {
   let running = null; // what ends the present request
   let timer = 0;
   let failures = 0;
+  let before = null; // the last problem, until a translation has come
   let since = 0;
 
   /** Translate a text; at once if the reader has finished a sentence, pasted or chosen a language. */
   function want(request, { isUrgent = false } = {}) {
     clearTimeout(timer);
+    if (!before || before.seconds === null) failures = 0; // the reader's own change is a new attempt
     wanted = request;
     if (!request.text.trim()) {
       stop();
@@ -53,10 +55,12 @@ export function makeLiveTranslation(ask, limits, changed) {
     running?.abort();
     const ended = (running = new AbortController());
     const request = wanted;
+    const detections = []; // known even if the translation fails
     try {
-      const found = await translate(request, ended.signal);
+      const found = await translate(request, detections, ended.signal);
       if (running !== ended) return;
       failures = 0;
+      before = null;
       since = 0;
       running = null;
       changed({ phase: "done", ...request, ...found });
@@ -64,19 +68,20 @@ export function makeLiveTranslation(ask, limits, changed) {
       if (running !== ended) return;
       running = null;
       since = 0;
-      fail(error, request);
+      fail(error, { ...request, source: request.source ?? detections[0]?.language ?? null });
     }
   }
 
   function fail(error, request) {
-    const problem = findProblem(error, (failures += 1), { ...request, ...error.found });
+    const problem = findProblem(error, (failures += 1), { ...request, ...error.found }, before);
+    before = problem;
     const retryAt = problem.seconds === null ? null : Date.now() + 1000 * problem.seconds;
     if (retryAt !== null) timer = setTimeout(run, 1000 * problem.seconds);
     changed({ phase: "problem", problem, retryAt, text: request.text });
   }
 
-  async function translate({ text, source, target }, signal) {
-    const detections = source ? [] : (await ask("v1/detect", { text }, signal)).detections[0];
+  async function translate({ text, source, target }, detections, signal) {
+    if (!source) detections.push(...(await ask("v1/detect", { text }, signal)).detections[0]);
     const languages = limits.route(source ?? detections[0]?.language ?? null, target);
     const sentences = divide(text);
     const prefix = `${languages.source}>${languages.target}:`;
@@ -90,7 +95,7 @@ export function makeLiveTranslation(ask, limits, changed) {
         known.set(prefix + some[i], translation);
       });
     }
-    return { ...languages, detections, sentences: sentences.map((each) => ({ ...each, translation: found.get(each.text) })) };
+    return { ...languages, isDetected: !source, detections, sentences: sentences.map((each) => ({ ...each, translation: found.get(each.text) })) };
   }
 
   return { want, stop, again };

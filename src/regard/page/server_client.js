@@ -16,14 +16,20 @@ export function useKey(key) {
   sessionStorage.setItem("regard.key", key);
 }
 
-/** Ask for an address; with a body, post it as JSON. Return the answer, or throw a `ServerError`. */
+/** Ask for an address; with a body, post it as a form, if it is one, or as JSON. Return the answer, or throw a `ServerError`. */
 export async function ask(path, body = null, signal = null) {
   const headers = stored.key ? { Authorization: `Bearer ${stored.key}` } : {};
-  const options = body === null ? { headers } : { method: "POST", headers: { ...headers, "Content-Type": "application/json" }, body: JSON.stringify(body) };
-  const response = await answered(fetch(path, { ...options, signal }), signal);
+  const response = await answered(fetch(path, { ...optionsOf(body, headers), signal }), signal);
   const answer = await response.json().catch(() => ({}));
-  if (!response.ok) throw new ServerError(response.status, answer.error, Number(response.headers.get("Retry-After")) || null);
+  const problem = typeof answer.error === "string" ? { message: answer.error } : answer.error;
+  if (!response.ok) throw new ServerError(response.status, problem, Number(response.headers.get("Retry-After")) || null);
   return answer;
+}
+
+function optionsOf(body, headers) {
+  if (body === null) return { headers };
+  if (body instanceof FormData) return { method: "POST", headers, body };
+  return { method: "POST", headers: { ...headers, "Content-Type": "application/json" }, body: JSON.stringify(body) };
 }
 
 async function answered(request, signal) {

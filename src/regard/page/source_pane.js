@@ -5,18 +5,21 @@ import { directionOf, make, makeButton } from "./dom.js";
 import { makeIcon } from "./icons.js";
 import { langOf, t, whole } from "./strings.js";
 
-/** Make the pane. `edited({ isUrgent })` is called after every change, and `hovered(range)` with the place of a word. */
-export function makeSourcePane(limit, { edited, hovered, openFile }) {
+/**
+ * Make the pane. `edited({ isUrgent })` is called after every change, `moved(index)` when the reader goes to a place in the
+ * text, and `hovered(word)` with one of the words that are shown, or null.
+ */
+export function makeSourcePane(limit, { edited, moved, hovered, openFile }) {
   const back = make("div", { className: "language back", ariaHidden: "true" });
   const field = make("textarea", { id: "source", className: "language", dir: "auto", spellcheck: true, placeholder: t("source.hint"), ariaLabel: t("source.label") });
   field.setAttribute("aria-describedby", "source-count");
   const count = make("span", { id: "source-count", className: "end" });
-  const clear = makeButton("", "plain", () => set(""), { id: "clear", hidden: true });
+  const clear = makeButton("", "plain", () => { set(""); field.focus(); }, { id: "clear", hidden: true });
   clear.append(makeIcon("clear"), t("source.clear"));
   const file = makeButton("", "plain", openFile, { id: "open-file" });
   file.append(makeIcon("file"), t("source.file"));
   const element = make("div", { className: "pane" },
-    make("div", { className: "field" }, back, field),
+    make("div", { className: "field" }, make("div", { className: "layers" }, back, field)),
     make("div", { className: "foot" }, clear, file, count));
   let words = []; // [{ start, end }] of the text that is shown
 
@@ -30,6 +33,7 @@ export function makeSourcePane(limit, { edited, hovered, openFile }) {
     hovered(under ? words[Number(under.dataset.word)] : null);
   });
   field.addEventListener("pointerleave", () => hovered(null));
+  for (const event of ["click", "keyup"]) field.addEventListener(event, () => moved(field.selectionStart));
 
   /** Draw the text behind the field with its words, so that they can be marked. */
   function show(newWords) {
@@ -69,7 +73,6 @@ export function makeSourcePane(limit, { edited, hovered, openFile }) {
     field.value = text;
     show([]);
     edited({ isUrgent: true });
-    field.focus();
   }
 
   function setLanguage(code) {

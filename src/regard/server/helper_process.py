@@ -2,7 +2,7 @@
 
 from collections import OrderedDict
 from collections.abc import Callable
-from dataclasses import asdict, replace
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -60,15 +60,19 @@ class Helper:
         found = find_continuations(
             translator.backend,
             translator.reader,
+            translator.writer,
             model.tokenizer,
             message["text"],
             message["target"],
             at=message["at"],
             count=message["count"],
-            decode=replace(model.decode, **message["decode"]),
+            decode=replace(model.decode, **message["decode"], alignment=True),
             temperature=translator.calibration_temperature,
         )
-        return [asdict(each) for each in found]
+        return [
+            {"word": each.word, "probability": each.probability, "translation": each.translation.to_dict()}
+            for each in found
+        ]
 
     def _look(self, message: Message) -> dict[str, Any]:
         from regard.interpret.report import look_data

@@ -142,8 +142,8 @@ class Service:
     async def alternatives(self, work: Work, at: int, count: int, *, target: str | None = None) -> list[dict[str, Any]]:
         """Return translations of one text that differ from word `at` of its translation on, counted from 0.
 
-        Each has its `word` there and the `probability` of this word, its `text`, and its `score`. `target` is the
-        translation; without it, the text is translated first.
+        Each has its `word` there, the `probability` of this word, and the `translation`, as a dictionary. `target` is
+        the translation; without it, the text is translated first.
         """
         if count > self.settings.alternatives_limit:
             raise TooLarge(f"a request may ask for at most {self.settings.alternatives_limit} alternatives")

@@ -11,6 +11,7 @@ from starlette.responses import HTMLResponse, JSONResponse
 
 from regard import __version__
 from regard.documents.elements import MarkupOptions
+from regard.inference.result import Translation
 from regard.server.catalog import ServedModel
 from regard.server.errors import UnknownPair
 from regard.server.routes.inputs import InputError, check_text
@@ -47,6 +48,7 @@ from regard.server.routes.v1_fields import (
 )
 from regard.server.routes.words import find_words, target_words
 from regard.server.service import Service, Work
+from regard.server.wire import translation_from_dict
 
 _SUCCESS = "Success."
 
@@ -71,7 +73,7 @@ def router(service: Service) -> APIRouter:
         """Continue a translation in other ways from one of its words."""
         work = await _single(service, body, request)
         found = await service.alternatives(work, body.word, body.count, target=body.translation)
-        return AlternativesAnswer(source=work.source, alternatives=[Alternative(**each) for each in found])
+        return AlternativesAnswer(source=work.source, alternatives=[_alternative(**each) for each in found])
 
     @routes.post("/look", responses=translation_errors, response_description=_SUCCESS)
     async def look(body: LookRequest, request: Request) -> dict[str, Any]:
@@ -209,15 +211,29 @@ def _answer(service: Service, order: Order, text: str, translated: Translated, *
         models=[each.name for each in models],
         pivot=models[0].target if len(models) > 1 else None,
         alternatives=[
-            Candidate(text=each.text, score=each.score, log_probability=each.log_probability)
-            for each in (translation.alternatives if translation else ())
+            Candidate(**_candidate(each, words=words)) for each in (translation.alternatives if translation else ())
         ],
         warnings=[Notice(**asdict(each)) for each in translated.warnings],
     )
     if words and translation is not None:
-        answer.words = [TargetWord(**each) for each in target_words(translation)]
+        answer.words = _words(translation)
         answer.source_words = [SourceWord(**asdict(each)) for each in find_words(text)]
     return answer
+
+
+def _candidate(translation: Translation, *, words: bool) -> dict[str, Any]:
+    scores = {"score": translation.score, "log_probability": translation.log_probability}
+    return {"text": translation.text, **scores, "words": _words(translation) if words else None}
+
+
+def _alternative(word: str, probability: float, translation: dict[str, Any]) -> Alternative:
+    """Return an answer of the helper process as the interface describes it."""
+    candidate = _candidate(translation_from_dict(translation), words=True)
+    return Alternative(word=word, probability=probability, **candidate)
+
+
+def _words(translation: Translation) -> list[TargetWord]:
+    return [TargetWord(**each) for each in target_words(translation)]
 
 
 def _model(model: ServedModel) -> ModelAnswer:

@@ -97,14 +97,6 @@ class Detected(BaseModel):
     confidence: int = Field(ge=0, le=100, description="how sure this is, in percent")
 
 
-class Candidate(BaseModel):
-    """One of several translations."""
-
-    text: str
-    score: float | None = Field(description="log-probability, divided by the length penalty")
-    log_probability: float | None
-
-
 class Notice(BaseModel):
     """A reason to check a translation. Places are the index of the first character, and of that after the last one."""
 
@@ -133,6 +125,15 @@ class TargetWord(SourceWord):
     source: list[int] = Field(description="numbers of the source words, counted from 0, to which the word is linked")
 
 
+class Candidate(BaseModel):
+    """One of several translations."""
+
+    text: str
+    score: float | None = Field(description="log-probability, divided by the length penalty")
+    log_probability: float | None
+    words: list[TargetWord] | None = Field(default=None, description="of the translation; only if requested")
+
+
 class TranslationAnswer(Candidate):
     """The translation of a text."""
 
@@ -143,7 +144,6 @@ class TranslationAnswer(Candidate):
     pivot: str | None = Field(description="the language between two models")
     alternatives: list[Candidate]
     warnings: list[Notice]
-    words: list[TargetWord] | None = Field(default=None, description="of the translation; only if requested")
     source_words: list[SourceWord] | None = Field(default=None, description="of the text; only if requested")
 
 
@@ -166,13 +166,11 @@ class DetectAnswer(BaseModel):
     detections: list[list[Detected]]
 
 
-class Alternative(BaseModel):
-    """A translation with another word at the given place."""
+class Alternative(Candidate):
+    """A translation with another word at the given place, and its words."""
 
     word: str
-    text: str
     probability: float = Field(description="of the word, after the words before it")
-    score: float = Field(description="of the whole translation")
 
 
 class AlternativesAnswer(BaseModel):

@@ -16,6 +16,7 @@ from starlette.responses import Response
 from starlette.routing import Route
 
 from regard import __version__
+from regard.documents.files import SUFFIXES
 from regard.page.assets import imported_modules, read_asset, served_files
 from regard.server.routes.error_answers import answer
 from regard.server.service import Service
@@ -65,6 +66,7 @@ def _facts(service: Service) -> dict[str, Any]:
         "languages": [{"code": each.code, "name": each.name, "targets": each.targets} for each in catalog.languages()],
         "charLimit": settings.char_limit,
         "batchLimit": settings.batch_limit,
+        "files": SUFFIXES,
         "wordingsLimit": 1 + settings.alternatives_limit,
         "keyRequired": service.keys is not None,
     }
