@@ -209,7 +209,7 @@ def test_a_key_is_asked_for_and_kept_in_the_tab(
 ) -> None:
     from regard.server.keys import add_key
 
-    key = add_key(tmp_path / "keys.toml", "reader")
+    key = add_key(tmp_path / "keys.toml", "reader", {})
     server = RunningServer.start("--model", make_model(max_positions=2048), "--keys", tmp_path / "keys.toml")
     try:
         with open_page(browser, server.url, errors_of=(401, 403)) as page:

@@ -5,7 +5,7 @@ import { make, makeButton, makeSvg } from "./dom.js";
 import { makeIcon } from "./icons.js";
 import { t } from "./strings.js";
 
-export const TOUR_TEXT = "The animal didn't cross the street because it was too tired."; // what the tour explains
+const TOUR_TEXT = "The animal didn't cross the street because it was too tired."; // what the tour explains
 const VISIBLE = 0.5; // of the height of the window, in which the part may begin without being scrolled to
 const DELAY = 400; // milliseconds in which a text may still change before it is inspected
 
