@@ -48,7 +48,7 @@ export function makeFiles({ suffixes, charLimit, pair, setText, strip, area }) {
     form.append("target", target);
     try {
       const { translatedFileUrl: address } = await ask("translate_file", form, ended.signal);
-      const name = file.name.replace(/(\.[^.]+)$/, `.${target}$1`);
+      const name = file.name.replace(/(\.[^.]+)$/, `_${target}$1`); // as the server names it
       const link = make("a", { className: "button main", href: `download_file/${address.split("/").at(-1)}`, download: name, textContent: t("file.save", { name }) });
       strip.show({ kind: "file", icon: "file", reason: t("file.done"), text: "", extra: [link], actions: [[t("strip.close"), strip.hide]] });
     } catch (error) {
