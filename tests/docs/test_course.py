@@ -13,7 +13,7 @@ import shlex
 import shutil
 import subprocess
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -28,6 +28,14 @@ course_build = importlib.import_module("course_build")
 LESSONS: list[Path] = course_build.lessons()
 
 needs_bash = pytest.mark.skipif(shutil.which("bash") is None, reason="the commands are written for a POSIX shell")
+
+# What the prose says of the bundled model, which another model might not do.
+CLAIMS: dict[str, Callable[[dict[str, Any]], bool]] = {
+    "07-context": lambda lesson: lesson["cosines"][2][-1] < min(lesson["cosines"][1]),
+    "13-measured": lambda lesson: (
+        lesson["results"][lesson["other"]] > lesson["results"][None] - 0.1 > lesson["results"][lesson["name"]]
+    ),
+}
 
 # Arithmetic such as "0.5·0.5 + 0 = 0.25" or "e^1.5 / √2 = 3.169": numbers, signs, brackets and functions.
 _EQUATION = re.compile(
@@ -73,6 +81,8 @@ def test_a_lesson_yields_its_outputs_pictures_and_notebook(lesson: Path) -> None
     assert lesson.with_suffix(".ipynb").read_text("utf-8") == course_build.notebook(page)
     pictures = course_build.pictures(lesson, variables)
     assert pictures
+    if lesson.stem in CLAIMS:
+        assert CLAIMS[lesson.stem](variables), "the prose does not describe this model"
     for path, content in pictures.items():
         assert path.read_text("utf-8") == content, path.name
         assert f"](pictures/{path.name})" in page
