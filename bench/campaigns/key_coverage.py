@@ -118,7 +118,6 @@ async def _send(server: ServerProcess, items: Iterable[Request], outcome: Outcom
         outcome.count("answered", int(response.status == 200))
         location = response.headers.get("location", "")
         outcome.check(_WORD not in location.lower(), f"{method} {path}: leads to {location}")
-        outcome.check(response.status < 500, f"{method} {path}: status {response.status}")
     connection.close()
 
 

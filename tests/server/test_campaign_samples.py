@@ -17,6 +17,15 @@ SAMPLES = {"hostile_strings": 4, "limits": 1, "malformed_messages": 100, "mutate
 OWN_SERVER_SAMPLES = {"dependencies": 1, "engine_kills": 1, "key_coverage": 300, "same_text": 30, "termination": 1}
 
 
+@pytest.fixture(scope="module", autouse=True)
+def patient() -> Iterator[None]:
+    """No test depends on how fast the machine is."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("REGARD_SERVE_DEADLINE", "600")
+        patch.setenv("REGARD_SERVE_QUEUE_SECONDS", "600")
+        yield
+
+
 @pytest.fixture(scope="module")
 def server() -> Iterator[ServerProcess]:
     running = ServerProcess.start([])

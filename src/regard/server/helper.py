@@ -1,6 +1,7 @@
 """The helper process as the front process sees it: started when first used, and ended when it was idle for a while.
 
 It answers one request at a time. A request that takes too long ends the process, because torch cannot be interrupted.
+Loading torch and a model is no part of a request: it continues when the request that began it is given up.
 """
 
 import asyncio
@@ -27,7 +28,8 @@ class Helper:
         self.models = models
         self._idle_seconds = idle_seconds
         self._process: ChildProcess | None = None
-        self._turn = asyncio.Lock()
+        self._starting, self._turn = asyncio.Lock(), asyncio.Lock()
+        self._loads: dict[str, asyncio.Task[ChildProcess]] = {}  # of the models of the process
         self.waiting = 0
         self._idle: asyncio.TimerHandle | None = None
         self._tasks: set[asyncio.Task[Any]] = set()
@@ -38,9 +40,10 @@ class Helper:
 
     @property
     def state(self) -> HelperState:
-        if self.is_running:
-            return "running"
-        return "starting" if self._turn.locked() else "stopped"
+        is_loading = any(not load.done() for load in self._loads.values())
+        if is_loading or (self._turn.locked() and not self.is_running):
+            return "starting"
+        return "running" if self.is_running else "stopped"
 
     @property
     def resident_bytes(self) -> int:
@@ -84,12 +87,8 @@ class Helper:
             async with asyncio.timeout_at(until), self._turn:
                 if self._idle:
                     self._idle.cancel()
-                process = await self._started()
                 try:
-                    answer = await process.ask(message)
-                except asyncio.CancelledError:
-                    process.give_up()
-                    raise
+                    answer = await self._answer(message)
                 finally:
                     self._idle = asyncio.get_running_loop().call_later(self._idle_seconds, self._end_idle)
         except TimeoutError:
@@ -104,6 +103,29 @@ class Helper:
         if "failed" in answer:
             raise TranslationFailed("the request could not be answered")
         return answer["result"]
+
+    async def _answer(self, message: dict[str, Any]) -> dict[str, Any]:
+        process = await self._loaded(message["model"])
+        try:
+            return await process.ask(message)
+        except asyncio.CancelledError:
+            process.give_up()
+            raise
+
+    async def _loaded(self, model: str) -> ChildProcess:
+        """Return the process once it has loaded a model."""
+        load = self._loads.get(model)
+        if load is None or (load.done() and (load.exception() or load.result().died.is_set())):
+            load = self._loads[model] = asyncio.create_task(self._load(model))
+            self._tasks.add(load)
+            load.add_done_callback(self._tasks.discard)
+        return await asyncio.shield(load)
+
+    async def _load(self, model: str) -> ChildProcess:
+        async with self._starting:
+            process = await self._started()
+        await process.ask({"action": "load", "model": model})
+        return process
 
     async def _started(self) -> ChildProcess:
         if self._process is None or self._process.died.is_set():

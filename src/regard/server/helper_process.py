@@ -30,6 +30,7 @@ class Helper:
     def answer(self, message: Message) -> Message:
         """Answer one message; it names what to do."""
         actions: dict[str, Callable[[Message], Any]] = {
+            "load": self._load,
             "look": self._look,
             "continue": self._continue,
             "translate": self._translate,
@@ -44,6 +45,9 @@ class Helper:
         if name not in self._models:
             self._models[name] = load(self._folders[name], backend="torch")
         return self._models[name]
+
+    def _load(self, message: Message) -> None:
+        self._model(message["model"])
 
     def _translate(self, message: Message) -> list[dict[str, Any]]:
         model = self._model(message["model"])
