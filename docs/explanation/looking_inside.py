@@ -17,7 +17,7 @@ import tempfile
 from collections.abc import Callable
 from pathlib import Path
 
-DOCS = Path(__file__).parent
+DOCS = Path(__file__).resolve().parent
 PAGE = DOCS / "looking-inside.md"
 MODEL = "en-fr"  # the name of the copy, as the commands use it
 _BUNDLED = DOCS.parents[1] / "src" / "regard" / "model_folder" / "bundled" / MODEL
