@@ -64,7 +64,7 @@ def test_what_the_service_gets_is_what_the_library_computes(tiny: Path) -> None:
             assert (translation.text, len(translation.alternatives)) == (other.text, 1)
 
             alternatives = await service.alternatives(work, 0, 3)
-            assert all(each["text"].split()[:1] == [each["word"]] for each in alternatives)
+            assert all(each["translation"]["text"].split()[:1] == [each["word"]] for each in alternatives)
 
             for refused, kind in (
                 (service.look(Work(("two\nlines",), "en", "xx", {}, Client())), BadRequest),

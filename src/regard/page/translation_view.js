@@ -11,6 +11,7 @@ import { t } from "./strings.js";
 import { useKey } from "./server_client.js";
 
 const SLOW = 3000; // milliseconds before the page says that a translation takes long
+const QUIET = 400; // milliseconds after a translation; a screen reader is not told what the next key will change
 const CHOICES = 200; // translations that the reader has chosen
 
 /** Make the view of the parts that translate.js makes. */
@@ -21,9 +22,11 @@ export function makeTranslationView(parts, server) {
   let isShortened = false; // whether the reader has asked for the translation of a text up to the limit
   let active = null; // the number of the sentence in which the reader is; null is the last one
   let slow = 0;
+  let said = 0;
   let shownKind = null; // of the problem in the strip
 
   function want(isUrgent) {
+    clearTimeout(said);
     const text = source.field.value;
     const chosen = languages.chosen();
     changeFragment({ s: chosen.source, t: chosen.target });
@@ -98,7 +101,7 @@ export function makeTranslationView(parts, server) {
     parts.notices.show(state);
     showSentence();
     const count = output.text().split(/\s+/).filter(Boolean).length;
-    announce(t("target.done", { language: languages.nameOf(state.target), count }));
+    said = setTimeout(() => announce(t("target.done", { language: languages.nameOf(state.target), count })), QUIET);
     document.body.dataset.translation = "yes";
     document.body.dataset.translated = String(Number(document.body.dataset.translated ?? 0) + 1);
   }

@@ -30,6 +30,7 @@ def test_a_browser_keeps_what_has_not_changed(server: RunningServer) -> None:
     assert first.headers["cache-control"] == "no-cache"
     again = server.get("/", headers={"If-None-Match": first.headers["etag"]})
     assert (again.status_code, again.content) == (304, b"")
+    assert again.headers["content-security-policy"] == first.headers["content-security-policy"]
     # A document of an earlier version still finds its modules, but does not keep them.
     old = server.get("/static/0123456789ab/translate.js")
     assert (old.status_code, old.headers["cache-control"]) == (200, "no-cache")

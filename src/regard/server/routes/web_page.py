@@ -21,6 +21,7 @@ from regard.page.assets import imported_modules, read_asset, served_files
 from regard.server.routes.error_answers import answer
 from regard.server.service import Service
 
+_PAGE_TYPE = "text/html; charset=utf-8"
 _TYPES = {"css": "text/css", "js": "text/javascript", "svg": "image/svg+xml"}
 
 
@@ -33,8 +34,9 @@ def routes(service: Service) -> list[Route]:
         tag = f'"{sha256(content).hexdigest()[:16]}"'
         headers = {"Cache-Control": "no-cache", "ETag": tag}
         if request.headers.get("if-none-match") == tag:
-            return Response(status_code=304, headers=headers)
-        return _compressed(request, content, "text/html; charset=utf-8", headers)
+            # The headers of this answer replace those that the browser has kept, and the policy depends on the type.
+            return Response(status_code=304, media_type=_PAGE_TYPE, headers=headers)
+        return _compressed(request, content, _PAGE_TYPE, headers)
 
     async def static(request: Request) -> Response:
         """Return a file. One with the hash of another version is the present one, which may not be kept."""
