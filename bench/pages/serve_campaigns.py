@@ -12,7 +12,8 @@ INTRODUCTION = """\
 ## The server
 
 Each line is a campaign of `python bench/serve_campaigns.py NAME` against `regard serve` with its defaults and the
-bundled models, with the latest result of each.
+bundled models, with the latest result of each. Other programs occupied the machine during many of them, so times are
+upper bounds.
 """
 
 
