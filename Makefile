@@ -9,7 +9,7 @@ BROWSER := .venv/.browser
 HANGING := -o faulthandler_timeout=1200 -o faulthandler_exit_on_timeout=true
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test test-all lint bench clean
+.PHONY: help demo test test-all lint docs package bench clean
 
 help: ## Show this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-10s %s\n", $$1, $$2 }' $(firstword $(MAKEFILE_LIST))
@@ -23,12 +23,25 @@ test: lint $(BROWSER) ## Run the linters and the tests that are not marked slow
 test-all: lint $(BROWSER) ## Run the linters and all tests, slow ones included
 	$(BIN)/pytest -n $(WORKERS)
 
-lint: $(READY) ## Check style, types, wording and the direction of imports
+lint: $(READY) ## Check style, types, wording, links, and the direction of imports
 	$(BIN)/ruff check
 	$(BIN)/ruff format --check
 	$(BIN)/mypy
 	$(BIN)/python tools/prose_lint.py
 	$(BIN)/lint-imports
+	$(BIN)/python tools/link_lint.py
+	$(BIN)/python tools/reference_pages.py --check
+
+docs: $(READY) ## Build the documentation site in build/docs, without a network
+	$(BIN)/sphinx-build --fail-on-warning --keep-going --quiet -b html -c docs . build/docs
+	@echo "open build/docs/index.html"
+
+package: $(READY) ## Build the wheel, and try it in an empty environment
+	rm -rf dist build/package
+	$(PYTHON) -m venv build/package
+	build/package/bin/python -m pip install --quiet build
+	build/package/bin/python -m build --outdir dist .
+	tools/try_package.sh $(PYTHON) dist/*.whl
 
 bench: $(READY) ## Run the measurements in bench/
 	@set -e; for script in $(sort $(filter-out bench/compare_checkouts.py bench/check_%.py bench/serve_%.py,$(wildcard bench/*.py))); do echo "== $$script"; $(BIN)/python $$script; done

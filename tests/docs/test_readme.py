@@ -1,4 +1,4 @@
-"""Every command and program of README.md and docs/how-to/translating.md runs, in order, in one folder, on small data.
+"""Every command and program of README.md and two guides runs, in order, in one folder, on small data.
 
 `sh` blocks hold commands; if some lines start with `$ `, the other lines are output. `python` blocks are complete
 programs. A comment directly before a block changes how the test runs it:
@@ -22,7 +22,7 @@ import pytest
 
 ROOT = Path(__file__).parents[2]
 README = ROOT / "README.md"
-PAGES = [README, ROOT / "docs" / "how-to" / "translating.md"]
+PAGES = [README, *(ROOT / "docs" / "how-to" / f"{name}.md" for name in ("training", "translating"))]
 
 # Installation commands, which must have run before this test does.
 SETUP = ("cd ", "git clone ", "python -m venv ", "python3 -m venv ", ". .venv/", "source ")

@@ -5,38 +5,26 @@ import json
 import os
 import subprocess
 import sys
+from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import click
+import jsonschema_rs
 import pytest
 from tests.cli.runner import call, sentences, write
 from tests.public_interface.describe import interface_lines
-from tests.public_interface.json_keys import key_paths
 
 from regard.cli import main
 from regard.settings.renamed import RENAMED
 
 HERE = Path(__file__).parent
 
-DATA_KEYS = {
-    "translate": set[str](),
-    "score": set[str](),
-    "evaluate": set[str](),
-    "check": {
-        "splits[].lengths", "splits[].lengths.*", "forecast.left_out", "forecast.tokens.per_word",
-        "forecast.tokens.maximum",
-    },
-    "settings": set[str](),
-    "look": {"numbers", "tokens"},
-    "measure heads": {"heads[].role_scores", "heads[].ablation_effect"},
-    "measure pronouns": set[str](),
-    "measure probes": set[str](),
-    "measure alignment": {"selection_errors"},
-    "bench translate": set[str](),
-    "bench train": set[str](),
-    "bench serve": set[str](),
-    "doctor --views": set[str](),
-}  # fmt: skip
+SCHEMAS = HERE.parents[1] / "docs" / "reference" / "schemas"
+COMMANDS = [
+    "translate", "score", "evaluate", "check", "settings", "look", "measure heads", "measure pronouns",
+    "measure probes", "measure alignment", "bench translate", "bench train", "bench serve", "doctor --views",
+]  # fmt: skip
 
 
 def assert_unchanged(name: str, lines: list[str]) -> None:
@@ -80,8 +68,10 @@ def commands(model: Path, folder: Path, tmp_path_factory: pytest.TempPathFactory
     }
 
 
-@pytest.mark.parametrize("name", list(DATA_KEYS))
-def test_json_keys(name: str, commands: dict[str, tuple[object, ...]], monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize("name", COMMANDS)
+def test_json_output_follows_its_schema(
+    name: str, commands: dict[str, tuple[object, ...]], monkeypatch: pytest.MonkeyPatch
+) -> None:
     for module in ("training_speed", "translation_speed", "server_load"):
         monkeypatch.setattr(f"regard.benchmark.{module}._SECONDS", 0.0)
     monkeypatch.setattr("regard.benchmark.training_speed._PEAK_WIDTH", 64)
@@ -92,9 +82,12 @@ def test_json_keys(name: str, commands: dict[str, tuple[object, ...]], monkeypat
     assert done.code == 0, done.said
     text = done.output.decode("utf-8")
     value = json.loads(text.splitlines()[0] if name in ("translate", "score") else text)
-    assert_unchanged(
-        f"json/{name.replace(' ', '_').replace('_--', '_')}.txt", key_paths(value, frozenset(DATA_KEYS[name]))
-    )
+    schema = json.loads((SCHEMAS / f"{name.partition(' --')[0].replace(' ', '_')}.json").read_text("utf-8"))
+    problems = [
+        f"{'.'.join(map(str, error.instance_path))}: {error.message}"
+        for error in jsonschema_rs.Draft202012Validator(schema).iter_errors(value)
+    ]
+    assert problems == [], "the JSON output changed; if that was decided, change its schema in docs/reference/schemas"
 
 
 def test_every_command_with_json_is_frozen() -> None:
@@ -104,7 +97,27 @@ def test_every_command_with_json_is_frozen() -> None:
             return set().union(*(with_json(name, one) for name, one in inner))
         return {path} if any("--json" in parameter.opts for parameter in command.params) else set()
 
-    assert with_json("", main) == {name.removesuffix(" --views") for name in DATA_KEYS}
+    names = {name.removesuffix(" --views") for name in COMMANDS}
+    assert with_json("", main) == names
+    assert {path.stem for path in SCHEMAS.glob("*.json")} == {name.replace(" ", "_") for name in names}
+
+
+def test_schemas_refuse_unknown_and_missing_keys() -> None:
+    def objects(schema: Any) -> Iterator[dict[str, Any]]:
+        if isinstance(schema, dict):
+            if "properties" in schema:
+                yield schema
+            for value in schema.values():
+                yield from objects(value)
+        for value in schema if isinstance(schema, list) else ():
+            yield from objects(value)
+
+    for path in SCHEMAS.glob("*.json"):
+        found = list(objects(json.loads(path.read_text("utf-8"))))
+        assert found
+        for one in found:
+            assert one["additionalProperties"] is False
+            assert set(one["properties"]) - set(one["required"]) <= {"norms"}, path.name
 
 
 @pytest.mark.parametrize("old", list(RENAMED))

@@ -28,6 +28,7 @@ class Tokens:
 
     @classmethod
     def from_ids(cls, ids: Sequence[int], tokenizer: Tokenizer) -> "Tokens":
+        """Return the tokens with these ids."""
         texts = [escape_control_characters(text) for text in tokenizer.tokens(ids)]
         words = []
         for begin, end in _word_spans(ids, tokenizer.tokens(ids)):

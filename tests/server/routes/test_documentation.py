@@ -1,6 +1,7 @@
 """The examples of docs/reference/http-api.md print what the page shows."""
 
 import json
+import os
 import re
 import shutil
 import subprocess
@@ -48,3 +49,12 @@ def test_every_route_is_documented(server: RunningServer, repository: Path) -> N
     page = (repository / "docs" / "reference" / "http-api.md").read_text("utf-8")
     for place in ("/v1/openapi.json", "/spec"):
         assert all(path in page for path in server.get(place).json()["paths"])
+
+
+def test_the_published_schema_is_that_of_the_server(server: RunningServer, repository: Path) -> None:
+    published = repository / "docs" / "reference" / "v1-openapi.json"
+    schema = server.get("/v1/openapi.json").json()
+    if os.environ.get("ACCEPT_INTERFACE"):
+        published.write_text(json.dumps(schema, indent=1, ensure_ascii=False) + "\n", "utf-8")
+    advice = "if the change was decided: ACCEPT_INTERFACE=1 pytest THIS-FILE, and python tools/reference_pages.py"
+    assert json.loads(published.read_text("utf-8")) == schema, advice
