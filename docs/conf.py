@@ -25,6 +25,7 @@ include_patterns = [
     "src/regard/model_folder/bundled/*/card.md",
 ]
 myst_heading_anchors = 4  # page.md#section, as in a file browser
+myst_enable_extensions = ["html_image"]  # <img> with a width
 
 html_theme = "furo"
 html_title = f"Regard {release}"
