@@ -34,6 +34,7 @@ from pages.coreference import CAMPAIGN, write_page
 import regard
 from regard.data.synthetic.generator import balanced_minimal_pairs, minimal_pairs, pairs
 from regard.data.synthetic.tsv_files import write_files
+from regard.interpret.interventions import without_positions
 from regard.interpret.measure.antecedent_heads import directions, noun_weights, p_values, rank, right_direction
 from regard.interpret.measure.pronoun_baselines import frames_of, pronoun_accuracy
 from regard.interpret.measure.pronoun_task import PronounTask, contrast
@@ -64,6 +65,7 @@ LESSON = "train.minimal_pair_weight=20"
 
 # What is measured of a finished model: the number of pairs, and the models of which corpora.
 MEASUREMENTS: dict[str, tuple[int, tuple[str, ...]]] = {
+    "accuracy": (1150, ("language", "text")),  # 50 of each frame
     "pronouns": (690, ("language", "text")),  # 30 of each frame
     "alignment": (200, ("language",)),
     "probes": (200, ("language",)),
@@ -219,8 +221,22 @@ class Curve:
         }
 
 
+def accuracies(folder: Path, count: int) -> dict[str, Any]:
+    """Return the pronoun accuracy of a finished model, and that of the same model without positions."""
+    model = regard.load(folder, backend="torch")
+    pairs = list(islice(balanced_minimal_pairs(1, "test"), count))
+    contrasts = [contrast(sentence, model.tokenizer) for both in pairs for sentence in both]
+    networks = {"model": model.network, "without positions": without_positions(model.network)}
+    return {
+        name: asdict(pronoun_accuracy(name, PronounTask(network, contrasts).preference() > 0, pairs))
+        for name, network in networks.items()
+    }
+
+
 def measure(folder: Path, part: str) -> dict[str, Any]:
     """Return the result of one measurement of a finished model, without what the page does not need."""
+    if part == "accuracy":
+        return {"result": accuracies(folder, MEASUREMENTS[part][0])}
     method = getattr(regard.load(folder, backend="torch"), f"measure_{part}")
     found = method(count=MEASUREMENTS[part][0]).to_dict()
     if part == "heads":

@@ -53,7 +53,15 @@ def test_the_page_says_what_the_results_say(
     runs = [record(lesson=True, seed=seed, low=0.4 + 0.1 * seed, heads=seed - 1) for seed in (1, 2, 3)]
     baselines = {name: {"low": 0.3} for name in ("diagonal", "IBM model 1")} | {"best fixed offset": {"low": 0.1}}
     measured = {**runs[0], "part": "alignment", "result": {"error": {"high": 0.2}, "baselines": baselines}}
-    (tmp_path / "campaign.jsonl").write_text("".join(json.dumps(one) + "\n" for one in [*runs, measured]))
+    names = ("accuracy", "pair_accuracy", "swappable")
+    scores: list[dict[str, Any]] = [
+        {system: dict.fromkeys(names, run["curve"][0]["accuracy"]) for system in ("model", "without positions")}
+        for run in runs
+    ]
+    scores[1]["model"]["swappable"] = {"value": 0.5, "low": 0.4, "high": 0.6}
+    accuracies = [{**run, "part": "accuracy", "result": each} for run, each in zip(runs, scores, strict=True)]
+    records = [*runs, measured, *accuracies]
+    (tmp_path / "campaign.jsonl").write_text("".join(json.dumps(one) + "\n" for one in records))
     for name, file in (
         ("CAMPAIGN", "campaign.jsonl"),
         ("HEADS", "none"),
@@ -63,7 +71,9 @@ def test_the_page_says_what_the_results_say(
         monkeypatch.setattr(page, name, tmp_path / file)
     page.write_page()
     text = (tmp_path / "page.md").read_text()
-    assert "With the lesson, 2 of 3 models choose the right pronoun more often than chance, and 2 of 3 have" in text
+    assert "With the lesson, 2 of 3 models choose the right pronoun more often than chance, 1 of 3 also where" in text
+    assert "and 2 of 3 have a head that follows the cue." in text
+    assert "Not yet run: Real text" in text
     assert "Without the lesson, " not in text.partition("## ")[2].partition("**")[2]
     assert "| A cross-attention head aligns words better than rules about positions | 0 of 1 | – |" in text
     assert "| It also aligns better than IBM model 1 | 1 of 1 | – |" in text

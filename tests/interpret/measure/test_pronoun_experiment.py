@@ -229,12 +229,12 @@ def interventions_with(forced: float, sham: float, ablated: float, control: floa
 
 
 def outcome(accuracy: float, heads: list[AntecedentHead], *values: float) -> str:
-    return decide(estimate(accuracy), heads, interventions_with(*values) if values else ()).outcome
+    return decide(estimate(accuracy), None, heads, interventions_with(*values) if values else ()).outcome
 
 
 def test_the_verdict_claims_no_more_than_the_results_show():
     assert outcome(0.51, [HEAD], 0.2, 0.9, 0.2, 0.9) == "no knowledge"
-    assert decide(estimate(0.55, 0.06), [HEAD], ()).outcome == "not decided"
+    assert decide(estimate(0.55, 0.06), None, [HEAD], ()).outcome == "not decided"
     assert outcome(0.9, []) == "not decided"  # that no head is found does not show that there is none
     assert outcome(0.9, [HEAD], 0.4, 0.85, 0.5, 0.9) == "depends"
     # Everything breaks the pronoun, so that the distractor does no more than the antecedent.
@@ -246,7 +246,17 @@ def test_the_verdict_claims_no_more_than_the_results_show():
 
 
 def test_the_verdict_says_whether_removing_does_more_than_removing_others():
-    more = decide(estimate(0.9), [HEAD], interventions_with(0.4, 0.85, 0.5, 0.9)).text
+    more = decide(estimate(0.9), None, [HEAD], interventions_with(0.4, 0.85, 0.5, 0.9)).text
     assert "Removing does more than removing as many other heads: zero ablation, mean ablation, resample" in more
-    no_more = decide(estimate(0.9), [HEAD], interventions_with(0.4, 0.85, 0.5, 0.5)).text
+    no_more = decide(estimate(0.9), None, [HEAD], interventions_with(0.4, 0.85, 0.5, 0.5)).text
     assert "other heads may do the same work" in no_more
+
+
+def test_the_verdict_says_if_the_words_alone_may_explain_the_accuracy():
+    interventions = interventions_with(0.4, 0.85, 0.5, 0.9)
+    plain = decide(estimate(0.9), estimate(0.8), [HEAD], interventions)
+    assert plain == decide(estimate(0.9), None, [HEAD], interventions)
+    shortcut = decide(estimate(0.9), estimate(0.51), [HEAD], interventions)
+    assert shortcut.outcome == plain.outcome
+    assert shortcut.text.endswith("it may know only which words go together.")
+    assert decide(estimate(0.5), estimate(0.5), [HEAD], interventions).outcome == "no knowledge"

@@ -39,6 +39,12 @@ BUSY = 0.5  # the demo warns if the load of other programs on each core is above
 
 MINIMAL_PAIRS = 200  # number of held-out minimal pairs on which pronouns are tested
 
+# The finding of bench/coreference_campaign.py about models that are trained almost like that of the demo.
+TAUGHT = (
+    "Both learned it from minimal pairs. Three small models that were taught so for 800 steps chose the right pronoun "
+    "more often than chance, but not clearly so where the words alone do not tell it (docs/explanation/coreference.md)."
+)
+
 SENTENCES = (
     "I am a student.",
     "Where did you put my keys?",
@@ -82,7 +88,7 @@ def demo(quick: bool, out: Path, steps: int) -> None:
         found.append(_look(load(), "The bundled model"))
     if not quick:
         found.append(_look(load(out), "The new model"))
-    click.echo("\n".join(found) + "\n")
+    click.echo("\n".join([*found, *([] if quick else [TAUGHT])]) + "\n")
     _what_next("" if quick else f"--model {out} ")
 
 

@@ -86,7 +86,8 @@ class PronounExperiment:
     @property
     def verdict(self) -> Verdict:
         """The conclusion that the results support."""
-        return decide(self.accuracy, self.antecedent_heads if self.significant else (), self.interventions)
+        heads = self.antecedent_heads if self.significant else ()
+        return decide(self.accuracy, self.baselines[0].swappable, heads, self.interventions)
 
     def to_dict(self) -> dict[str, Any]:
         """Return everything as JSON-compatible values."""

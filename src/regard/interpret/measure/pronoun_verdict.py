@@ -5,7 +5,7 @@ is measured. It is excluded if its whole interval is below. Everything between i
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Literal
 
 from regard.interpret.measure.antecedent_heads import AntecedentHead
@@ -26,9 +26,28 @@ class Verdict:
 
 
 def decide(
+    accuracy: Estimate,
+    swappable: Estimate | None,
+    heads: Sequence[AntecedentHead],
+    interventions: Sequence[PronounIntervention],
+) -> Verdict:
+    """Return the verdict; `heads` are the significant heads, and `interventions` those on them.
+
+    `swappable` is the accuracy in sentences whose nouns are of one class, where the words alone do not tell.
+    """
+    verdict = _decide(accuracy, heads, interventions)
+    if swappable is None or swappable.low > 0.5 or accuracy.low <= 0.5:
+        return verdict
+    return replace(
+        verdict,
+        text=f"{verdict.text} With nouns of one class, the model is right in {swappable:.3f}, which may be chance: it "
+        "may know only which words go together.",
+    )
+
+
+def _decide(
     accuracy: Estimate, heads: Sequence[AntecedentHead], interventions: Sequence[PronounIntervention]
 ) -> Verdict:
-    """Return the verdict; `heads` are the significant heads, and `interventions` those on them."""
     if accuracy.high < 0.5 + SMALLEST_EFFECT:
         return Verdict(
             "no knowledge",
