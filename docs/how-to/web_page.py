@@ -25,7 +25,7 @@ DESK, PHONE = {"width": 1280, "height": 760}, {"width": 390, "height": 844}
 @contextmanager
 def server() -> Iterator[str]:
     """Start a server on a free port, and yield its address."""
-    command = [sys.executable, "-m", "regard", "serve", "--port", "0"]
+    command = [sys.executable, "-m", "regard", "serve", "--port", "0", "--set", "serve.deadline=600"]
     process = subprocess.Popen(command, stderr=subprocess.PIPE, text=True, encoding="utf-8")
     assert process.stderr
     try:

@@ -13,10 +13,13 @@ import { divide } from "./sentences.js";
 
 const DELAY = 150; // milliseconds after the last key
 const KEPT = 500; // translated sentences
+const ENOUGH = 60; // characters that show the language of a text,
+const SURE = 95; // if the confidence is at least this, in percent
 
 /** Make a translator. `ask(path, body, signal)` posts a body; `limits` are those of the server. */
 export function makeLiveTranslation(ask, limits, changed) {
   const known = makeCache(KEPT);
+  const detected = { beginning: null, languages: [] };
   let wanted = null; // { text, source, target }; the source is null if the language is to be detected
   let running = null; // what ends the present request
   let timer = 0;
@@ -81,7 +84,7 @@ export function makeLiveTranslation(ask, limits, changed) {
   }
 
   async function translate({ text, source, target }, detections, signal) {
-    if (!source) detections.push(...(await ask("v1/detect", { text }, signal)).detections[0]);
+    if (!source) detections.push(...(await detect(text, signal)));
     const languages = limits.route(source ?? detections[0]?.language ?? null, target);
     const sentences = divide(text);
     const prefix = `${languages.source}>${languages.target}:`;
@@ -96,6 +99,15 @@ export function makeLiveTranslation(ask, limits, changed) {
       });
     }
     return { ...languages, isDetected: !source, detections, sentences: sentences.map((each) => ({ ...each, translation: found.get(each.text) })) };
+  }
+
+  /** The languages in which a text may be. A long text whose beginning is known stays in its language. */
+  async function detect(text, signal) {
+    const beginning = text.slice(0, ENOUGH);
+    if (detected.beginning === beginning) return detected.languages;
+    const [languages] = (await ask("v1/detect", { text }, signal)).detections;
+    if (beginning.length === ENOUGH && languages[0]?.confidence >= SURE) Object.assign(detected, { beginning, languages });
+    return languages;
   }
 
   return { want, stop, again };

@@ -125,7 +125,8 @@ export function makeOtherWords(ask, { chosen, closed }) {
     const left = Math.min(Math.max(box.left - frame.left - 16, 8), frame.width - element.offsetWidth - 8);
     element.style.setProperty("--left", `${left}px`);
     element.style.setProperty("--top", `${box.bottom - frame.top + 10}px`);
-    element.scrollIntoView({ block: "nearest" });
+    if (getComputedStyle(element).position === "fixed") scrollBy(0, Math.max(0, box.bottom - innerHeight + element.offsetHeight + 16));
+    else element.scrollIntoView({ block: "nearest" });
   }
 
   addEventListener("resize", place);

@@ -56,6 +56,8 @@ _HEALTH_ROUTES = ("/health", "/healthz", "/livez", "/readyz")
 
 _STATE_ROUTES = (*_HEALTH_ROUTES, "/metrics")  # answered while the server ends, and never limited
 
+_PAGE_FILES = "/static/"  # never limited: a page has many, and a browser asks for each only once
+
 _FILE_ROUTES = ("/translate_file", "/v2/document")
 
 _TEXT_ROUTES = ("/translate", "/v2/translate", "/v1/translate")
@@ -181,6 +183,8 @@ class Gate:
                 and not (self._service.settings.metrics or self._is_private)
             ):
                 raise Hidden("Not Found")
+            return
+        if path.startswith(_PAGE_FILES):
             return
         if key is not None:
             if key.requests_per_minute is not None:
