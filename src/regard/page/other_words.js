@@ -119,14 +119,17 @@ export function makeOtherWords(ask, { chosen, closed }) {
 
   /** Put the box below the word, and bring it into view. */
   function place() {
-    const frame = element.offsetParent?.getBoundingClientRect();
-    if (!word || !frame) return;
+    if (!word) return;
     const box = word.getClientRects()[0] ?? word.getBoundingClientRect();
+    const frame = element.offsetParent?.getBoundingClientRect();
+    if (!frame) {
+      scrollBy(0, Math.max(0, box.bottom - innerHeight + element.offsetHeight + 16)); // above the sheet of a phone
+      return;
+    }
     const left = Math.min(Math.max(box.left - frame.left - 16, 8), frame.width - element.offsetWidth - 8);
     element.style.setProperty("--left", `${left}px`);
     element.style.setProperty("--top", `${box.bottom - frame.top + 10}px`);
-    if (getComputedStyle(element).position === "fixed") scrollBy(0, Math.max(0, box.bottom - innerHeight + element.offsetHeight + 16));
-    else element.scrollIntoView({ block: "nearest" });
+    element.scrollIntoView({ block: "nearest" });
   }
 
   addEventListener("resize", place);
