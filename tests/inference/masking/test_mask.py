@@ -111,6 +111,7 @@ def test_quotation_marks_stay_around_a_span() -> None:
         ("Stop a.example.com (10.0.0.12) now.", "Stop Tom now."),
         ("Stop a.example.com (10.0.0.12 is it) now.", "Stop Tom (Boston is it) now."),
         ("Stop (a.example.com [10.0.0.12]) now.", "Stop Tom now."),
+        ("Stop (a.example.com) [now].", "Stop Tom [now]."),
         ('Use "a.py", "b.py" now.', "Use Tom, Boston now."),
     ],
 )
@@ -119,6 +120,12 @@ def test_a_bracket_is_in_a_group_with_its_partner(text: str, masked: str) -> Non
     assert mask is not None
     assert mask.masked(0).text == masked
     assert mask.restore(masked, 0, no_locator).text == text
+
+
+def test_the_bracket_of_a_link_is_no_part_of_its_text() -> None:
+    mask = Masker(PLACEHOLDERS, has_alignment=False).mask("See [GitHub](https://a.example.com) now.")
+    assert mask is not None
+    assert [group.text for group in mask.groups] == ["[", "GitHub", "](https://a.example.com)"]
 
 
 def test_the_words_of_an_edited_text() -> None:

@@ -15,7 +15,9 @@ _TAG_NAME = re.compile(r"</?([A-Za-z][^\s/>]*)")
 
 _EMPHASIS = ("*", "**")  # of Markdown; the same sign opens and closes it
 
-_AROUND = {"(": ")", "[": "]", '"': '"', "'": "'", "“": "”", "‘": "’", "«": "»", "„": "“"}
+_AROUND = {"(": ")", '"': '"', "'": "'", "“": "”", "‘": "’", "«": "»", "„": "“"}
+
+_BRACKETS = {**_AROUND, "[": "]"}
 
 
 @dataclass(frozen=True)
@@ -72,7 +74,7 @@ def _group(text: str, spans: list[Span]) -> Group:
     begin, end = spans[0].begin, spans[-1].end
     between = "".join(text[first.end : second.begin] for first, second in pairwise(spans))
     if any(
-        between.count(opening) > between.count(closing) for opening, closing in _AROUND.items() if opening != closing
+        between.count(opening) > between.count(closing) for opening, closing in _BRACKETS.items() if opening != closing
     ):
         end += 1  # a bracket that was opened between the spans and is closed after them
     before, after = text[max(0, begin - 1) : begin], text[end : end + 1]
