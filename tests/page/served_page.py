@@ -20,7 +20,7 @@ def open_page(
     """
     context = browser.new_context(**{"viewport": SIZES["desk"], "locale": "en-US", **options})
     page = context.new_page()
-    page.set_default_timeout(60_000)  # the machine may be busy
+    page.set_default_timeout(300_000)  # the machine may be busy
     errors: list[str] = []
     requests: list[str] = []
     page.on("console", lambda message: errors.append(message.text))

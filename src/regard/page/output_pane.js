@@ -15,9 +15,8 @@ export function makeOutputPane({ hovered, chosen }) {
   const note = make("span", { id: "output-note", className: "end" });
   const copyButton = makeButton("", "plain", () => copy(copyButton), { id: "copy", hidden: true });
   copyButton.append(makeIcon("copy"), make("span", { textContent: t("target.copy") }));
-  const element = make("div", { className: "pane" }, bar,
-    make("div", { className: "field", role: "region", ariaLabel: t("target.label") }, output, make("p", { id: "word-keys", hidden: true, textContent: t("target.keys") })),
-    make("div", { className: "foot" }, copyButton, note));
+  const region = make("div", { className: "field", role: "region", ariaLabel: t("target.label") }, output, make("p", { id: "word-keys", hidden: true, textContent: t("target.keys") }));
+  const element = make("div", { className: "pane" }, bar, region, make("div", { className: "foot" }, copyButton, note));
   const hint = () => output.replaceChildren(make("span", { className: "hint", textContent: t("target.hint") }));
   let timer = 0;
   let shown = []; // [{ sentence, element, words }]
@@ -80,6 +79,8 @@ export function makeOutputPane({ hovered, chosen }) {
     });
     output.replaceChildren(...parts, text.slice(at));
     if (!output.querySelector(".w[role]")) setCurrent(output.querySelector(".w"));
+    if (all().length) region.removeAttribute("tabindex");
+    else region.tabIndex = 0; // so that the keyboard can scroll a text without words to choose
     output.lang = "";
     Object.assign(output, langOf(target));
     setPending(false);
