@@ -19,7 +19,7 @@ const SURE = 95; // if the confidence is at least this, in percent
 /** Make a translator. `ask(path, body, signal)` posts a body; `limits` are those of the server. */
 export function makeLiveTranslation(ask, limits, changed) {
   const known = makeCache(KEPT);
-  const detected = { beginning: null, languages: [] };
+  const detected = { text: null, languages: [], isSure: false }; // the last answer
   let wanted = null; // { text, source, target }; the source is null if the language is to be detected
   let running = null; // what ends the present request
   let timer = 0;
@@ -104,10 +104,12 @@ export function makeLiveTranslation(ask, limits, changed) {
   /** The languages in which a text may be. A long text whose beginning is known stays in its language. */
   async function detect(text, signal) {
     const beginning = text.slice(0, ENOUGH);
-    if (detected.beginning === beginning) return detected.languages;
-    const [languages] = (await ask("v1/detect", { text }, signal)).detections;
-    if (beginning.length === ENOUGH && languages[0]?.confidence >= SURE) Object.assign(detected, { beginning, languages });
-    return languages;
+    const isKnown = detected.text === text || (detected.isSure && detected.text.startsWith(beginning) && beginning.length === ENOUGH);
+    if (!isKnown) {
+      const [languages] = (await ask("v1/detect", { text }, signal)).detections;
+      Object.assign(detected, { text, languages, isSure: languages[0]?.confidence >= SURE });
+    }
+    return detected.languages;
   }
 
   return { want, stop, again };
