@@ -7,6 +7,7 @@ from tests.interpret.planted import planted_model
 from regard.errors import LookError
 from regard.interpret.interventions import without_positions
 from regard.interpret.look.component_ablation import position_effect, scaling_effect
+from regard.interpret.look.head_effects import row_effects
 from regard.interpret.report.sentence_text import heading
 from regard.render.terminal import TerminalStyle
 from regard.settings.decode import DecodeSettings
@@ -115,3 +116,14 @@ def test_what_an_intervention_does_to_the_words_of_the_full_model_is_recorded(mo
 def test_weights_that_cannot_be_replaced_are_refused(model, without, instead, message):
     with pytest.raises(LookError, match=message):
         model.look(TEXT, target="a red dog.", without=without, instead=instead)
+
+
+def test_a_head_whose_every_word_attends_to_nothing_is_a_removed_head(model):
+    view = model.look(TEXT, target="a red dog.")
+    before = np.array([step.probability for step in view.steps()])
+    for head in ("encoder.1.self.2", "decoder.1.cross.1", "decoder.1.self.1"):
+        removed = model.look(TEXT, target="a red dog.", without=head)
+        change = np.abs(np.array([step.probability for step in removed.steps()]) - before).max()
+        [everything] = row_effects(model.network, view.trace, head, [range(99)])
+        assert everything == pytest.approx(change, abs=1e-6)
+        assert view.most_effective_row(head) is not None

@@ -249,12 +249,12 @@ def test_without_a_connection_the_drawing_stays_and_the_page_tries_again(
 ) -> None:
     with open_page(browser, server.url, errors_of=(503,)) as page:
         open_inside(page, WIDE)
-        page.evaluate("window.before = window.fetch; window.fetch = () => Promise.reject(new TypeError('offline'))")
+        page.evaluate("() => { window.before = fetch; window.fetch = () => Promise.reject(new TypeError('offline')); }")
         page.click("#remove")
         page.wait_for_selector("#look-strip[data-kind=offline]")
         assert "What was drawn before stays." in page.inner_text("#look-strip")
         check_page(page)
-        page.evaluate("window.fetch = window.before")
+        page.evaluate("() => { window.fetch = window.before; }")
         page.click("#look-strip button")
         page.wait_for_selector("#removal")
 
