@@ -10,6 +10,7 @@ from pathlib import Path
 
 import pytest
 
+from regard.errors import DiskError
 from regard.server.errors import QuotaExceeded, ServeError
 from regard.server.keys import Key
 from regard.server.quotas import Usage
@@ -155,9 +156,32 @@ def test_a_full_disk_ends_no_request_and_nothing_is_lost_once_there_is_space(
             charge(usage, FREE, 3)
     finally:
         resource.setrlimit(resource.RLIMIT_FSIZE, limits)
-    assert f"{tmp_path}: the usage of keys cannot be written: File too large" in caplog.text
+    assert f"{tmp_path}: the usage of keys cannot be written: [Errno 27] File too large" in caplog.text
     charge(usage, FREE, 3)
     usage._lock.release()  # as if it was killed
     again = Usage(tmp_path)
     assert usage.used("b") == again.used("b") == 15
+    again.close()
+
+
+def test_a_merge_that_fails_loses_nothing(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+):
+    """The journal of usage.json stays until usage.json names another one."""
+
+    def full(path: Path, value: object) -> None:
+        raise DiskError(f"{path}: the disk is full")
+
+    usage = Usage(tmp_path)
+    charge(usage, FREE, 1_000)
+    with monkeypatch.context() as patched:
+        patched.setattr("regard.server.quotas._MAX_JOURNAL_BYTES", 0)
+        patched.setattr("regard.server.quotas.write_hashed_json", full)
+        for _ in range(3):
+            charge(usage, FREE, 50)
+        assert "usage.json: the disk is full" in caplog.text
+        with pytest.raises(DiskError):
+            usage.close()
+    again = Usage(tmp_path)
+    assert again.used("b") == 1_050  # the others came when nothing could be written
     again.close()

@@ -17,6 +17,7 @@ from typing import Any
 
 from filelock import FileLock, Timeout
 
+from regard.errors import DiskError
 from regard.server.errors import QuotaExceeded, ServeError
 from regard.server.keys import Key
 from regard.storage.atomic_files import make_folder
@@ -76,9 +77,11 @@ class Usage:
     def close(self) -> None:
         """Write all usage to disk and let another server use the folder."""
         if self._folder is not None:
-            self._merge(self._folder)
-            os.close(self._journal)
-            self._lock.release()
+            try:
+                self._merge(self._folder)
+            finally:
+                os.close(self._journal)
+                self._lock.release()
 
     def _add(self, name: str, characters: int) -> None:
         month = self._month()
@@ -91,9 +94,9 @@ class Usage:
                 self._is_behind = os.write(self._journal, line) < len(line)
             if self._is_behind or os.fstat(self._journal).st_size > _MAX_JOURNAL_BYTES:
                 self._merge(self._folder)
-        except OSError as error:
+        except (OSError, DiskError) as error:
             self._is_behind = True
-            _logger.error("%s: the usage of keys cannot be written: %s", self._folder, error.strerror)
+            _logger.error("%s: the usage of keys cannot be written: %s", self._folder, error)
 
     def _read(self, folder: Path) -> None:
         path = folder / "usage.json"
@@ -119,13 +122,15 @@ class Usage:
         """Write usage.json, which from then on belongs to a new, empty journal."""
         now = self._month()
         self._characters = {key: count for key, count in self._characters.items() if key[0] >= now}
+        characters = [[month, name, count] for (month, name), count in sorted(self._characters.items())]
+        # If this fails, usage.json and its journal stay as they are.
+        write_hashed_json(folder / "usage.json", {"journal": self._number + 1, "characters": characters})
         previous = self._journal_path(folder)
         self._number += 1
+        journal = os.open(self._journal_path(folder), os.O_CREAT | os.O_WRONLY | os.O_APPEND | os.O_TRUNC, 0o600)
         if self._journal >= 0:
             os.close(self._journal)
-        self._journal = os.open(self._journal_path(folder), os.O_CREAT | os.O_WRONLY | os.O_APPEND | os.O_TRUNC, 0o600)
-        characters = [[month, name, count] for (month, name), count in sorted(self._characters.items())]
-        write_hashed_json(folder / "usage.json", {"journal": self._number, "characters": characters})
+        self._journal = journal
         previous.unlink(missing_ok=True)
         self._is_behind = False
 
