@@ -4,12 +4,15 @@ import re
 import sys
 from collections import Counter
 from html.parser import HTMLParser
+from types import FrameType
+from typing import Any
 
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from tests.documents.translators import backwards, identity, unaligned, upper
 
+from regard.documents.characters import decode
 from regard.documents.elements import MarkupOptions
 from regard.documents.markup import Markup
 from regard.documents.scanner import Format, scan
@@ -18,7 +21,20 @@ from regard.inference.result import Translation
 # What is put one after another to make a document that may have any fault.
 SNIPPETS = [
     *("word", "Two words", "a.b", "!", ",", " ", "\n", "  ", "\xa0", "é", "日本語", "\ud800", "\0", "\u200b", "0"),
-    *("&", "&amp;", "&lt;b&gt;", "&copy", "&notit;", "&#x41;", "&#65", "&#0;", f"&#{'9' * 5000};", "&foo;", "&#xD800;"),
+    *(
+        "&",
+        "&amp;",
+        "&lt;b&gt;",
+        "&copy",
+        "&notit;",
+        "&#x41;",
+        "&#65",
+        "&#0;",
+        f"&#{'9' * 5000};",
+        f"&#{'0' * 5000}65;",
+        "&foo;",
+        "&#xD800;",
+    ),
     *("<b>", "</b>", "<i class='x'>", "</i>", '<a href="1>2">', "</a>", "<B>", "<b/>", "<x id=1>", "</x>", "<é>"),
     *("<p>", "</p>", "<li>", "<br>", "<br/>", "<img src=x>", "<wbr>", "<div translate=no>", "</div>", "<pre>", "</pre"),
     *(">", "<span class='notranslate'>", "</span>", "<code>", "</code>", "<sup>", "</sup>", "<td>", "<table>", "<tt>"),
@@ -258,6 +274,40 @@ def test_the_work_is_linear(form: Format) -> None:
                 sys.setprofile(None)
             calls.append(document_calls)
         assert calls[1] <= 2.3 * calls[0] + 500, (unit, calls)
+
+
+def test_placing_is_linear() -> None:
+    """A text of twice the size takes about twice as many lines of code."""
+    lines = []
+    for size in (300, 600):
+        count = 0
+
+        def step(_: FrameType, event: str, __: object) -> Any:
+            nonlocal count
+            count += event == "line"
+            return step
+
+        document = Markup("a " + "<img>" * size + " !" * size)
+        sys.settrace(step)
+        try:
+            document.translate(upper)
+        finally:
+            sys.settrace(None)
+        lines.append(count)
+    assert lines[1] <= 2.3 * lines[0], lines
+
+
+@pytest.mark.parametrize(
+    ("raw", "text"),
+    [
+        ("&#0065;&#x00041;&#X0;&#00;&#0A", "AA\ufffd\ufffd\ufffdA"),
+        (f"&#{'0' * 5000}65;&#x{'0' * 5000}41;", "AA"),
+        (f"&#{'0' * 5000}", "\ufffd"),
+        (f"&#{'9' * 5000};", "\ufffd"),
+    ],
+)
+def test_zeros_at_the_start_of_a_number_do_not_count(raw: str, text: str) -> None:
+    assert decode(raw, "html") == text
 
 
 def test_markup_without_an_end_is_reported() -> None:

@@ -61,6 +61,8 @@ def test_html(source: str, tokens: list[tuple[str, str]]) -> None:
         ("<![CDATA[x", [("rest", "<![CDATA[x")]),
         ("<?x >?>y", [("hidden", "<?x >?>"), ("text", "y")]),
         ("<!DOCTYPE a [<!ENTITY b ']>'><!-- ' -->]>x", [("hidden", "<!DOCTYPE a [<!ENTITY b ']>'><!-- ' -->]>")]),
+        ("<!DOCTYPE a [<!-- ]>x", [("rest", "<!DOCTYPE a [<!-- ]>x")]),
+        ("<!DOCTYPE a [<? ]>x", [("rest", "<!DOCTYPE a [<? ]>x")]),
         ("<!DOCTYPE a>x", [("hidden", "<!DOCTYPE a>"), ("text", "x")]),
         ("a <1> b", [("text", "a <1> b")]),
     ],

@@ -5,8 +5,9 @@ import re
 
 from regard.documents.scanner import Format
 
-# What a browser or an XML parser would not accept. `int` refuses numbers with thousands of digits.
-_LONG_NUMBER = re.compile(r"&#(?:0*+[0-9]{8,}|[xX]0*+[0-9a-fA-F]{7,});?")
+# `int` refuses numbers with thousands of digits, so zeros at the start are removed, and then what no browser accepts.
+_ZEROS = re.compile(r"&#(?:0+(?=[0-9])|([xX])0+(?=[0-9a-fA-F]))")
+_LONG_NUMBER = re.compile(r"&#(?:[0-9]{8,}|[xX][0-9a-fA-F]{7,});?")
 
 _XML_REFERENCE = re.compile(r"&(?:(amp|lt|gt|quot|apos)|#([0-9]{1,7})|#x([0-9a-fA-F]{1,6}));")
 _XML_CHARACTERS = {"amp": "&", "lt": "<", "gt": ">", "quot": '"', "apos": "'"}
@@ -28,7 +29,7 @@ def decode(raw: str, markup: Format) -> str:
     if "&" not in raw:
         return raw
     if markup == "html":
-        return html.unescape(_LONG_NUMBER.sub("\ufffd", raw))
+        return html.unescape(_LONG_NUMBER.sub("\ufffd", _ZEROS.sub(r"&#\1", raw)))
     return _XML_REFERENCE.sub(_xml_character, raw)
 
 

@@ -76,6 +76,9 @@ class _Writer:
             if atom.source is not None:
                 self._first.setdefault(atom.source, number)
                 self._last[atom.source] = number
+        self._before_signs = [0]  # by number of an atom: the first of the signs right before it
+        for number, atom in enumerate(self._atoms):
+            self._before_signs.append(self._before_signs[number] if atom.is_sign else number + 1)
         # By run of the source: the first run from there on that is translated.
         self._translated: list[int | None] = [None] * (len(self._runs.all) + 1)
         for index in reversed(range(len(self._runs.all))):
@@ -182,11 +185,9 @@ class _Writer:
         if not self._runs.count(element.begin, index):
             return begin, False
         if not self._runs.count(index, element.end):
-            place = end
             after = self._runs.after(index)
             has_sign_after = after < len(self._runs.all) and self._runs.all[after].begin < element.end
-            while has_sign_after and place > begin and self._atoms[place - 1].is_sign:
-                place -= 1
+            place = max(begin, self._before_signs[end]) if has_sign_after else end
             return place, place > 0
         if before is not None and self._runs.all[before].kind != "sign":
             if self._runs.all[before].end > index and before in self._first:  # inside of a word

@@ -52,8 +52,9 @@ _TAG = re.compile(
     re.VERBOSE,
 )
 
+# A comment or an instruction in it that has no end is not read as other characters, so only one search can fail.
 _DOCTYPE = r"""<!DOCTYPE (?: [^"'\[>] | "[^"]*+" | '[^']*+' )*+
-    (?: \[ (?: <!--.*?--> | <\?.*?\?> | "[^"]*+" | '[^']*+' | [^\]"'] )*+ \] \s*+ )?+ >"""
+    (?: \[ (?: <!--.*?--> | <\?.*?\?> | "[^"]*+" | '[^']*+' | (?!<!--|<\?)[^\]"'] )*+ \] \s*+ )?+ >"""
 
 _HIDDEN = {
     "html": re.compile(r"<!--(?:>|->|.*?--!?>)|<!(?!--)[^>]*+>|<\?[^>]*+>|</[^A-Za-z>][^>]*+>|</>", re.DOTALL),
