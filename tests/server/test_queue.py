@@ -1,6 +1,7 @@
 """The queue: fair turns, batches of similar length, the share of documents, limits, deadlines and cancellation."""
 
 import asyncio
+from collections import Counter
 from collections.abc import Coroutine, Iterable
 from typing import Any
 
@@ -84,6 +85,30 @@ def test_a_client_with_few_texts_does_not_wait_for_one_with_many():
         clients = [(await waiting.take()).items[0].client for _ in range(6)]
         assert clients == ["few", "many", "few", "many", "few", "many"]
         many.cancel(), few.cancel()
+
+    run(work())
+
+
+def test_a_client_that_waits_for_each_answer_gets_no_more_work_than_others():
+    """What a client has got still counts when it comes back."""
+
+    async def work() -> None:
+        waiting = queue()
+        waiting._rate = 40.0  # so a batch has at most 10 tokens
+        many = ask(waiting, ["b" * 30] * 1000, "many")
+        got = Counter[str]()
+        single = ask(waiting, ["a" * 90], "single")
+        for _ in range(200):
+            await asyncio.sleep(0)
+            batch = await waiting.take()
+            got[batch.items[0].client] += batch.tokens
+            for item in batch.items:
+                item.future.set_result(item.text)
+            if batch.items[0].client == "single":
+                await single
+                single = ask(waiting, ["a" * 90], "single")
+        assert abs(got["single"] - got["many"]) <= 30
+        many.cancel(), single.cancel()
 
     run(work())
 

@@ -86,7 +86,8 @@ class _Class:
         if item.client not in self.clients:
             self.clients[item.client] = OrderedDict()
             # A client that comes back gets no credit for the time in which it asked for nothing.
-            self.work[item.client] = min((self.work[name] for name in self.clients if name != item.client), default=0)
+            others = min((self.work[name] for name in self.clients if name != item.client), default=0)
+            self.work[item.client] = max(self.work[item.client], others)
         self.clients[item.client][item.number] = item
         insort(self.lanes.setdefault(item.lane, []), item, key=lambda each: each.order)
         self.tokens += item.tokens
