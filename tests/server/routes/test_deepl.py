@@ -134,6 +134,9 @@ def test_a_document(server: RunningServer, expected: Translate) -> None:
         for path in (url, f"{url}/result"):
             refusal = server.post(path, json=wrong)
             assert (refusal.status_code, refusal.json()) == (404, {"message": "Document not found"})
+    # The open address of LibreTranslate's files does not give it to those who know only the identifier.
+    for name in (handle["document_id"], f"{handle['document_id']}-", f"{handle['document_id']}-{'0' * 64}"):
+        assert server.get(f"/download_file/{name}.txt").status_code == 404
 
 
 @pytest.mark.parametrize(

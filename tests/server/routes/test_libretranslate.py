@@ -150,7 +150,7 @@ def test_a_text_file(server: RunningServer, expected: Translate) -> None:
     lines = ["I am tired.", "", "  Where is the cat?", ""]
     response = send_file(server, "\r\n".join(lines).encode(), source="auto")
     url = response.json()["translatedFileUrl"]
-    assert re.fullmatch(re.escape(server.url) + r"/download_file/[0-9A-F]{32}\.txt", url)
+    assert re.fullmatch(re.escape(server.url) + r"/download_file/[0-9A-F]{32}-[0-9A-F]{64}\.txt", url)
     found = requests.get(url, timeout=60)
     assert found.content.decode() == "\r\n".join(map(expected, lines))
     assert found.headers["Content-Disposition"] == "attachment; filename*=utf-8''notes_fr.txt"

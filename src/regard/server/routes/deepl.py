@@ -2,7 +2,6 @@
 
 import asyncio
 import re
-import secrets
 from dataclasses import replace
 from typing import Any
 
@@ -148,8 +147,8 @@ class _DeepL:
 
     async def _find(self, request: Request) -> Job:
         key = (await read_inputs(request)).get_text("document_key") or ""
-        job = self._jobs.find(request.path_params["id"])
-        if job is None or not secrets.compare_digest(job.key.encode(), key.encode()):
+        job = self._jobs.find(request.path_params["id"], key)
+        if job is None:
             raise HTTPException(404, "Document not found")
         return job
 

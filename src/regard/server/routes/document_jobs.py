@@ -1,6 +1,7 @@
 """Files that are being translated, and their translations, which are kept for ten minutes.
 
-A translation has a name that cannot be guessed, and no key is needed to download it.
+A translation is found by the identifier of its job, which DeepL's interface shows in paths, and the key of the job,
+which cannot be guessed. No other key is needed to download it.
 """
 
 import asyncio
@@ -37,9 +38,9 @@ class Job:
     key: str = field(default_factory=lambda: secrets.token_hex(32).upper())
 
     @property
-    def suffix(self) -> str:
-        """The end of the file name, which says what format it has."""
-        return PurePath(self.name).suffix.lower()
+    def file_name(self) -> str:
+        """The name of the translated file in an address; its end says what format it has."""
+        return f"{self.id}-{self.key}{PurePath(self.name).suffix.lower()}"
 
 
 class DocumentJobs:
@@ -82,9 +83,10 @@ class DocumentJobs:
         job.task.add_done_callback(lambda _: self._finished(job))
         return job
 
-    def find(self, identifier: str) -> Job | None:
-        """Return a job, or None if there is none with this identifier, or not any more."""
-        return self._jobs.get(identifier)
+    def find(self, identifier: str, key: str) -> Job | None:
+        """Return a job, or None if there is none with this identifier and key, or not any more."""
+        job = self._jobs.get(identifier)
+        return job if job and secrets.compare_digest(job.key.encode(), key.encode()) else None
 
     def _finished(self, job: Job) -> None:
         asyncio.get_running_loop().call_later(_SECONDS_KEPT, self._jobs.pop, job.id, None)

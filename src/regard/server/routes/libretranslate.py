@@ -137,11 +137,12 @@ class _LibreTranslate:
         except asyncio.CancelledError:
             job.task.cancel()
             raise
-        url = request.url_for("download_file", name=f"{job.id}{job.suffix}")
+        url = request.url_for("download_file", name=job.file_name)
         return JSONResponse({"translatedFileUrl": str(url)})
 
     async def download_file(self, request: Request) -> Response:
-        job = self._jobs.find(request.path_params["name"].split(".")[0])
+        identifier, _, key = request.path_params["name"].partition(".")[0].partition("-")
+        job = self._jobs.find(identifier, key)
         if job is None or not job.task.done():
             return answer("libretranslate", 404, "Not Found")
         return attachment(job)
