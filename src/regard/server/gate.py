@@ -19,16 +19,15 @@ from regard.server.errors import (
     HeadersTooLong,
     Hidden,
     MissingKey,
-    QueueFull,
     Refusal,
-    TooLarge,
     WrongKey,
 )
 from regard.server.http_protocol import MAX_HEADER_BYTES
 from regard.server.keys import Key
 from regard.server.limits import RateLimiter
-from regard.server.origins import OriginRules
+from regard.server.origins import OriginRules, is_loopback_name
 from regard.server.proxies import Proxies, rate_subject, set_path
+from regard.server.request_body import Body, BodyMemory
 from regard.server.request_log import facts
 from regard.server.routes.error_answers import error_answer, family_of
 from regard.server.routes.inputs import Inputs, find_key, read_inputs
@@ -66,8 +65,6 @@ _NOTHING = Inputs({}, {})
 
 _FORM_BYTES = 64 << 10  # of a form around a file
 
-_MAX_BODIES_BYTES = 64 << 20  # of all requests that are being received
-
 _DEFAULT_RATE = 120  # requests per minute of an address without a key, beyond the loopback interface
 
 
@@ -85,7 +82,7 @@ class Gate:
         )
         self._proxies = Proxies(settings.trusted_proxies, is_unix_socket=bool(settings.unix_socket))
         self._limiter = RateLimiter()
-        self._bodies_bytes = 0
+        self._memory = BodyMemory()
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         if scope["type"] != "http":
@@ -99,7 +96,7 @@ class Gate:
             send = _sharing(send, str(origin))
         if self._service.is_draining:
             send = _closing(send)
-        body = _Body(self, _body_limit(self._service, path))
+        body = Body(self._memory, _body_limit(self._service, path))
         try:
             if path not in _HEALTH_ROUTES:
                 self._check_origin(headers)
@@ -116,48 +113,49 @@ class Gate:
         finally:
             body.release()
 
-    async def _pass(
-        self, scope: Scope, headers: Headers, path: str, body: "_Body", receive: Receive, send: Send
-    ) -> None:
+    async def _pass(self, scope: Scope, headers: Headers, path: str, body: Body, receive: Receive, send: Send) -> None:
         if sum(len(name) + len(value) for name, value in headers.raw) + len(scope["query_string"]) > MAX_HEADER_BYTES:
             raise HeadersTooLong(f"the request line and the headers have more than {MAX_HEADER_BYTES:,} bytes")
         body.check_announced(headers.get("content-length"))
         if self._service.is_draining and path not in _STATE_ROUTES:
             raise Draining("the server is restarting; try again", retry_after=5)
-        scope["scheme"] = self._proxies.scheme(scope, dict(headers))
-        address = self._proxies.client_address(scope, dict(headers))
-        keys = self._service.keys
+        scope["scheme"] = self._proxies.scheme(scope, headers)
+        address = self._proxies.client_address(scope, headers)
+        keys, state = self._service.keys, scope.setdefault("state", {})
         if keys is None:
             self._check_rate(None, address, path)
         elif find_key(headers, _NOTHING) is not None or self._is_open(path):
             # The key of most clients is in a header: refuse wrong ones before their body is read.
-            self._authenticate(scope, headers, address, path, find_key(headers, _NOTHING))
-        if not await body.read(receive):
+            self._authenticate(scope, address, path, find_key(headers, _NOTHING))
+        else:
+            self._limit_address(address, counts=False)
+        has_key = "client" in state and state["client"].name is not None
+        if not await body.read(receive, "" if has_key or is_loopback_name(address) else rate_subject(address)):
             return  # the client has closed the connection
-        if keys is not None and "client" not in scope.setdefault("state", {}):
-            request = Request(scope, body.replay(receive))
+        if keys is not None and "client" not in state:
+            request = Request(scope, body.replay())
             try:
                 given = find_key(headers, await read_inputs(request))
             except UserError:
                 given = None
-            self._authenticate(scope, headers, address, path, given)
-        scope.setdefault("state", {}).setdefault("client", Client(address=address))
+            self._authenticate(scope, address, path, given)
+        state.setdefault("client", Client(address=address))
         if path in _TEXT_ROUTES:
             self._service.queue.check_room()  # so that refusing takes little time, when there is least of it
         await self._run(scope, body, receive, send)
 
-    def _authenticate(self, scope: Scope, headers: Headers, address: str, path: str, given: str | None) -> None:
+    def _authenticate(self, scope: Scope, address: str, path: str, given: str | None) -> None:
         """Set the client of a request, or raise a `Refusal`."""
         assert self._service.keys is not None
         key = self._service.keys.find(given) if given else None
-        if not self._is_open(path):
+        if key is None and not self._is_open(path):
+            self._limit_address(address)
             if not given:
                 raise MissingKey("Please contact the server operator to get an API key")
-            if key is None:
-                raise WrongKey("Invalid API key")
+            raise WrongKey("Invalid API key")
         self._check_rate(key, address, path)
         client = Client(key.name, address, "valid") if key else Client(None, address, "wrong" if given else "missing")
-        scope.setdefault("state", {})["client"] = client
+        scope["state"]["client"] = client
         if key and (known := facts.get()):
             known.key = key.name
 
@@ -189,13 +187,17 @@ class Gate:
         if key is not None:
             if key.requests_per_minute is not None:
                 self._limiter.check(f"key {key.name}", key.requests_per_minute)
-            return
+        else:
+            self._limit_address(address)
+
+    def _limit_address(self, address: str, *, counts: bool = True) -> None:
+        """Raise `RateExceeded` if an address without a key, or with wrong ones, has sent too many requests."""
         rate = self._service.settings.requests_per_minute
         rate = (0 if self._is_private else _DEFAULT_RATE) if rate < 0 else rate
         if rate:
-            self._limiter.check(rate_subject(address), rate)
+            self._limiter.check(rate_subject(address), rate, counts=counts)
 
-    async def _run(self, scope: Scope, body: "_Body", receive: Receive, send: Send) -> None:
+    async def _run(self, scope: Scope, body: Body, receive: Receive, send: Send) -> None:
         """Run the application, and cancel it if the client closes the connection."""
         work, is_working = asyncio.current_task(), True
         assert work is not None
@@ -207,7 +209,7 @@ class Gate:
         watch = asyncio.create_task(_disconnected(receive))
         watch.add_done_callback(cancel)
         try:
-            await self._app(scope, body.replay(receive), send)
+            await self._app(scope, body.replay(), send)
         except asyncio.CancelledError:
             if not watch.done():
                 raise  # the server has given up this request
@@ -216,52 +218,6 @@ class Gate:
         finally:
             is_working = False
             watch.cancel()
-
-
-class _Body:
-    """The body of a request, which is read completely, but not beyond its limit."""
-
-    def __init__(self, gate: Gate, limit: int) -> None:
-        self._gate, self._limit = gate, limit
-        self._data = bytearray()
-        self.is_complete = False
-
-    def check_announced(self, length: str | None) -> None:
-        """Refuse a body that will be too large before any of it is read."""
-        if length is not None and length.isdigit() and int(length) > self._limit:
-            raise TooLarge(f"the request has more than {self._limit:,} bytes")
-
-    async def read(self, receive: Receive) -> bool:
-        """Read the body; return whether the client is still there."""
-        while not self.is_complete:
-            message = await receive()
-            if message["type"] == "http.disconnect":
-                return False
-            block = message.get("body", b"")
-            if len(self._data) + len(block) > self._limit:
-                raise TooLarge(f"the request has more than {self._limit:,} bytes")
-            if self._gate._bodies_bytes + len(block) > _MAX_BODIES_BYTES:
-                raise QueueFull("the server is receiving too much at once; try again later", retry_after=1)
-            self._gate._bodies_bytes += len(block)
-            self._data += block
-            self.is_complete = not message.get("more_body", False)
-        return True
-
-    def replay(self, receive: Receive) -> Receive:
-        """Return what gives the body to the application, and afterwards what the client does."""
-        messages: list[Message] = [{"type": "http.request", "body": bytes(self._data), "more_body": False}]
-
-        async def replayed() -> Message:
-            if messages:
-                return messages.pop()
-            await asyncio.Event().wait()  # the gate sees when the client closes the connection
-            return {"type": "http.disconnect"}
-
-        return replayed
-
-    def release(self) -> None:
-        self._gate._bodies_bytes -= len(self._data)
-        self._data = bytearray()
 
 
 async def _disconnected(receive: Receive) -> None:

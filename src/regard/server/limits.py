@@ -17,8 +17,8 @@ class RateLimiter:
         self._clock = clock
         self._used: OrderedDict[str, tuple[float, float]] = OrderedDict()  # requests used up, and when
 
-    def check(self, subject: str, per_minute: int) -> None:
-        """Count a request; raise `RateExceeded` if it is one too many."""
+    def check(self, subject: str, per_minute: int, *, counts: bool = True) -> None:
+        """Raise `RateExceeded` if a request is one too many; else count it, if it `counts`."""
         now = self._clock()
         used, then = self._used.get(subject, (0.0, now))
         used = max(0.0, used - (now - then) * per_minute / 60)
@@ -27,6 +27,8 @@ class RateLimiter:
                 f"more than {per_minute:,} requests per minute",
                 retry_after=max(1, math.ceil((used + 1 - per_minute) * 60 / per_minute)),
             )
+        if not counts:
+            return
         self._used[subject] = used + 1, now
         self._used.move_to_end(subject)
         while len(self._used) > _MAX_SUBJECTS:

@@ -3,6 +3,7 @@
 import ipaddress
 from collections.abc import Sequence
 
+from starlette.datastructures import Headers
 from starlette.types import Scope
 
 from regard.server.errors import ServeError
@@ -18,21 +19,22 @@ class Proxies:
         self._networks = [_network(one) for one in trusted]
         self._is_unix_socket = is_unix_socket
 
-    def client_address(self, scope: Scope, headers: dict[str, str]) -> str:
+    def client_address(self, scope: Scope, headers: Headers) -> str:
         """Return the address of the client: the last one that no trusted proxy has."""
         address = scope["client"][0] if scope.get("client") else ""
         if not self._trusts(address):
             return address
-        for forwarded in reversed(headers.get("x-forwarded-for", "").split(",")):
+        # Of several headers with this name, the proxy has added the last one.
+        for forwarded in reversed(",".join(headers.getlist("x-forwarded-for")).split(",")):
             address = forwarded.strip() or address
             if not self._trusts(address):
                 break
         return address
 
-    def scheme(self, scope: Scope, headers: dict[str, str]) -> str:
+    def scheme(self, scope: Scope, headers: Headers) -> str:
         """Return the scheme that the client used."""
         address = scope["client"][0] if scope.get("client") else ""
-        forwarded = headers.get("x-forwarded-proto", "").strip().lower()
+        forwarded = "".join(headers.getlist("x-forwarded-proto")[-1:]).strip().lower()
         return forwarded if forwarded in ("http", "https") and self._trusts(address) else str(scope["scheme"])
 
     def _trusts(self, address: str) -> bool:
