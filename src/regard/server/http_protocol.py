@@ -1,9 +1,9 @@
 """The HTTP protocol of uvicorn with a limit on the time in which a client must send its request.
 
 uvicorn waits for ever for the headers and the body of a request. Here, a timer runs from the moment a connection or its
-next request begins until the whole request has been received; the time to answer does not count. A connection that is
-closed while its client still sends is first read to the end, for a moment, because otherwise the client could lose the
-answer.
+next request begins until the whole request has been received; the time to answer does not count. Another timer runs
+while an answer waits until its client reads. A connection that is closed while its client still sends is first read to
+the end, for a moment, because otherwise the client could lose the answer.
 """
 
 import asyncio
@@ -16,7 +16,7 @@ from uvicorn.protocols.http.h11_impl import H11Protocol
 
 MAX_HEADER_BYTES = 64 << 10  # some clients put whole texts into the request line
 
-_FLUSH_SECONDS = 60.0  # in which a client must read the rest of an answer
+_FLUSH_SECONDS = 60.0  # in which a client must read a part of an answer that waits
 _LINGER_SECONDS = 2.0
 _LINGER_BYTES = 8 << 20
 
@@ -32,6 +32,7 @@ class _TimedH11Protocol(H11Protocol):
     def __init__(self, *arguments: Any, **options: Any) -> None:
         super().__init__(*arguments, **options)
         self._receive_timer: asyncio.TimerHandle | None = None
+        self._flush_timer: asyncio.TimerHandle | None = None
         self._is_lingering = False
         self._lingering_bytes = 0
 
@@ -41,7 +42,16 @@ class _TimedH11Protocol(H11Protocol):
 
     def connection_lost(self, exc: Exception | None) -> None:
         self._stop_timer()
+        self._stop_flush_timer()
         super().connection_lost(exc)
+
+    def pause_writing(self) -> None:
+        super().pause_writing()
+        self._watch_flush(None)
+
+    def resume_writing(self) -> None:
+        super().resume_writing()
+        self._stop_flush_timer()
 
     def data_received(self, data: bytes) -> None:
         if self._is_lingering:
@@ -83,7 +93,7 @@ class _TimedH11Protocol(H11Protocol):
             return
         if self.conn.their_state not in (h11.SEND_BODY, h11.ERROR) or not transport.can_write_eof():
             transport.close()
-            self.loop.call_later(_FLUSH_SECONDS, transport.abort)
+            self._watch_flush(None)
             return
         self._is_lingering = True
         transport.write_eof()
@@ -110,6 +120,20 @@ class _TimedH11Protocol(H11Protocol):
         if self._receive_timer is not None:
             self._receive_timer.cancel()
             self._receive_timer = None
+
+    def _watch_flush(self, before: int | None) -> None:
+        """Close the connection if as many bytes wait as before, and look again later."""
+        self._stop_flush_timer()
+        waiting = self.transport.get_write_buffer_size()
+        if before is not None and waiting >= before:
+            self.transport.abort()
+        else:
+            self._flush_timer = self.loop.call_later(_FLUSH_SECONDS, self._watch_flush, waiting)
+
+    def _stop_flush_timer(self) -> None:
+        if self._flush_timer is not None:
+            self._flush_timer.cancel()
+            self._flush_timer = None
 
     def _receive_timed_out(self) -> None:
         self._receive_timer = None
