@@ -12,6 +12,7 @@ import pytest
 import regard
 from regard.errors import UserError
 from regard.interpret.report.look_data import look_effects, look_facts, look_map, look_vectors, map_addresses
+from regard.server.child_process import ChildProcess
 from regard.server.errors import BadRequest, DeadlinePassed, NoEngine, QueueFull, TooLarge
 from regard.server.helper import Helper
 from regard.server.service import Client, Service, Work
@@ -21,7 +22,7 @@ TEXT = "the cat sees a red house"
 
 
 def run(work: Callable[[], Coroutine[Any, Any, None]]) -> None:
-    asyncio.run(asyncio.wait_for(work(), 120))
+    asyncio.run(asyncio.wait_for(work(), 600))
 
 
 def plain(value: Any) -> Any:
@@ -101,7 +102,7 @@ def test_a_process_that_was_killed_comes_back_and_ends_when_it_is_idle(tiny: Pat
         while not helper.is_running:
             await asyncio.sleep(0)
         with pytest.raises(QueueFull):
-            await helper.ask(message, 60)
+            await helper.ask(message, 300)
         assert helper._process
         os.kill(helper._process.process.pid, signal.SIGKILL)
         first, *others = await asyncio.gather(*waiting, return_exceptions=True)
@@ -111,6 +112,58 @@ def test_a_process_that_was_killed_comes_back_and_ends_when_it_is_idle(tiny: Pat
         await process.process.wait()
         assert not helper.is_running
         await helper.end()
+
+    run(asking)
+
+
+def test_requests_that_wait_for_a_client_that_is_gone_are_dropped(tiny: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    message = {"action": "translate", "model": "tiny", "decode": {}, "texts": [TEXT]}
+    asked: list[dict[str, Any]] = []
+
+    async def counted(process: ChildProcess, message: dict[str, Any]) -> Any:
+        asked.append(message)
+        return await ask(process, message)
+
+    ask = ChildProcess.ask
+    monkeypatch.setattr(ChildProcess, "ask", counted)
+
+    async def asking() -> None:
+        helper = Helper({"tiny": str(tiny)})
+        first, *others = [asyncio.create_task(helper.ask(message, 300)) for _ in range(8)]
+        while not asked:
+            await asyncio.sleep(0)
+        for other in others:
+            other.cancel()
+        await asyncio.gather(*others, return_exceptions=True)
+        last = asyncio.create_task(helper.ask(message, 300))  # there is room again
+        assert await first == await last
+        assert len(asked) == 2
+        await helper.end()
+
+    run(asking)
+
+
+def test_a_reload_lets_the_requests_to_the_process_finish(tiny: Path) -> None:
+    work = Work((TEXT,), "en", "xx", {"temperature": 1.0, "seed": 3}, Client())
+
+    async def asking() -> None:
+        service = Service(ServeSettings(models=(str(tiny),), deadline=300))
+        await service.start()
+        before = [asyncio.create_task(service.translate(work)) for _ in range(3)]
+        await asyncio.sleep(0)
+        helper = service._helper
+        reloading = asyncio.create_task(service.reload())
+        while service._helper is helper:
+            await asyncio.sleep(0)
+        during = await service.translate(work)  # in a new process
+        assert [await each for each in before] == [during] * 3
+        await reloading
+        assert not helper.is_running and service._helper.is_running
+        waiting = asyncio.create_task(service.translate(work))
+        await asyncio.sleep(0)
+        await service.end()
+        with pytest.raises(NoEngine):
+            await waiting
 
     run(asking)
 

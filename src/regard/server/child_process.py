@@ -42,14 +42,18 @@ class ChildProcess:
     async def start(cls, module: str, options: Mapping[str, Any], threads: int) -> "ChildProcess":
         """Run a module as a process and wait until it is ready; raise a `ServeError` if it cannot start."""
         ours, its = socket.socketpair()
-        with its:
-            process = await asyncio.create_subprocess_exec(
-                *(sys.executable, "-m", module, str(its.fileno())),
-                pass_fds=[its.fileno()],
-                stdin=asyncio.subprocess.DEVNULL,
-                env={**os.environ, "OMP_NUM_THREADS": str(threads)},
-            )
-        reader, writer = await asyncio.open_connection(sock=ours)
+        try:
+            with its:
+                process = await asyncio.create_subprocess_exec(
+                    *(sys.executable, "-m", module, str(its.fileno())),
+                    pass_fds=[its.fileno()],
+                    stdin=asyncio.subprocess.DEVNULL,
+                    env={**os.environ, "OMP_NUM_THREADS": str(threads)},
+                )
+            reader, writer = await asyncio.open_connection(sock=ours)
+        except BaseException:
+            ours.close()  # a process that has started sees this, and ends
+            raise
         child = cls(process, reader, writer)
         try:
             child._send(dict(options))

@@ -54,19 +54,27 @@ class Helper:
         if self.waiting >= _MAX_WAITING:
             raise QueueFull("too many requests of this kind are waiting; try again later", retry_after=2)
         self.waiting += 1
-        # A client that goes away does not end what has begun, and the next request waits until it is finished.
-        work = asyncio.create_task(self._ask(message, asyncio.get_running_loop().time() + deadline))
+        has_begun = asyncio.Event()
+        work = asyncio.create_task(self._ask(message, asyncio.get_running_loop().time() + deadline, has_begun))
         self._tasks.add(work)
         work.add_done_callback(self._done)
         try:
             return await asyncio.shield(work)
         except asyncio.CancelledError:
-            if not self._turn.locked():
+            if work.cancelled():
+                raise NoEngine("the process for this request has ended", retry_after=1) from None
+            # A client that goes away does not end what has begun, and the next request waits until it is finished.
+            if not has_begun.is_set():
                 work.cancel()
             raise
 
+    async def finish(self) -> None:
+        """End the process after the requests that have been made."""
+        await asyncio.gather(*self._tasks, return_exceptions=True)
+        await self.end()
+
     async def end(self) -> None:
-        """End the process."""
+        """End the process now; requests that wait raise a `Refusal`."""
         if self._idle:
             self._idle.cancel()
         for task in self._tasks:
@@ -82,13 +90,13 @@ class Helper:
         if not work.cancelled():
             work.exception()  # the caller may have gone away
 
-    async def _ask(self, message: dict[str, Any], until: float) -> Any:
+    async def _ask(self, message: dict[str, Any], until: float, has_begun: asyncio.Event) -> Any:
         try:
             async with asyncio.timeout_at(until), self._turn:
                 if self._idle:
                     self._idle.cancel()
                 try:
-                    answer = await self._answer(message)
+                    answer = await self._answer(message, has_begun)
                 finally:
                     self._idle = asyncio.get_running_loop().call_later(self._idle_seconds, self._end_idle)
         except TimeoutError:
@@ -104,8 +112,9 @@ class Helper:
             raise TranslationFailed("the request could not be answered")
         return answer["result"]
 
-    async def _answer(self, message: dict[str, Any]) -> dict[str, Any]:
+    async def _answer(self, message: dict[str, Any], has_begun: asyncio.Event) -> dict[str, Any]:
         process = await self._loaded(message["model"])
+        has_begun.set()
         try:
             return await process.ask(message)
         except asyncio.CancelledError:

@@ -97,8 +97,8 @@ class Service:
             catalog = await asyncio.to_thread(Catalog.load, self.settings.models, self._decode)
             await self.pool.reload(self._options(catalog))
             self.keys, self.catalog = keys, catalog
-            await self._helper.end()
-            self._helper = Helper(self._options(catalog).models)
+            previous, self._helper = self._helper, Helper(self._options(catalog).models)
+            await previous.finish()
 
     @property
     def is_private(self) -> bool:
