@@ -31,6 +31,7 @@ def translate() -> Iterator[Translate]:
         ("<a href='x'><b>I am a student.</b></a>", "<a href='x'><b>Je suis étudiant.</b></a>"),
         ("Two <b>old</b> dogs.", "Deux <b>vieux</b> chiens."),
         ("<p>It is <em>very</em> expensive.<br>She sings.</p>", "<p>C'est <em>très</em> cher.<br>Elle chante.</p>"),
+        ("I am <b>tired</b> <img>.", "Je suis <b>fatigué</b><img>."),  # "fatigué." is linked to "."
         ("<b>She</b> sings. <img src=x>", "<b>Elle</b> chante. <img src=x>"),
     ],
 )

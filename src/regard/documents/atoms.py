@@ -63,9 +63,11 @@ class _Finder:
         self._source, self._target = source, target
         self._source_runs, self._target_runs = source_runs, target_runs
         self._linked: dict[int, int] = {}  # by target word: the source word
+        with_letters = self._words_with_letters()
         for source_word, target_word in links:
             if source_word < len(source_runs.words) and target_word < len(target_runs.words):
-                self._linked.setdefault(target_word, source_word)
+                kinds = {target_runs.all[index].kind for index in target_runs.of_word(target_word)}
+                self._linked.setdefault(target_word, with_letters[source_word] if "word" in kinds else source_word)
         self._link_lost_elements()
         self._kept = kept
         self._owners: dict[int, Element] = {}  # by run of the source
@@ -81,6 +83,20 @@ class _Finder:
             else:
                 found += self._word(number, runs, linked)
         return self._closed(found)
+
+    def _words_with_letters(self) -> list[int]:
+        """Return for each word of the source the word that stands for it in links of words with letters.
+
+        It is the word itself, or, for a word that is only punctuation, the last word with letters before it: models
+        often write the last word of a sentence when they attend to the full stop.
+        """
+        found: list[int] = []
+        last: int | None = None
+        for number in range(len(self._source_runs.words)):
+            kinds = {self._source_runs.all[index].kind for index in self._source_runs.of_word(number)}
+            last = number if "word" in kinds else last
+            found.append(last if last is not None and kinds == {"sign"} else number)
+        return found
 
     def _link_lost_elements(self) -> None:
         """Link a word of the translation to each element without a link, if a neighbour has several words.
