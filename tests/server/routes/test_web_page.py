@@ -1,11 +1,16 @@
 """The document of the page and its files: what they load, what browsers may keep, and that data cannot change them."""
 
 import re
+from pathlib import Path
 
+import pytest
 from tests.server.running import RunningServer
 
 from regard.page.assets import imported_modules, served_files
-from regard.server.routes.web_page import _escaped
+from regard.server.routes import web_page
+from regard.server.routes.web_page import _document, _escaped
+from regard.server.service import Service
+from regard.settings.serve import ServeSettings
 
 
 def test_the_document_and_all_files_it_names_are_served_with_a_strict_policy(server: RunningServer) -> None:
@@ -41,6 +46,14 @@ def test_a_browser_keeps_what_has_not_changed(server: RunningServer) -> None:
 def test_other_files_are_not_served(server: RunningServer) -> None:
     for path in ("/static/x/assets.py", "/static/x/page.html", "/static/x/..%2Fapi.py", "/static/translate.js"):
         assert server.get(path).status_code == 404
+
+
+def test_the_files_of_the_document_are_read_once(tiny: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    service = Service(ServeSettings(models=(str(tiny),)))
+    first = _document(service)
+    monkeypatch.setattr(web_page, "read_asset", None)
+    monkeypatch.setattr(web_page, "imported_modules", None)
+    assert _document(service) == first
 
 
 def test_data_cannot_end_its_script_element() -> None:

@@ -54,10 +54,16 @@ def routes(service: Service) -> list[Route]:
 
 
 def _document(service: Service) -> str:
+    return _template().replace("{{server}}", _escaped(_facts(service)))
+
+
+@cache
+def _template() -> str:
+    """Return the document of every server, without the facts of this one."""
     folder = f"static/{_version()}"
     preload = (f'<link rel="modulepreload" href="{folder}/{name}">' for name in imported_modules("translate.js")[1:])
-    contents = {"static": folder, "preload": "\n".join(preload), "server": _escaped(_facts(service))}
-    return re.sub(r"\{\{(\w+)\}\}", lambda placeholder: contents[placeholder[1]], read_asset("page.html"))
+    contents = {"{{static}}": folder, "{{preload}}": "\n".join(preload)}
+    return re.sub("|".join(contents), lambda placeholder: contents[placeholder[0]], read_asset("page.html"))
 
 
 def _facts(service: Service) -> dict[str, Any]:
