@@ -93,18 +93,26 @@ class Catalog:
         """Return whether two models, one after the other, translate between two languages."""
         return len(self._find(source, target)) > 1
 
+    def find(self, name: str) -> ServedModel:
+        """Return the model with this name."""
+        found = next((each for each in self._models if each.name == name), None)
+        if found is None:
+            raise UnknownPair(f"no model has this name; the models are {', '.join(each.name for each in self._models)}")
+        return found
+
     def route(self, source: str, target: str, model: str | None = None) -> tuple[ServedModel, ...]:
         """Return the models that translate between two languages, one after the other."""
         if model is not None:
-            found = next((each for each in self._models if each.name == model), None)
-            if found is None:
-                raise UnknownPair(f"no model has this name; the models are {', '.join(m.name for m in self._models)}")
+            found = self.find(model)
             if (found.source, found.target) != (source, target):
                 raise UnknownPair(f"the model {found.name} translates from {found.source} to {found.target}")
             return (found,)
         models = self._find(source, target)
         if not models:
-            raise UnknownPair("no model translates between these languages")
+            raise UnknownPair(
+                f"{language_name(target)} ({target}) is not available as a target language from "
+                f"{language_name(source)} ({source})"
+            )
         return models
 
     def identify(self, text: str) -> list[Detection]:

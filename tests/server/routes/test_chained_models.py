@@ -45,6 +45,8 @@ def test_libretranslate(chained: RunningServer, german: str) -> None:
     missing = chained.translate(TIRED, source="fr", target="en")
     message = "English (en) is not available as a target language from French (fr)"
     assert (missing.status_code, missing.json()) == (400, {"error": message})
+    identified = chained.translate("Je suis fatigué.", source="auto", target="en")
+    assert (identified.status_code, identified.json()) == (400, {"error": message})
     marked = chained.post("/translate", json={"q": f"<p>{TIRED}</p>", "source": "en", "target": "de", "format": "html"})
     assert marked.json()["translatedText"] == f"<p>{german}</p>"
 
@@ -54,7 +56,7 @@ def test_deepl(chained: RunningServer, german: str) -> None:
     found = client.translate_text(TIRED, target_lang="DE")
     assert isinstance(found, deepl.TextResult) and found.text == german
     assert [each.code for each in client.get_target_languages()] == ["DE", "FR"]
-    with pytest.raises(deepl.DeepLException, match="no model translates between these languages"):
+    with pytest.raises(deepl.DeepLException, match="is not available as a target language from"):
         client.translate_text("Bonjour", source_lang="FR", target_lang="EN-US")
     client.close()
 

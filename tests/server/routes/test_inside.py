@@ -64,7 +64,7 @@ def test_look_without_a_head(server: RunningServer) -> None:
         ("look", {"text": "", "source": "en"}, 422, "the text is blank"),
         ("look", {"without": "encoder.9.self.1"}, 422, "there is no head 'encoder.9.self.1'"),
         ("look", {"parts": ["all"]}, 422, "parts.0: Input should be 'facts', 'maps', 'opening', 'effects' or 'page'"),
-        ("look", {"source": "fr"}, 404, "no model translates between these languages"),
+        ("look", {"source": "fr"}, 404, "French (fr) is not available as a target language from French (fr)"),
     ],
 )
 def test_errors(server: RunningServer, route: str, fields: dict[str, Any], status: int, message: str) -> None:

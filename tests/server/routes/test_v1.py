@@ -43,6 +43,9 @@ def test_texts_in_several_languages(server: RunningServer, expected: Translate) 
     assert [first["text"], first["models"], first["score"]] == [TIRED, [], None]
     assert [second["text"], second["models"]] == [expected("Où est le chat ?", "fr", "en"), ["fr-en"]]
     assert third["text"] == ""
+    # The language of the model, not that of the word, which is French as well.
+    [named] = translate(server, text="information, table", target="fr", model="en-fr")
+    assert [named["source"], named["models"], named["detected"]] == ["en", ["en-fr"], None]
     [given] = translate(server, source="en", model="en-fr")
     assert given["detected"] is None
 
@@ -104,6 +107,7 @@ def test_tags(server: RunningServer) -> None:
         ({"n_best": 12}, 422, "invalid_request", "n_best must be at most 11"),
         ({"format": "html", "words": True}, 422, "invalid_request", "n_best and words need the format text"),
         ({"target": "de"}, 404, "unknown_pair", "the models translate between en, fr"),
+        ({"source": "fr", "model": "none"}, 404, "unknown_pair", "no model has this name; the models are en-fr, fr-en"),
         ({"source": "en", "model": "fr-en"}, 404, "unknown_pair", "the model fr-en translates from fr to en"),
         ({"text": "a" * 5_001}, 413, "too_large", "a text may have at most 5,000 characters"),
         ({"text": ["a"] * 129}, 413, "too_large", "a request may have at most 128 texts"),

@@ -157,12 +157,18 @@ def _texts(service: Service, text: str | list[str]) -> list[str]:
 
 
 def languages(service: Service, body: LanguagesRequest) -> tuple[str | None, str]:
-    """Return the languages of a request, as the models name them; raise an error if no model translates so."""
+    """Return the languages of a request, as the models name them; raise an error if no model translates so.
+
+    Without a source language, it is that of the model if one is named, and else None.
+    """
     catalog = service.catalog
+    model = catalog.find(body.model) if body.model is not None else None
     source, target = (catalog.resolve(code) if code is not None else None for code in (body.source, body.target))
     if target is None or (body.source is not None and source is None):
         raise UnknownPair(f"the models translate between {', '.join(each.code for each in catalog.languages())}")
-    if source is not None and source != target:
+    if model is not None:
+        source = source or model.source
+    if source is not None and (source != target or model is not None):
         catalog.route(source, target, body.model)
     return source, target
 
