@@ -174,6 +174,8 @@ class Gate:
             raise ForbiddenHost("web pages of this origin may not use this server")
 
     def _check_rate(self, key: Key | None, address: str, path: str) -> None:
+        if path == "/" or path.startswith("/static/"):
+            return  # the page has many files, and asks for translations itself
         if path in _STATE_ROUTES:
             if (
                 path == "/metrics"
