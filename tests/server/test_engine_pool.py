@@ -48,7 +48,7 @@ async def kill_busy(pool: EnginePool) -> None:
 
 
 async def ask(queue: Queue, texts: list[str]) -> list[str]:
-    results, _ = await queue.submit(LANE, texts, "one", 100.0)
+    results, _ = await queue.submit(LANE, texts, "one", asyncio.get_running_loop().time() + 100)
     return [each.text for each in results]
 
 

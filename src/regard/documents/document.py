@@ -5,7 +5,7 @@ and gets their translations; a second list is needed only if the model has no wo
 """
 
 from abc import ABC, abstractmethod
-from collections.abc import Awaitable, Callable, Generator, Sequence
+from collections.abc import Callable, Generator, Sequence
 from dataclasses import dataclass, replace
 from typing import Literal
 
@@ -33,6 +33,11 @@ class Document(ABC):
     def texts(self) -> tuple[str, ...]:
         """The texts to translate; what is protected is marked by <keep> and </keep>."""
 
+    @property
+    @abstractmethod
+    def characters(self) -> int:
+        """How many characters of the document are translated."""
+
     @abstractmethod
     def steps(self) -> Steps:
         """Yield the texts to translate, get their translations, and return the translated document."""
@@ -45,24 +50,8 @@ class Document(ABC):
             while True:
                 texts = steps.send(translate(texts))
         except StopIteration as end:
-            return _result(end)
-
-    async def translate_async(
-        self, translate: Callable[[list[str]], Awaitable[Sequence[Translation]]]
-    ) -> TranslatedDocument:
-        """Translate the document as `translate` does, with a function that is awaited."""
-        steps = self.steps()
-        try:
-            texts = next(steps)
-            while True:
-                texts = steps.send(await translate(texts))
-        except StopIteration as end:
-            return _result(end)
-
-
-def _result(end: StopIteration) -> TranslatedDocument:
-    assert isinstance(end.value, TranslatedDocument)
-    return end.value
+            found: TranslatedDocument = end.value
+            return found
 
 
 def without_ranges(translations: Sequence[Translation]) -> tuple[TranslationWarning, ...]:

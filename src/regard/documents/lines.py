@@ -14,6 +14,11 @@ class Lines(Document):
         """The lines that are not empty."""
         return tuple(line for line in self._lines if line.strip())
 
+    @property
+    def characters(self) -> int:
+        """How many characters the lines have, without those of their ends."""
+        return sum(map(len, self.texts))
+
     def steps(self) -> Steps:
         """Yield the lines, get their translations, and return the translated text."""
         texts = list(self.texts)

@@ -57,11 +57,17 @@ class Markup(Document):
             message = f"the markup at character {len(source) - len(rest):,} has no end; what follows was not translated"
             self._warnings.append(TranslationWarning("markup", message))
         self._parts = [*(self._unit(part) for part in divide(tokens, self._options)), rest]
+        self._characters = sum(len(unit.text.visible) for unit in self._parts if isinstance(unit, _Unit))
 
     @property
     def texts(self) -> tuple[str, ...]:
         """The texts to translate; what is protected is marked by <keep> and </keep>."""
         return tuple(unit.text.text for unit in self._parts if isinstance(unit, _Unit))
+
+    @property
+    def characters(self) -> int:
+        """How many characters of the text are translated; those of tags do not count."""
+        return self._characters
 
     def steps(self) -> Steps:
         """Yield the texts to translate, get their translations, and return the translated document."""

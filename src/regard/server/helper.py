@@ -49,13 +49,16 @@ class Helper:
     def resident_bytes(self) -> int:
         return self._process.resident_bytes if self._process is not None and self.is_running else 0
 
-    async def ask(self, message: dict[str, Any], deadline: float) -> Any:
-        """Return the result of a request to the helper process; raise a `Refusal` if there is none."""
+    async def ask(self, message: dict[str, Any], until: float) -> Any:
+        """Return the result of a request to the helper process; raise a `Refusal` if there is none.
+
+        `until` is the time of the event loop at which the request is given up.
+        """
         if self.waiting >= _MAX_WAITING:
             raise QueueFull("too many requests of this kind are waiting; try again later", retry_after=2)
         self.waiting += 1
         has_begun = asyncio.Event()
-        work = asyncio.create_task(self._ask(message, asyncio.get_running_loop().time() + deadline, has_begun))
+        work = asyncio.create_task(self._ask(message, until, has_begun))
         self._tasks.add(work)
         work.add_done_callback(self._done)
         try:

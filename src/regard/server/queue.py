@@ -165,11 +165,12 @@ class Queue:
         """Tokens per second of one engine."""
         return self._rate
 
-    async def submit(self, lane: Lane, texts: Sequence[str], client: str, deadline: float) -> tuple[list[Any], float]:
+    async def submit(self, lane: Lane, texts: Sequence[str], client: str, until: float) -> tuple[list[Any], float]:
         """Return the results of texts, and the longest time one of them waited.
 
-        Raise `QueueFull`, or `DeadlinePassed` after `deadline` seconds. Texts whose caller is cancelled are dropped. Of
-        many texts, only the next ones are in the queue, so that adding and removing them takes little time.
+        Raise `QueueFull`, or `DeadlinePassed` at the time `until` of the event loop. Texts whose caller is cancelled
+        are dropped. Of many texts, only the next ones are in the queue, so that adding and removing them takes little
+        time.
         """
         self._admit(texts, is_document=lane.is_document)
         rest = iter(texts)
@@ -178,7 +179,7 @@ class Queue:
         longest = 0.0
         self._open[lane.is_document] += 1
         try:
-            async with asyncio.timeout(deadline):
+            async with asyncio.timeout_at(until):
                 waiting += (self._add(text, lane, client) for text in islice(rest, _WAITING_TEXTS))
                 while waiting:
                     results.append(await waiting[0].future)
@@ -186,7 +187,7 @@ class Queue:
                     waiting += (self._add(text, lane, client) for text in islice(rest, 1))
             return results, longest
         except TimeoutError:
-            raise DeadlinePassed(f"the translation was not finished within {deadline:g} seconds") from None
+            raise DeadlinePassed("the translation was not finished in time; send less text at once") from None
         finally:
             self._open[lane.is_document] -= 1
             for item in waiting:

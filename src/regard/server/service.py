@@ -57,6 +57,7 @@ class Work:
     client: Client
     is_document: bool = False
     model: str | None = None  # a served model's name; None means the model of the pair
+    until: float | None = None  # the time of the event loop at which it is given up; None: when its time has passed
 
 
 class Service:
@@ -113,23 +114,33 @@ class Service:
     async def translate(self, work: Work) -> list[Translation]:
         """Return the translation of each text; raise a `Refusal` if there is none.
 
-        Without a model for the pair, two models translate one after the other. The characters of the texts are charged
-        to the key of the client if the translation succeeds.
+        Without a model for the pair, two models translate one after the other. Nothing is charged.
         """
-        with self._admitted(work) as models:
-            return await self._translate(models, work) if work.texts else []
+        models, work = self._models(work), self.with_deadline(work)
+        return await self._translate(models, work) if work.texts else []
 
     @contextmanager
-    def _admitted(self, work: Work) -> Iterator[tuple[ServedModel, ...]]:
-        """Check work, note it in the log, and charge it if it succeeds; yield the models for it."""
-        models = self.catalog.route(work.source, work.target, work.model)
-        characters = sum(map(len, work.texts))
+    def charge(self, client: Client, characters: int) -> Iterator[None]:
+        """Note characters in the log, and charge them to the key of a client if the context ends without an error."""
         if known := facts.get():
             known.characters += characters
+        with self._usage.charge(self._key(client), characters):
+            yield
+
+    def with_deadline(self, work: Work) -> Work:
+        """Return work whose time begins now, unless it has begun."""
+        if work.until is not None:
+            return work
+        seconds = self.settings.document_deadline if work.is_document else self.settings.deadline
+        return replace(work, until=asyncio.get_running_loop().time() + seconds)
+
+    def _models(self, work: Work) -> tuple[ServedModel, ...]:
+        """Return the models for work, and note them in the log."""
+        models = self.catalog.route(work.source, work.target, work.model)
+        if known := facts.get():
             known.model = "+".join(model.name for model in models)
             known.pair = f"{work.source}-{work.target}"
-        with self._usage.charge(self._key(work.client), characters):
-            yield models
+        return models
 
     async def _translate(self, models: tuple[ServedModel, ...], work: Work) -> list[Translation]:
         translations = await self._run(models[0], work.texts, work, is_last=len(models) == 1)
@@ -147,6 +158,7 @@ class Service:
         """
         if count > self.settings.alternatives_limit:
             raise TooLarge(f"a request may ask for at most {self.settings.alternatives_limit} alternatives")
+        work = self.with_deadline(work)
         if target is None:
             [translation] = await self.translate(work)
             target = translation.text
@@ -183,13 +195,15 @@ class Service:
 
     async def _inspect(self, work: Work, fields: Mapping[str, Any]) -> Any:
         """Ask the helper process about one text, which must have a model of its own."""
-        with self._admitted(work) as models:
-            if len(models) > 1 or len(work.texts) != 1:
-                raise BadRequest("this needs one text, and a model that translates between its languages directly")
-            if max(len(work.texts[0]), len(fields["target"] or "")) > MAX_INSPECTED_CHARACTERS:
-                raise TooLarge(f"this is possible for at most {MAX_INSPECTED_CHARACTERS:,} characters")
-            message = {"model": models[0].name, "decode": {**self._decode, **work.decode}, "text": work.texts[0]}
-            return await self._helper.ask({**message, **fields}, self.settings.deadline)
+        models, work = self._models(work), self.with_deadline(work)
+        assert work.until is not None
+        if len(models) > 1 or len(work.texts) != 1:
+            raise BadRequest("this needs one text, and a model that translates between its languages directly")
+        if max(len(work.texts[0]), len(fields["target"] or "")) > MAX_INSPECTED_CHARACTERS:
+            raise TooLarge(f"this is possible for at most {MAX_INSPECTED_CHARACTERS:,} characters")
+        message = {"model": models[0].name, "decode": {**self._decode, **work.decode}, "text": work.texts[0]}
+        with self.charge(work.client, len(work.texts[0])):
+            return await self._helper.ask({**message, **fields}, work.until)
 
     def identify(self, text: str) -> list[Detection]:
         """Return the languages in which a text may be, the most probable first; none if it is in no known language."""
@@ -222,12 +236,12 @@ class Service:
         asked = {name: value for name, value in work.decode.items() if is_last or name in _BOTH}
         decode = {**self._decode, **asked}
         lane = Lane(model.name, tuple(sorted(decode.items())), work.is_document)
-        deadline = self.settings.document_deadline if work.is_document else self.settings.deadline
+        assert work.until is not None
         if _needs_torch(model.decode, tuple(asked.items())):
             message = {"action": "translate", "model": model.name, "decode": decode, "texts": list(texts)}
-            return list(map(translation_from_dict, await self._helper.ask(message, deadline)))
+            return list(map(translation_from_dict, await self._helper.ask(message, work.until)))
         self.pool.check(lane, tuple(texts))
-        results, wait = await self.queue.submit(lane, texts, work.client.turn, deadline)
+        results, wait = await self.queue.submit(lane, texts, work.client.turn, work.until)
         if known := facts.get():
             known.wait += wait
             known.tokens += sum(len(each.tokens) for each in results)

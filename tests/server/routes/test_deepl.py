@@ -26,7 +26,7 @@ def test_json(server: RunningServer, expected: Translate) -> None:
 def test_a_form_with_repeated_texts(server: RunningServer, expected: Translate) -> None:
     fields = [("text", TIRED), ("text", "Où est le chat ?"), ("target_lang", "en-GB"), ("show_billed_characters", "1")]
     assert server.post("/v2/translate", data=fields).json()["translations"] == [
-        {"detected_source_language": "EN", "text": TIRED, "billed_characters": 11},
+        {"detected_source_language": "EN", "text": TIRED, "billed_characters": 0},
         {"detected_source_language": "FR", "text": expected("Où est le chat ?", "fr", "en"), "billed_characters": 16},
     ]
 

@@ -63,3 +63,11 @@ def test_a_file_with_a_long_paragraph(keyed: KeyedServer, tiny_translations: dic
     text = upload(keyed, "a.html", f"<p>{' '.join(sentences * 30)}</p><i>{sentences[1]}</i>")
     expected = " ".join(list(tiny_translations.values()) * 30)
     assert text == f"<p>{expected}</p><i>{tiny_translations[sentences[1]]}</i>"
+
+
+def test_placeholders_do_not_make_a_text_too_long(keyed: KeyedServer) -> None:
+    """A text of less than 1,000 characters is longer for the translator, which gets signs around each placeholder."""
+    text = 'the <x id="7"></x> cat ' * 40
+    body = {"text": [text], "target_lang": "XX", "source_lang": "EN", "tag_handling": "xml", "ignore_tags": ["x"]}
+    answer = keyed.server.post("/v2/translate", json=body, headers=keyed.bearer(keyed.full))
+    assert (answer.status_code, answer.json()["translations"][0]["text"].count('<x id="7"></x>')) == (200, 40)

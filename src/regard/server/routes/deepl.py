@@ -70,10 +70,10 @@ class _DeepL:
             {
                 "detected_source_language": each.source.upper(),
                 "text": each.text,
-                **({"billed_characters": len(text)} if show_billed else {}),
+                **({"billed_characters": each.characters} if show_billed else {}),
                 **extra,
             }
-            for text, each in zip(texts, translated, strict=True)
+            for each in translated
         ]
         return JSONResponse({"translations": content}, headers=note_headers(self._service.catalog, order, translated))
 

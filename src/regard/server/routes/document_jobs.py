@@ -32,7 +32,7 @@ class Job:
 
     name: str  # of the translated file
     media_type: str
-    characters: int  # that are translated
+    characters: int  # that are charged
     task: "asyncio.Task[bytes]"
     id: str = field(default_factory=lambda: secrets.token_hex(16).upper())
     key: str = field(default_factory=lambda: secrets.token_hex(32).upper())
@@ -70,14 +70,17 @@ class DocumentJobs:
     async def _start(self, upload: UploadedFile, source: str | None, target: str, client: Client) -> Job:
         file = await asyncio.to_thread(read_file, upload.name, upload.content)
         texts = await asyncio.to_thread(lambda: file.document.texts)
+        characters = await asyncio.to_thread(lambda: file.document.characters)
         source = source or (await identify_source(self._service, "\n".join(texts[:_IDENTIFIED_TEXTS]), target))[0]
         work = Work((), source, target, {}, client, is_document=True)
         path = PurePath(upload.name)
         job = Job(
             f"{path.stem}_{target}{path.suffix}",
             f"text/{'html' if path.suffix.lower() in HTML_SUFFIXES else 'plain'}; charset={file.encoding}",
-            sum(map(len, texts)),
-            asyncio.create_task(self._translate(file, work) if source != target else _as_is(upload.content)),
+            characters if source != target else 0,
+            asyncio.create_task(
+                self._translate(file, work, characters) if source != target else _as_is(upload.content)
+            ),
         )
         self._jobs[job.id] = job
         job.task.add_done_callback(lambda _: self._finished(job))
@@ -96,8 +99,9 @@ class DocumentJobs:
             if kept > _BYTES_KEPT:
                 del self._jobs[each.id]
 
-    async def _translate(self, file: File, work: Work) -> bytes:
-        [translated] = await translate_documents(self._service, work, [file.document])
+    async def _translate(self, file: File, work: Work, characters: int) -> bytes:
+        with self._service.charge(work.client, characters):
+            [translated] = await translate_documents(self._service, work, [file.document])
         return file.encode(translated.text)
 
 

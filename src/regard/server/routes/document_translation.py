@@ -21,15 +21,14 @@ from regard.spans.patterns import MARK_CLOSE, MARK_OPEN
 _MARKED = re.compile(f"{MARK_OPEN}[^<]*{MARK_CLOSE}")
 
 
-async def translate_markup(service: Service, work: Work, options: MarkupOptions) -> list[TranslatedDocument]:
-    """Translate the texts of the work, which have tags."""
-    documents = await asyncio.to_thread(lambda: [Markup(text, options) for text in work.texts])
-    return await translate_documents(service, work, documents)
+async def read_markup(texts: Sequence[str], options: MarkupOptions) -> list[Document]:
+    """Return the documents of texts with tags."""
+    return await asyncio.to_thread(lambda: [Markup(text, options) for text in texts])
 
 
 async def translate_documents(service: Service, work: Work, documents: Sequence[Document]) -> list[TranslatedDocument]:
     """Translate documents; of the work, everything but its texts is used."""
-    work = replace(work, decode={**work.decode, "alignment": True, "protect": True})
+    work = replace(service.with_deadline(work), decode={**work.decode, "alignment": True, "protect": True})
     steps = [document.steps() for document in documents]
     translated: dict[int, TranslatedDocument] = {}
     answers: Mapping[int, Sequence[Translation] | None] = dict.fromkeys(range(len(steps)))

@@ -10,12 +10,11 @@ from starlette.routing import Route
 from regard.documents.elements import MarkupOptions
 from regard.documents.files import SUFFIXES
 from regard.server.catalog import Catalog
-from regard.server.errors import UnknownPair
 from regard.server.routes.document_jobs import DocumentJobs, attachment
 from regard.server.routes.error_answers import answer
 from regard.server.routes.inputs import InputError, Inputs, check_text, read_inputs
 from regard.server.routes.libretranslate_spec import SPEC
-from regard.server.routes.translation import Order, Translated, note_headers, translate_order
+from regard.server.routes.translation import Order, Translated, identify, note_headers, translate_order
 from regard.server.service import Service
 
 _MAX_DETECTIONS = 3
@@ -84,7 +83,7 @@ class _LibreTranslate:
     async def detect(self, request: Request) -> Response:
         text = _required(await read_inputs(request), "q")
         self._check_texts([text])
-        found = [(each.confidence, each.language) for each in self._service.identify(text)[:_MAX_DETECTIONS]]
+        found = [(each.confidence, each.language) for each in (await identify(self._service, text))[:_MAX_DETECTIONS]]
         return JSONResponse([{"confidence": score, "language": code} for score, code in found or [(0, "en")]])
 
     async def languages(self, request: Request) -> Response:
@@ -203,15 +202,8 @@ def _markup(inputs: Inputs) -> MarkupOptions | None:
 
 
 def _check_pair(catalog: Catalog, source: str | None, target: str) -> None:
-    if source is None or source == target:
-        return
-    try:
+    if source is not None and source != target:
         catalog.route(source, target)
-    except UnknownPair:
-        names = {each.code: each.name for each in catalog.languages()}
-        raise InputError(
-            f"{names[target]} ({target}) is not available as a target language from {names[source]} ({source})"
-        ) from None
 
 
 def _answer(translated: Translated, alternatives: int | None) -> dict[str, Any]:

@@ -1,16 +1,22 @@
 """What the interfaces have in common: the language of each text, and its translation as text or markup."""
 
 import asyncio
-from collections.abc import Mapping, Sequence
+from collections.abc import Coroutine, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any
+from itertools import chain
+from typing import Any, TypeVar
 
+from regard.documents.document import Document
 from regard.documents.elements import MarkupOptions
 from regard.inference.result import Translation, TranslationWarning
 from regard.server.catalog import Catalog, Detection, ServedModel
 from regard.server.errors import TooLarge
-from regard.server.routes.document_translation import translate_markup
+from regard.server.routes.document_translation import read_markup, translate_documents
 from regard.server.service import Client, Service, Work
+
+_T = TypeVar("_T")
+
+_QUICK_CHARACTERS = 300  # of a text whose language is identified in less than some milliseconds
 
 
 @dataclass(frozen=True)
@@ -19,6 +25,7 @@ class Translated:
 
     text: str  # the translation
     source: str
+    characters: int = 0  # that are charged
     confidence: int = 100  # that the text is in this language, from 0 to 100; 0 if its language is unknown
     warnings: tuple[TranslationWarning, ...] = ()
     translation: Translation | None = None  # None if the text has markup, or is in the target language already
@@ -36,7 +43,6 @@ class Order:
     decode: Mapping[str, Any] = field(default_factory=dict)  # changes to the decode settings of the model
     markup: MarkupOptions | None = None  # of texts with tags
     model: str | None = None
-    is_document: bool = False
 
 
 def check_sizes(service: Service, texts: Sequence[str]) -> None:
@@ -51,32 +57,49 @@ def check_sizes(service: Service, texts: Sequence[str]) -> None:
 async def translate_order(service: Service, order: Order) -> list[Translated]:
     """Translate the texts of an order, each from its own language. Texts in the target language are returned as is."""
     sources = [await _source(service, text, order) for text in order.texts]
-    by_source: dict[str, list[int]] = {}
-    for number, (source, _) in enumerate(sources):
-        by_source.setdefault(source, []).append(number)
-    groups = [(source, [order.texts[number] for number in numbers]) for source, numbers in by_source.items()]
-    work = [_translate(service, order, texts, source) for source, texts in groups]
-    results = await asyncio.gather(*work) if len(work) > 1 else [await each for each in work]
-    found = {
-        number: result
-        for numbers, group in zip(by_source.values(), results, strict=True)
-        for number, result in zip(numbers, group, strict=True)
-    }
-    return [replace(found[number], confidence=confidence) for number, (_, confidence) in enumerate(sources)]
-
-
-async def _translate(service: Service, order: Order, texts: list[str], source: str) -> list[Translated]:
-    if source == order.target:
-        return [Translated(text, source) for text in texts]
-    work = Work(tuple(texts), source, order.target, order.decode, order.client, order.is_document, order.model)
+    items: Sequence[str | Document] = order.texts
     if order.markup is not None:
-        documents = await translate_markup(service, work, order.markup)
-        return [Translated(each.text, source, warnings=each.warnings) for each in documents]
+        items = await read_markup(order.texts, order.markup)
+    by_source: dict[str, list[int]] = {}
+    characters = [0] * len(items)
+    for number, ((source, _), item) in enumerate(zip(sources, items, strict=True)):
+        if source != order.target:
+            by_source.setdefault(source, []).append(number)
+            characters[number] = len(item) if isinstance(item, str) else item.characters
+    groups = [(source, [items[number] for number in numbers]) for source, numbers in by_source.items()]
+    with service.charge(order.client, sum(characters)):
+        results = await _all([_translate(service, order, source, group) for source, group in groups])
+    found = dict(zip(chain(*by_source.values()), chain(*results), strict=True))
+    return [
+        replace(found.get(number) or Translated(text, source), confidence=confidence, characters=characters[number])
+        for number, (text, (source, confidence)) in enumerate(zip(order.texts, sources, strict=True))
+    ]
+
+
+async def _all(work: Sequence[Coroutine[Any, Any, _T]]) -> list[_T]:
+    """Return the results of work; if one raises an error, the others are cancelled."""
+    if len(work) == 1:
+        return [await work[0]]
+    try:
+        async with asyncio.TaskGroup() as group:
+            tasks = [group.create_task(each) for each in work]
+    except ExceptionGroup as errors:
+        raise errors.exceptions[0] from None
+    return [task.result() for task in tasks]
+
+
+async def _translate(service: Service, order: Order, source: str, items: Sequence[str | Document]) -> list[Translated]:
+    """Translate texts or documents in one language."""
+    work = Work((), source, order.target, order.decode, order.client, model=order.model)
+    if order.markup is not None:
+        translated = await translate_documents(service, work, [each for each in items if isinstance(each, Document)])
+        return [Translated(each.text, source, warnings=each.warnings) for each in translated]
     if order.n_best > 1:
         beam_size = service.catalog.route(source, order.target, order.model)[-1].decode.beam_size
         n_best = {"n_best": order.n_best, "beam_size": max(beam_size, order.n_best)}
         work = replace(work, decode={**order.decode, **n_best})
-    translations = await service.translate(work)
+    texts = tuple(each for each in items if isinstance(each, str))
+    translations = await service.translate(replace(work, texts=texts))
     return [Translated(each.text, source, warnings=each.warnings, translation=each) for each in translations]
 
 
@@ -86,7 +109,9 @@ async def _source(service: Service, text: str, order: Order) -> tuple[str, int]:
 
 
 async def identify(service: Service, text: str) -> list[Detection]:
-    """Return the languages in which a text may be; between the texts of a request, other requests have their turn."""
+    """Return the languages in which a text may be; meanwhile, other requests have their turn."""
+    if len(text) > _QUICK_CHARACTERS:
+        return await asyncio.to_thread(service.identify, text)
     await asyncio.sleep(0)
     return service.identify(text)
 
