@@ -37,11 +37,11 @@ class Engine:
         """Return a result for each text. If a batch fails, each of its texts is tried alone."""
         try:
             return self._translate_batch(model, changes, texts, counts)
-        except UserError as error:
-            return [{"refused": str(error)}] * len(texts)
         except Exception as error:
             if len(texts) > 1:
                 return [result for text in texts for result in self._translate(model, changes, [text], counts)]
+            if isinstance(error, UserError):
+                return [{"refused": str(error)}]
             _logger.error("a text was not translated: %s", describe_error(error))
             return [{"failed": type(error).__name__}]
 
