@@ -107,3 +107,10 @@ def test_a_missing_extra_says_what_to_install(monkeypatch: pytest.MonkeyPatch):
     monkeypatch.setattr("regard.cli.commands.serve._LIBRARIES", ("a_library_that_is_not_there",))
     code, _, said = check()
     assert code == 2 and "pip install regard[serve]" in said
+
+
+def test_a_printed_text_is_read_back() -> None:
+    from regard.server.config import _toml
+
+    for text in ("a\nb", 'C:\\"é"\t', "😀"):
+        assert tomllib.loads(f"x = {_toml(text)}") == {"x": text}

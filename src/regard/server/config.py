@@ -4,6 +4,7 @@ A variable such as REGARD_SERVE_PORT sets `serve.port`. The file is TOML with th
 second changes how all served models translate. Nothing in the configuration is secret: keys are in a file of their own.
 """
 
+import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, fields
 from pathlib import Path
@@ -106,6 +107,5 @@ def _toml(value: Any) -> str:
     if isinstance(value, tuple):
         return f"[{', '.join(map(_toml, value))}]"
     if isinstance(value, str):
-        escaped = value.replace("\\", "\\\\").replace('"', '\\"')
-        return f'"{escaped}"'
+        return json.dumps(value, ensure_ascii=False)  # a text of JSON is one of TOML
     return str(value).lower() if isinstance(value, bool) else str(value)
