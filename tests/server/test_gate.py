@@ -104,7 +104,9 @@ def test_a_key_has_a_quota_and_a_rate(keyed: KeyedServer) -> None:
         ("/v2/translate", {"text": ["b " * 20], "target_lang": "XX", "source_lang": "EN"}, 456),
         ("/v1/translate", {"text": "b " * 20, "source": "en", "target": "xx"}, 429),
     ):
-        assert keyed.server.post(path, json=body, headers=headers).status_code == status, path
+        answer = keyed.server.post(path, json=body, headers=headers)
+        assert answer.status_code == status, path
+        assert 1 <= int(answer.headers["Retry-After"]) <= 31 * 24 * 3600
     answers = [keyed.server.get("/v2/usage", headers=headers) for _ in range(20)]
     refused = [each for each in answers if each.status_code != 200]
     assert {each.status_code for each in refused} == {429} and 4 <= len(refused) <= 6

@@ -1,6 +1,7 @@
 """Usage of keys: charged, limited, and kept through kill -9, damage included."""
 
 import contextlib
+import logging
 import os
 import resource
 import signal
@@ -144,8 +145,10 @@ def test_a_long_journal_is_merged(tmp_path: Path, monkeypatch: pytest.MonkeyPatc
 
 
 def test_a_full_disk_ends_no_request_and_nothing_is_lost_once_there_is_space(
-    tmp_path: Path, caplog: pytest.LogCaptureFixture
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ):
+    # The file to which the tests write what is logged has the same limit.
+    monkeypatch.setattr("regard.server.quotas._logger", logging.getLogger("test"))
     usage = Usage(tmp_path)
     charge(usage, FREE, 3)
     [journal] = tmp_path.glob("*.journal")

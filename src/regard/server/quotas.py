@@ -5,8 +5,10 @@ time to time, the journal is merged into `usage.json`, which contains its own ha
 is at its end. Both contain names of keys and numbers, nothing else.
 """
 
+import calendar
 import json
 import logging
+import math
 import os
 import time
 import zlib
@@ -30,6 +32,12 @@ _MAX_JOURNAL_BYTES = 1 << 20
 
 def current_month() -> str:
     return time.strftime("%Y-%m", time.gmtime())
+
+
+def _seconds_to_next_month() -> int:
+    now = time.time()
+    year, month = divmod(12 * time.gmtime(now).tm_year + time.gmtime(now).tm_mon, 12)
+    return math.ceil(calendar.timegm((year, month + 1, 1, 0, 0, 0)) - now)
 
 
 class Usage:
@@ -66,7 +74,9 @@ class Usage:
         reserved = self._reserved.get(key.name, 0)
         limit = key.characters_per_month
         if limit is not None and self.used(key.name) + reserved + characters > limit:
-            raise QuotaExceeded(f"the limit of {limit:,} characters per month is used up")
+            raise QuotaExceeded(
+                f"the limit of {limit:,} characters per month is used up", retry_after=_seconds_to_next_month()
+            )
         self._reserved[key.name] = reserved + characters
         try:
             yield
