@@ -26,7 +26,7 @@ from regard.server.http_protocol import MAX_HEADER_BYTES
 from regard.server.keys import Key
 from regard.server.limits import RateLimiter
 from regard.server.origins import OriginRules, is_loopback_name
-from regard.server.proxies import Proxies, rate_subject, set_path
+from regard.server.proxies import Proxies, path_of, rate_subject, set_path
 from regard.server.request_body import Body, BodyMemory
 from regard.server.request_log import facts
 from regard.server.routes.error_answers import error_answer, family_of
@@ -61,6 +61,12 @@ _FILE_ROUTES = ("/translate_file", "/v2/document")
 
 _TEXT_ROUTES = ("/translate", "/v2/translate", "/v1/translate")
 
+# What pages of other origins may read of an answer.
+_SHARED = (
+    ("access-control-expose-headers", "Retry-After, X-Regard-Pivot, X-Regard-Warnings, X-Request-ID"),
+    ("vary", "Origin"),
+)
+
 _NOTHING = Inputs({}, {})
 
 _FORM_BYTES = 64 << 10  # of a form around a file
@@ -90,12 +96,12 @@ class Gate:
             return
         headers = Headers(scope=scope)
         set_path(scope, self._service.settings.root_path)
-        path = scope["path"].removeprefix(scope.get("root_path", ""))
+        path = path_of(scope)
         origin = headers.get("origin")
         if self._origins.shares_with(origin):
-            send = _sharing(send, str(origin))
+            send = _with_headers(send, ("access-control-allow-origin", str(origin)), *_SHARED)
         if self._service.is_draining:
-            send = _closing(send)
+            send = _with_headers(send, ("connection", "close"))
         body = Body(self._memory, _body_limit(self._service, path))
         try:
             if path not in _HEALTH_ROUTES:
@@ -123,6 +129,8 @@ class Gate:
         address = self._proxies.client_address(scope, headers)
         keys, state = self._service.keys, scope.setdefault("state", {})
         if keys is None:
+            if path == "/metrics" and not self._is_open(path):
+                raise Hidden("Not Found")
             self._check_rate(None, address, path)
         elif find_key(headers, _NOTHING) is not None or self._is_open(path):
             # The key of most clients is in a header: refuse wrong ones before their body is read.
@@ -160,11 +168,10 @@ class Gate:
             known.key = key.name
 
     def _is_open(self, path: str) -> bool:
-        return (
-            path in OPEN_ROUTES
-            or path.startswith(OPEN_FOLDERS)
-            or (path == "/metrics" and self._service.settings.metrics)
-        )
+        """Return whether a path may be asked for without a key."""
+        if path == "/metrics":
+            return self._service.settings.metrics or (self._service.keys is None and self._is_private)
+        return path in OPEN_ROUTES or path.startswith(OPEN_FOLDERS)
 
     def _check_origin(self, headers: Headers) -> None:
         host = headers.get("host", "")
@@ -174,15 +181,8 @@ class Gate:
             raise ForbiddenHost("web pages of this origin may not use this server")
 
     def _check_rate(self, key: Key | None, address: str, path: str) -> None:
-        if path == "/" or path.startswith("/static/"):
-            return  # the page has many files, and asks for translations itself
-        if path in _STATE_ROUTES:
-            if (
-                path == "/metrics"
-                and self._service.keys is None
-                and not (self._service.settings.metrics or self._is_private)
-            ):
-                raise Hidden("Not Found")
+        # The page has many files; what it asks for afterwards counts.
+        if path in _STATE_ROUTES or path == "/" or path.startswith("/static/"):
             return
         if path.startswith(_PAGE_FILES):
             return
@@ -232,27 +232,16 @@ def _body_limit(service: Service, path: str) -> int:
     return settings.file_bytes + _FORM_BYTES if path in _FILE_ROUTES else settings.body_bytes
 
 
-def _sharing(send: Send, origin: str) -> Send:
-    """Return a `send` that lets pages of an origin read the answer."""
+def _with_headers(send: Send, *headers: tuple[str, str]) -> Send:
+    """Return a `send` that adds headers to the answer."""
+    encoded = [(name.encode("latin-1"), value.encode("latin-1")) for name, value in headers]
 
-    async def send_shared(message: Message) -> None:
+    async def send_more(message: Message) -> None:
         if message["type"] == "http.response.start":
-            headers = [(b"access-control-allow-origin", origin.encode("latin-1")), (b"vary", b"Origin")]
-            message["headers"] = [*message.get("headers", []), *headers]
+            message["headers"] = [*message.get("headers", []), *encoded]
         await send(message)
 
-    return send_shared
-
-
-def _closing(send: Send) -> Send:
-    """Return a `send` that asks the client to close the connection after the answer."""
-
-    async def send_closing(message: Message) -> None:
-        if message["type"] == "http.response.start":
-            message["headers"] = [*message.get("headers", []), (b"connection", b"close")]
-        await send(message)
-
-    return send_closing
+    return send_more
 
 
 def _preflight() -> Response:
@@ -260,7 +249,7 @@ def _preflight() -> Response:
         status_code=204,
         headers={
             "Access-Control-Allow-Methods": "GET, POST",
-            "Access-Control-Allow-Headers": "Authorization, Content-Type, X-Request-ID",
+            "Access-Control-Allow-Headers": "Authorization, Content-Type, KEY, X-Request-ID",
             "Access-Control-Max-Age": "600",
         },
     )

@@ -52,6 +52,12 @@ def set_path(scope: Scope, root_path: str) -> None:
         scope["root_path"] = root_path
 
 
+def path_of(scope: Scope) -> str:
+    """Return the path of a request without the root path."""
+    path: str = scope["path"]
+    return path.removeprefix(scope.get("root_path", ""))
+
+
 def rate_subject(address: str) -> str:
     """Return what a limit for an address counts: an IPv4 address, or the /64 network of an IPv6 address."""
     parsed = _address(address)

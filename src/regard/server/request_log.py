@@ -18,6 +18,7 @@ from starlette.datastructures import Headers, MutableHeaders
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from regard.server.metrics import Metrics
+from regard.server.proxies import path_of
 from regard.server.route_table import RouteTable
 from regard.server.routes.error_answers import error_answer, family_of
 
@@ -89,13 +90,13 @@ class RequestLog:
             where = traceback.extract_tb(error.__traceback__)[-1]
             _logger.error("request %s: %s in %s:%s", request_id, type(error).__name__, where.filename, where.lineno)
             if not status:
-                await error_answer(family_of(_path(scope)), error)(scope, receive, send_with_headers)
+                await error_answer(family_of(path_of(scope)), error)(scope, receive, send_with_headers)
         finally:
             self._metrics.http_in_flight.dec()
             self._finish(scope, status, time.perf_counter() - began, request_id, known)
 
     def _finish(self, scope: Scope, status: int, seconds: float, request_id: str, known: RequestFacts) -> None:
-        route = self.routes.find(_path(scope))
+        route = self.routes.find(path_of(scope))
         method = scope["method"] if scope["method"] in _METHODS else "other"
         self._metrics.http_requests.labels(route, method, str(status or 499)).inc()
         self._metrics.http_duration.labels(route).observe(seconds)
@@ -129,9 +130,4 @@ def _add_headers(headers: MutableHeaders, request_id: str, *, is_deepl: bool) ->
 
 
 def _is_deepl(scope: Scope) -> bool:
-    return family_of(_path(scope)) == "deepl"
-
-
-def _path(scope: Scope) -> str:
-    path: str = scope["path"]
-    return path.removeprefix(scope.get("root_path", ""))
+    return family_of(path_of(scope)) == "deepl"

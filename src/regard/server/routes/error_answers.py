@@ -9,13 +9,13 @@ from typing import Any, Literal
 
 from fastapi import FastAPI
 from fastapi.exceptions import RequestValidationError
-from starlette._utils import get_route_path
 from starlette.exceptions import HTTPException
-from starlette.requests import ClientDisconnect, Request
+from starlette.requests import Request
 from starlette.responses import JSONResponse, Response
 
 from regard.errors import UserError
 from regard.server.errors import Refusal
+from regard.server.proxies import path_of
 
 Family = Literal["libretranslate", "deepl", "v1"]
 
@@ -51,13 +51,13 @@ def family_of(path: str) -> Family:
 
 def add_error_handlers(app: FastAPI) -> None:
     """Let an application answer every error in the shape of the interface that was called."""
-    for kind in (Refusal, UserError, HTTPException, RequestValidationError, ClientDisconnect, Exception):
+    for kind in (Refusal, UserError, HTTPException, RequestValidationError, Exception):
         app.add_exception_handler(kind, _handle)
 
 
 async def _handle(request: Request, error: Exception) -> Response:
     request.app.state.service.metrics.count_refusal(error)
-    return error_answer(family_of(get_route_path(request.scope)), error)
+    return error_answer(family_of(path_of(request.scope)), error)
 
 
 def error_answer(family: Family, error: Exception) -> Response:
@@ -73,8 +73,6 @@ def error_answer(family: Family, error: Exception) -> Response:
             return answer(family, error.status_code, str(error.detail), headers=error.headers or {})
         case RequestValidationError():
             return answer(family, 422, _first_problem(error))
-        case ClientDisconnect():
-            return Response(status_code=400)
         case _:
             return answer(family, 500, _INTERNAL_ERROR, code="internal_error")
 

@@ -114,7 +114,7 @@ async def _read(request: Request) -> Inputs:
     if content_type == "multipart/form-data" and request.method != "GET":
         texts, files = await _read_multipart(request)
         return Inputs({}, _merge(query, texts), files)
-    body = await request.body()  # of a GET too: what is not read would be taken for the next request
+    body = await request.body()
     if content_type == "application/x-www-form-urlencoded":
         return Inputs({}, _merge(query, _pairs(body)))
     is_json = content_type == "application/json" or content_type.endswith("+json")
