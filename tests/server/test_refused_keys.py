@@ -68,7 +68,7 @@ def test_refused_keys_count_for_their_address(tiny: Path, tmp_path: Path, path: 
 def test_the_files_of_the_page_do_not_count(tiny: Path) -> None:
     service = Service(ServeSettings(models=(str(tiny),), host="0.0.0.0", requests_per_minute=3))
     gate = Gate(PlainTextResponse("answer"), service)
-    paths = ["/", *["/static/0/page.js"] * 5, *["/translate"] * 4]
+    paths = [*["/static/0/page.js"] * 6, *["/translate"] * 4]
     assert statuses(gate, *((path, None, None, "192.0.2.1") for path in paths)) == [200] * 9 + [429]
 
 

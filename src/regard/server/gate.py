@@ -181,10 +181,7 @@ class Gate:
             raise ForbiddenHost("web pages of this origin may not use this server")
 
     def _check_rate(self, key: Key | None, address: str, path: str) -> None:
-        # The page has many files; what it asks for afterwards counts.
-        if path in _STATE_ROUTES or path == "/" or path.startswith("/static/"):
-            return
-        if path.startswith(_PAGE_FILES):
+        if path in _STATE_ROUTES or path.startswith(_PAGE_FILES):
             return
         if key is not None:
             if key.requests_per_minute is not None:
