@@ -98,7 +98,13 @@ function makeShell(container) {
     const start = async () => {
       const isLinked = inFragment("inside") !== null && extra.without;
       const first = isLinked ? await provider.look({ without: extra.without, instead: extra.instead }) : provider;
-      return draw(first, selection);
+      try {
+        return await draw(first, selection);
+      } catch (error) {
+        if (error.status !== 422) throw error;
+        // The model may not read the given translation as it was written.
+        return draw(await first.look({ target: null }), selection);
+      }
     };
     const draw = (first, chosen = {}) => mount(root, first, {
       ask: isTouring ? Infinity : ASK,
