@@ -103,6 +103,20 @@ def test_a_repeated_comparison_is_equal(compared: Evaluation, corpus: Path) -> N
     assert evaluate(NoisyCopy(0.15, seed=2), [corpus], against=NoisyCopy(0.2)) == compared
 
 
+def test_two_sentences_that_differ_are_no_evidence(corpus: Path) -> None:
+    """Of the four exchanges of two sentences, which are equally probable, two give the measured difference."""
+
+    class TwoErrors(NoisyCopy):
+        def translate_iterable(self, lines: Iterable[str], decode: DecodeSettings) -> Iterator[Translation]:
+            for number, line in enumerate(lines):
+                yield Translation(line, f"zzz {line}" if number < 2 else line, 0.0, 0.0, ())
+
+    result = comparison(evaluate(TwoErrors(0), [corpus], against=NoisyCopy(0)))
+    for metric in result.metrics:
+        assert metric.difference < 0 or metric.metric == "ter"
+        assert metric.randomisation.p >= 0.5 and metric.better is None
+
+
 def test_a_translator_against_itself_does_not_differ(corpus: Path) -> None:
     result = comparison(evaluate(NoisyCopy(0.2), [corpus], against=NoisyCopy(0.2)))
     for metric in result.metrics:

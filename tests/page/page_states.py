@@ -1,5 +1,5 @@
 """Brings the page into each of its states. What the server would answer is answered here where a real server cannot be
-made to do so at will; tests/page/test_server_states.py does the same with real servers.
+made to do so at will: requests are intercepted.
 """
 
 import json

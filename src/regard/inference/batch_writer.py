@@ -128,9 +128,10 @@ class BatchWriter:
         """Return a hypothesis with the stand-ins that it lacks, as far as the model finds them probable."""
         [text] = self._writer.texts([hypothesis])
         missing = mask.missing(text, attempt)
-        if len(hypothesis.token_ids) + len(missing) * STAND_IN_TOKENS >= self._reader.max_positions:
-            return hypothesis
         encode = self._reader.translation_ids
+        # The text may have more tokens than the hypothesis, because a model can divide words in another way.
+        if len(encode([text])[0]) + len(missing) * STAND_IN_TOKENS >= self._reader.max_positions:
+            return hypothesis
 
         def score(texts: Sequence[str]) -> list[float]:
             return [math.fsum(each) for each in self._backend.score([(source.ids, ids) for ids in encode(texts)])]

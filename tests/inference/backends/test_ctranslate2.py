@@ -196,6 +196,18 @@ def test_both_backends_give_the_same_scores(model_folder: Path) -> None:
         assert (first.score, first.log_probability) == pytest.approx((second.score, second.log_probability), abs=1e-4)
 
 
+@pytest.mark.parametrize("beam_size", [1, 4])
+def test_a_translation_that_fills_all_positions_is_scored(tmp_path: Path, beam_size: int) -> None:
+    folder = write_model(tmp_path / "short", {**SHAPES["pre"], "max_positions": 12})
+    texts = [text for text in sentences(30) if len(text) < 20]
+    decode = DecodeSettings(log_probabilities=True, beam_size=beam_size, protect=False)
+    fast, slow = (load_translator(folder, backend=backend).translate(texts, decode) for backend in BACKENDS)
+    assert any(len(each.tokens) == 12 for each in fast)
+    for first, second in zip(fast, slow, strict=True):
+        assert first.tokens == second.tokens
+        assert first.log_probabilities == pytest.approx(second.log_probabilities, abs=1e-4)
+
+
 ODD = ["\x01\x07\x1b[0m\x7f\x85 \0\0", "e\u0301\u0302 o\u0308\u200d\ufeff\u202e", "a\x1fb\u2028c\td\re", "中" * 300]
 
 

@@ -171,9 +171,10 @@ class CTranslate2Backend(Backend):
         # A hypothesis that reached its length limit does not end with EOS, so the log-probability of EOS is dropped.
         rescored = (
             replace(
-                Hypothesis.of(each.token_ids, scored[index][: source.limit], decode.length_penalty), tokens=each.tokens
+                Hypothesis.of(each.token_ids, _complete(values[: source.limit], each), decode.length_penalty),
+                tokens=each.tokens,
             )
-            for index, (source, each) in enumerate(pairs)
+            for values, (source, each) in zip(scored, pairs, strict=True)
         )
         return [list(islice(rescored, len(hypotheses))) for hypotheses in best]
 
@@ -188,7 +189,8 @@ class CTranslate2Backend(Backend):
             min_decoding_length=decode.min_length,
             no_repeat_ngram_size=decode.no_repeat_ngram_size,
             max_input_length=0,
-            return_scores=decode.scores or decode.beam_size > 1,  # beam search needs scores to rank the hypotheses
+            # Beam search needs scores to rank the hypotheses, and `_complete` needs them too.
+            return_scores=decode.scores or decode.log_probabilities or decode.beam_size > 1,
             return_end_token=True,
         )
         return [list(zip(result.hypotheses, result.scores or [math.nan], strict=True)) for result in results]
@@ -210,7 +212,10 @@ class CTranslate2Backend(Backend):
     def _score_all(
         self, pairs: TokenPairs, engine: ctranslate2.Translator, map_batches: Callable[..., Iterator[Any]]
     ) -> list[tuple[float, ...]]:
-        """Score pairs in batches of similar length. `map_batches` is `map`, or the parallel `map` of an executor."""
+        """Score pairs in batches of similar length. `map_batches` is `map`, or the parallel `map` of an executor.
+
+        The last token of a target that fills all positions is not scored, because CTranslate2 always adds EOS.
+        """
         buckets = list(length_buckets([max(map(len, pair)) for pair in pairs], _SCORED_TOKENS))
         scored: dict[int, tuple[float, ...]] = {}
         batches = ([pairs[index] for index in bucket] for bucket in buckets)
@@ -220,8 +225,19 @@ class CTranslate2Backend(Backend):
 
     def _score(self, pairs: TokenPairs, engine: ctranslate2.Translator) -> list[tuple[float, ...]]:
         sources, targets = (self._to_tokens([pair[side] for pair in pairs]) for side in (0, 1))
-        results = engine.score_batch(sources, targets, max_input_length=0)
-        return [tuple(result.log_probs) for result in results]
+        most = self._max_positions - 1
+        results = engine.score_batch(sources, [target[:most] for target in targets], max_input_length=0)
+        return [
+            tuple(result.log_probs[: most if len(target) > most else None])
+            for result, target in zip(results, targets, strict=True)
+        ]
+
+
+def _complete(log_probabilities: tuple[float, ...], hypothesis: Hypothesis) -> tuple[float, ...]:
+    """Add the log-probability of the last token of a hypothesis that fills all positions."""
+    if len(log_probabilities) >= len(hypothesis.token_ids):
+        return log_probabilities
+    return (*log_probabilities, hypothesis.log_probability - math.fsum(log_probabilities))
 
 
 def _check_supported(decode: DecodeSettings) -> None:
