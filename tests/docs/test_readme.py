@@ -106,7 +106,8 @@ def make_targets() -> set[str]:
 def check(step: Step, folder: Path, page: str = "README.md") -> str:
     """Run one step in `folder` and return its output. Only check that `make` targets and extras of `pip` exist."""
     where = f"{page}:{step.line}: {step.text}"
-    words = shlex.split(step.text, comments=True) if step.language != "python" else []
+    first_line = step.text.partition("\n")[0]  # a here document may have unpaired quotes
+    words = shlex.split(first_line, comments=True) if step.language != "python" else []
     if words[:1] == ["make"]:
         goals = {word for word in words[1:] if "=" not in word}
         assert goals <= make_targets(), f"{where}\nthe Makefile has only {sorted(make_targets())}"

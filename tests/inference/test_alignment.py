@@ -150,3 +150,16 @@ def test_a_word_that_continues_in_the_next_part_counts_once() -> None:
     for part, first in (("the cat", 0), ("s see ", 1), ("", 3), ("a", 3), ("", 3), ("dog", 3), (" \n", 4), ("!", 4)):
         assert words.before(part) == first, part
         words.add(part)
+
+
+def test_a_given_translation_gets_the_alignment_of_the_same_translation(load_aligned: Callable[[str], Any]) -> None:
+    for backend in ("ctranslate2", "torch"):
+        model = load_aligned(backend)
+        translated = model.translate(TEXTS[:3], replace(ALIGNED, protect=False))
+        pairs = [(each.source, each.text) for each in translated]
+        scored = list(model.score(pairs, ALIGNED))
+        # A text may be divided into other tokens than those that the model has written.
+        same = [one for one, other in zip(scored, translated, strict=True) if one.tokens == other.tokens]
+        by_source = {each.source: each.alignment for each in translated}
+        assert same and all(each.alignment == by_source[each.source] for each in same)
+        assert all(each.alignment is None for each in model.score(pairs))

@@ -60,7 +60,9 @@ def test_texts_of_a_killed_engine_are_translated_by_the_next(model: Path) -> Non
             asked = asyncio.create_task(ask(queue, TEXTS))
             await kill_busy(pool)
             assert await asked == expected
-        assert pool.is_ready()
+        async with asyncio.timeout(100):  # an engine may answer just before it is killed, so the next is not ready yet
+            while not pool.is_ready():
+                await asyncio.sleep(0.01)
 
     run(model, work)
 

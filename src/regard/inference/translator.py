@@ -13,10 +13,12 @@ from itertools import islice
 from typing import Self, final, overload
 
 from regard.errors import DataError, UserError
-from regard.inference.backends.interface import Backend
+from regard.inference.alignment import Link
+from regard.inference.backends.interface import Backend, TokenPairs
 from regard.inference.batch_writer import BatchWriter
 from regard.inference.joiner import PartTranslations
 from regard.inference.language_check import LanguageCheck
+from regard.inference.length_buckets import length_buckets
 from regard.inference.reader import Reader
 from regard.inference.result import Translation
 from regard.inference.search.hypothesis import Hypothesis
@@ -27,6 +29,8 @@ from regard.model_folder.folder import DEFAULT_DECODE, UNCALIBRATED, AlignmentHe
 from regard.settings.decode import DecodeSettings
 from regard.spans.glossary import Glossary
 from regard.tokenizers.protocol import Tokenizer
+
+_ALIGNED_TOKENS = 2048  # in a batch of given translations that are aligned
 
 WINDOW = 2048  # number of lines whose parts are sorted into batches together
 
@@ -195,7 +199,10 @@ class Translator:
                 oldest.translated[part] += translations
 
     def score(self, pairs: Iterable[tuple[str, str]], decode: DecodeSettings | None = None) -> Iterator[Translation]:
-        """Yield a `Translation` for each pair of a source and a given translation, with its log-probability."""
+        """Yield a `Translation` for each pair of a source and a given translation, with its log-probability.
+
+        With `decode.alignment`, it also has the word alignment, if the model has an alignment head.
+        """
         decode = replace(decode or self.decode, scores=True, log_probabilities=True)
         remaining = enumerate(pairs, start=1)
         while window := list(islice(remaining, WINDOW)):
@@ -206,10 +213,20 @@ class Translator:
             for (number, _), source, target in zip(window, sources, targets, strict=True):
                 self._check_length(number, "source", source)
                 self._check_length(number, "translation", target)
-            scored = self.backend.score(list(zip(sources, targets, strict=True)))
-            for (_, (source_text, text)), target, log_probabilities in zip(window, targets, scored, strict=True):
+            ids = list(zip(sources, targets, strict=True))
+            links = self._align(ids) if decode.alignment and self.alignment_head is not None else [None] * len(ids)
+            scored = self.backend.score(ids)
+            for (_, pair), target, log_probabilities, alignment in zip(window, targets, scored, links, strict=True):
                 hypothesis = Hypothesis.of(target, log_probabilities, decode.length_penalty)
-                yield self.writer.translation(source_text, text, hypothesis, decode)
+                yield self.writer.translation(*pair, hypothesis, decode, alignment)
+
+    def _align(self, pairs: TokenPairs) -> Sequence[tuple[Link, ...] | None]:
+        """Return the word alignment of each pair, from batches of similar length."""
+        links: dict[int, tuple[Link, ...]] = {}
+        for batch in length_buckets([max(map(len, pair)) for pair in pairs], _ALIGNED_TOKENS):
+            for index, weights_LM in zip(batch, self.backend.attend([pairs[index] for index in batch]), strict=True):
+                links[index] = self.writer.alignment(*pairs[index], weights_LM)
+        return [links[index] for index in range(len(pairs))]
 
     def check_open(self) -> None:
         """Raise a `UserError` if the translator is closed."""

@@ -44,7 +44,7 @@ def score(
     """
     changes = decode_overrides(overrides, config)
     for name in changes:
-        if name != "length_penalty":
+        if name not in ("length_penalty", "alignment"):
             raise SettingsError(f"decode.{name} has no effect on given translations; leave it out")
     from regard.evaluation.evaluator import score_references
     from regard.inference.translator_loader import load_translator
