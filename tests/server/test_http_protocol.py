@@ -1,4 +1,4 @@
-"""The limits of time for clients that do not read their answers."""
+"""Clients that do not read their answers, and those that connect just before the server ends."""
 
 import asyncio
 import socket
@@ -52,6 +52,29 @@ def test_a_client_that_does_not_read_loses_its_connection(monkeypatch: pytest.Mo
         writer.close()
         await until(lambda: not server.server_state.connections)
         server.should_exit = True
+        await serving
+
+    asyncio.run(asyncio.wait_for(work(), 300))
+
+
+def test_the_request_of_a_client_that_connected_before_the_end_is_answered(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(http_protocol, "_FIRST_REQUEST_SECONDS", 60.0)
+
+    async def work() -> None:
+        config = uvicorn.Config(
+            PlainTextResponse("yes"), http=http_protocol.protocol_class(60), lifespan="off", log_config=None, port=0
+        )
+        server = uvicorn.Server(config)
+        serving = asyncio.create_task(server.serve())
+        await until(lambda: server.started)
+        listener = server.servers[0]
+        reader, writer = await asyncio.open_connection(*listener.sockets[0].getsockname())
+        await until(lambda: bool(server.server_state.connections))
+        server.should_exit = True
+        await until(lambda: not listener.is_serving())
+        writer.write(GET.replace(b"\r\n\r\n", b"\r\nConnection: close\r\n\r\n"))
+        assert (await reader.read()).endswith(b"yes")
+        writer.close()
         await serving
 
     asyncio.run(asyncio.wait_for(work(), 300))

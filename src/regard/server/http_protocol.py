@@ -17,6 +17,7 @@ from uvicorn.protocols.http.h11_impl import H11Protocol
 MAX_HEADER_BYTES = 64 << 10  # some clients put whole texts into the request line
 
 _FLUSH_SECONDS = 60.0  # in which a client must read a part of an answer that waits
+_FIRST_REQUEST_SECONDS = 0.5  # for the first request of a connection that was accepted just before the server ends
 _LINGER_SECONDS = 2.0
 _LINGER_BYTES = 8 << 20
 
@@ -44,6 +45,17 @@ class _TimedH11Protocol(H11Protocol):
         self._stop_timer()
         self._stop_flush_timer()
         super().connection_lost(exc)
+
+    def shutdown(self) -> None:
+        """End the connection after its request. A client that has just connected may have sent one already."""
+        if self.cycle is None:
+            self.loop.call_later(_FIRST_REQUEST_SECONDS, self._shut_down)
+        else:
+            super().shutdown()
+
+    def _shut_down(self) -> None:
+        if not self.transport.is_closing():
+            super().shutdown()
 
     def pause_writing(self) -> None:
         super().pause_writing()
